@@ -1,0 +1,30 @@
+# Each target makes its own environment if need be: nothing is assumed but a Python >= 3.10 with venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test check bench clean
+.DELETE_ON_ERROR:
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@
+
+demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, made one
+	$(BIN)/quorate demo --output demo --force
+
+test: $(STAMP)      ## all tests, doctests and README blocks included
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(STAMP)     ## formatting, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(STAMP)     ## speed as ratios against named peers, in one run
+	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo

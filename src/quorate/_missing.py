@@ -1,0 +1,106 @@
+"""Which values stand for a missing label."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class _Default:
+    def __repr__(self) -> str:
+        return "-1"
+
+
+DEFAULT: Any = _Default()
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """Nulls are always missing; `values` are missing too; other negative integers are refused.
+
+    An empty `values` declares that every value that is not null is a label, negative or not.
+    """
+
+    values: tuple[Any, ...]
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        return tuple(int(v) for v in self.values if _is_number(v) and float(v).is_integer())
+
+    def covers(self, value: Any) -> bool:
+        if is_null(value):
+            return True
+        if _is_number(value):
+            return any(_is_number(v) and v == value for v in self.values)
+        return any(isinstance(v, str) and v == value for v in self.values)
+
+    def covers_text(self, text: str) -> bool:
+        """As `covers`, for a cell of a text file, which has no type: '0' is both a text and a number."""
+        if text == "" or text in self.values:
+            return True
+        number = as_number(text)
+        return number is not None and self.covers(number)
+
+    def refuse_negative(self, categories: Iterable[Any], member: str) -> None:
+        """Raise where an integer below zero is neither declared missing nor declared harmless."""
+        if not self.values:
+            return
+        for value in categories:
+            if _is_number(value) and value < 0:
+                raise ValueError(
+                    f"{member} holds the label {value}, and {self._wording()}; pass missing=[{value}] if it means "
+                    f"'no label', missing=[] if negative numbers are ordinary labels."
+                )
+
+    def _wording(self) -> str:
+        if self.values == (-1,):
+            return "of the negative numbers only -1 (missing) is expected"
+        return f"only {list(self.values)} and nulls were declared missing"
+
+
+def missing_rule(missing: Any) -> MissingRule:
+    """The rule for a user's `missing=`: the default, one value, or several."""
+    if missing is DEFAULT:
+        return MissingRule((-1,))
+    if isinstance(missing, MissingRule):
+        return missing
+    if missing is None or isinstance(missing, str | bytes) or not isinstance(missing, Iterable):
+        missing = [missing]
+    values = tuple(v.item() if isinstance(v, np.generic) else v for v in missing)
+    for value in values:
+        if not (is_null(value) or isinstance(value, str) or _is_number(value)):
+            raise TypeError(f"missing must be a number, a text or a list of them, got {value!r}.")
+    if values and all(is_null(value) for value in values):
+        return MissingRule((-1,))
+    return MissingRule(tuple(value for value in values if not is_null(value)))
+
+
+def is_null(value: Any) -> bool:
+    """None, NaN, NaT and pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def as_number(text: str) -> int | float | None:
+    """The number a text spells, None where it spells none; an integer where it can be one."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -1,0 +1,189 @@
+"""The four nouns: Ensemble, Consensus, Method, Scores. Frozen, no behaviour beyond small properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[Any]
+FloatArray = NDArray[np.float64]
+Memory = Literal["linear", "quadratic"]
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A C-ordered view nobody can write to; copies only where the order asks for it.
+
+    Kernels are compiled for exactly one kind of array, so every array they meet is made the same way.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.setflags(write=False)
+    return view
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """Many labellings of the same objects, checked and coded; made by `as_ensemble`.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows, n_members)
+        Codes 0..k-1 in each column, -1 where the label is missing; C order, narrowest signed integer.
+    counts : int64 array of shape (n_rows,)
+        How many objects share the row.
+    n_clusters : int64 array of shape (n_members,)
+        Number of clusters of each member.
+    weights : float64 array of shape (n_members,)
+        Weight of each member, ones by default.
+    member_names : tuple of str
+        Column names, or "member 0", "member 1", ...
+    categories : tuple of arrays
+        For each member, the label each code stands for.
+    object_ids : array or None
+        Names of the objects, where the data had them and rows still are objects.
+    """
+
+    labels: IntArray
+    counts: NDArray[np.int64]
+    n_clusters: NDArray[np.int64]
+    weights: FloatArray
+    member_names: tuple[str, ...]
+    categories: tuple[NDArray[Any], ...]
+    object_ids: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "counts", "n_clusters", "weights"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.labels.shape[0])
+
+    @property
+    def n_members(self) -> int:
+        return int(self.labels.shape[1])
+
+    @cached_property
+    def n_objects(self) -> int:
+        return int(self.counts.sum())
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each member's clusters start when all clusters are numbered 0..d-1; d comes last."""
+        return read_only(np.concatenate([[0], np.cumsum(self.n_clusters)]).astype(np.int64))
+
+    @cached_property
+    def has_missing(self) -> bool:
+        return bool(self.labels.min() < 0)
+
+    @cached_property
+    def unit_weights(self) -> bool:
+        return bool(np.all(self.weights == 1.0))
+
+    def __repr__(self) -> str:
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        clusters = f"{low} to {high} clusters" if low != high else f"{low} clusters"
+        rows = "" if self.n_rows == self.n_objects else f" in {self.n_rows:,} rows"
+        missing = ", labels missing" if self.has_missing else ""
+        return f"Ensemble({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Consensus:
+    """One labelling made of many, and what is known about it.
+
+    Parameters
+    ----------
+    labels : int32 array
+        Canonical: the first object is in cluster 0, each new cluster takes the next integer.
+    objective : float
+        What the method optimised; its docstring says which quantity and in which direction.
+    n_iter, converged : int, bool
+        Iterations of the returned run, and whether it stopped by itself.
+    confidence : float64 array or None
+        How sure each object's label is, from 0 to 1.
+    tree : array or None
+        scipy linkage matrix whose leaves are rows (see `rows`).
+    info : mapping
+        The method's own facts.
+    method : str
+        Name in METHODS.
+    rows : array or None
+        For each object the row of the compressed ensemble that stood for it.
+    object_ids : array or None
+        Names of the objects, where the data had them.
+    """
+
+    labels: NDArray[np.int32]
+    objective: float
+    n_iter: int = 1
+    converged: bool = True
+    confidence: FloatArray | None = None
+    tree: FloatArray | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+    method: str = ""
+    rows: NDArray[np.intp] | None = None
+    object_ids: NDArray[Any] | None = None
+
+    @cached_property
+    def n_clusters(self) -> int:
+        return int(self.labels.max()) + 1
+
+    def __repr__(self) -> str:
+        state = "" if self.converged else ", not converged"
+        return (
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters} clusters by {self.method or 'a method'}, "
+            f"objective {self.objective:.6g}{state})"
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A line of the register METHODS: a consensus function and what one should know before calling it."""
+
+    solve: Callable[..., Consensus]
+    title: str
+    reference: str
+    memory: Memory = "linear"
+    finds_k: bool = False
+    stochastic: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Scores:
+    """What `evaluate` returns; prints as a table, `as_dict` for machines. None: not asked for.
+
+    `anmi` and `density` compare with the ensemble; `mean_member` and `best_member` are the ANMI one gets
+    for no effort by taking a member at random, or the best; the rest compares with the truth.
+    """
+
+    n_objects: int
+    n_clusters: int
+    anmi: float
+    anmi_arithmetic: float
+    density: float
+    inter_density: float
+    mean_member: float | None
+    best_member: float | None
+    nmi: float | None = None
+    nmi_arithmetic: float | None = None
+    ari: float | None = None
+    accuracy: float | None = None
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    def __str__(self) -> str:
+        known = {name: value for name, value in self.as_dict().items() if value is not None}
+        width = max(len(name) for name in known)
+        return "\n".join(
+            f"{name.replace('_', ' '):<{width}}  {value:>12,}" if isinstance(value, int) else
+            f"{name.replace('_', ' '):<{width}}  {value:>12.6f}"
+            for name, value in known.items()
+        )
+
+    __repr__ = __str__

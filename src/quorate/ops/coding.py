@@ -1,0 +1,60 @@
+"""Codes by first appearance: the numbering everything else relies on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+UNSEEN = -2
+MISSING = -1
+
+
+@njit(cache=True, nogil=True)
+def code_columns(values, low, starts, lookup, seen, codes):  # type: ignore[no-untyped-def]
+    """Code every column of an integer table by first appearance, in one pass over its rows.
+
+    values (n, H); column h holds integers from low[h] on; lookup is one flat table in which the value v of
+    column h has its code at starts[h] + v - low[h]: UNSEEN, MISSING, or a code. seen (H,) counts codes given
+    out. codes (n, H) is written.
+    """
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            place = starts[column] + (values[row, column] - low[column])
+            code = lookup[place]
+            if code == UNSEEN:
+                code = seen[column]
+                lookup[place] = code
+                seen[column] = code + 1
+            codes[row, column] = code
+
+
+@njit(cache=True, nogil=True)
+def canonical(labels: NDArray[Any], n_labels: int) -> NDArray[np.int32]:
+    """Renumber labels 0..n_labels-1 by first appearance; labels must not be negative."""
+    name = np.full(n_labels, -1, dtype=np.int32)
+    result = np.empty(labels.size, dtype=np.int32)
+    n_seen = 0
+    for row in range(labels.size):
+        label = labels[row]
+        if name[label] < 0:
+            name[label] = n_seen
+            n_seen += 1
+        result[row] = name[label]
+    return result
+
+
+@njit(cache=True, nogil=True)
+def is_coded(values, seen):  # type: ignore[no-untyped-def]
+    """Number of codes in each column if all columns are coded by first appearance already, else -1 in seen[0]."""
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            value = values[row, column]
+            if value == seen[column]:
+                seen[column] += 1
+            elif value > seen[column]:
+                seen[0] = -1
+                return seen
+    return seen
