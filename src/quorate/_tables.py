@@ -135,6 +135,8 @@ def _plain_vector(values: list[Any]) -> Array:
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, bool} and all(abs(value) < 2**62 for value in values):
         return np.asarray(values, dtype=np.int64)
+    if kinds and kinds <= {int, float, bool, type(None)} and all(v is None or abs(v) < 2**53 or v != v for v in values):
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
