@@ -1,6 +1,71 @@
 """Consensus clustering: many labellings of the same objects in, one you can trust out."""
 
-from quorate._ensemble import as_ensemble, compress, merge
-from quorate._types import Consensus, Ensemble, Method, Scores
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Consensus", "Ensemble", "Method", "Scores", "as_ensemble", "compress", "merge"]
+if TYPE_CHECKING:
+    from quorate._consensus import consensus, solve
+    from quorate._ensemble import as_ensemble, compress, merge
+    from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
+    from quorate._io import load_labels, save_labels
+    from quorate._types import Consensus, Ensemble, Method, Scores
+    from quorate.estimators import ConsensusClustering
+    from quorate.methods import METHODS
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "METHODS",
+    "Consensus",
+    "ConsensusClustering",
+    "Ensemble",
+    "Method",
+    "Scores",
+    "accuracy",
+    "anmi",
+    "ari",
+    "as_ensemble",
+    "compress",
+    "consensus",
+    "density",
+    "evaluate",
+    "load_labels",
+    "merge",
+    "nmi",
+    "save_labels",
+    "solve",
+]
+
+# Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
+_HOMES = {
+    "METHODS": "methods",
+    "Consensus": "_types",
+    "ConsensusClustering": "estimators",
+    "Ensemble": "_types",
+    "Method": "_types",
+    "Scores": "_types",
+    "accuracy": "_evaluate",
+    "anmi": "_evaluate",
+    "ari": "_evaluate",
+    "as_ensemble": "_ensemble",
+    "compress": "_ensemble",
+    "consensus": "_consensus",
+    "density": "_evaluate",
+    "evaluate": "_evaluate",
+    "load_labels": "_io",
+    "merge": "_ensemble",
+    "nmi": "_evaluate",
+    "save_labels": "_io",
+    "solve": "_consensus",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'quorate' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"quorate.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

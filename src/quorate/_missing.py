@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 
 
-class _Default:
-    def __repr__(self) -> str:
-        return "-1"
-
-
-DEFAULT: Any = _Default()
+DEFAULT: Any = -1
+"""What stands for a missing label where nobody says otherwise, beside nulls."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class MissingRule:
         for value in categories:
             if _is_number(value) and value < 0:
                 raise ValueError(
-                    f"{member} holds the label {value}, and {self._wording()}; pass missing=[{value}] if it means "
+                    f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass missing=[{value}] if it means "
                     f"'no label', missing=[] if negative numbers are ordinary labels."
                 )
 
@@ -64,8 +60,6 @@ class MissingRule:
 
 def missing_rule(missing: Any) -> MissingRule:
     """The rule for a user's `missing=`: the default, one value, or several."""
-    if missing is DEFAULT:
-        return MissingRule((-1,))
     if isinstance(missing, MissingRule):
         return missing
     if missing is None or isinstance(missing, str | bytes) or not isinstance(missing, Iterable):

@@ -32,6 +32,8 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
     """Read `labels` with objects as rows, or as `orientation` says; `ids` may name a column of a data frame."""
     if orientation is not None:
         _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
+    if hasattr(labels, "tocsr"):
+        raise TypeError("sparse labels are not supported; pass a dense table, or a list of label vectors.")
     if isinstance(labels, np.ndarray):
         table = _from_array(labels, orientation)
     elif isinstance(labels, Mapping):
@@ -73,7 +75,7 @@ def _from_array(array: Array, orientation: str | None) -> Table:
     if array.dtype.names is not None:
         raise ValueError("labels must not be a structured array; pass a data frame or a plain 2-D array.")
     if array.dtype.kind == "c":
-        raise ValueError("labels must be integers, texts or real numbers, got complex numbers.")
+        raise ValueError("Complex data not supported: labels must be integers, texts or real numbers.")
     if orientation == "members":
         array = array.T
     names = _member_names(array.shape[1])

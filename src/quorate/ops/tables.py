@@ -32,3 +32,88 @@ def cluster_counts(
             if label >= 0:
                 table[offsets[member] + label, cluster] += counts[row]
     return table
+
+
+@njit(cache=True, nogil=True)
+def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, score):  # type: ignore[no-untyped-def]
+    """Assign rows start..stop-1 to argmin_c bias[c] - scale[c] * sum_q table[label of q, c]; ties to the lowest c.
+
+    labels (m, H); table (d, width), width >= K, clusters contiguous so that the sums run in vector
+    registers; scale, bias (K,); nearest (m,) int32 and score (m,), the least value, are written.
+    The sums are exact for an integer table; they meet floating point once, at the comparison.
+    """
+    total = np.zeros(table.shape[1], dtype=table.dtype)
+    for row in range(start, stop):
+        total[:] = 0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                place = offsets[member] + label
+                for cluster in range(table.shape[1]):
+                    total[cluster] += table[place, cluster]
+        best, least = 0, np.inf
+        for cluster in range(bias.size):
+            value = bias[cluster] - scale[cluster] * total[cluster]
+            if value < least:
+                best, least = cluster, value
+        nearest[row] = best
+        score[row] = least
+
+
+@njit(cache=True, nogil=True)
+def move_rows(labels, offsets, counts, old, new, table, mass):  # type: ignore[no-untyped-def]
+    """Bring table (d, width) and mass (K,) from assignment `old` to `new`; returns how many rows moved.
+
+    old (m,) is overwritten with new; an old cluster of -1 means that the row was not counted yet.
+    """
+    moved = 0
+    for row in range(labels.shape[0]):
+        source, target = old[row], new[row]
+        if source == target:
+            continue
+        moved += 1
+        old[row] = target
+        mass[target] += counts[row]
+        if source >= 0:
+            mass[source] -= counts[row]
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                place = offsets[member] + label
+                table[place, target] += counts[row]
+                if source >= 0:
+                    table[place, source] -= counts[row]
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def agreement(labels, weights, pivot, start, stop, result):  # type: ignore[no-untyped-def]
+    """result[i] = weight of the members in which rows i and pivot carry the same known label; rows start..stop-1."""
+    for row in range(start, stop):
+        total = 0.0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0 and label == labels[pivot, member]:
+                total += weights[member]
+        result[row] = total
+
+
+@njit(cache=True, nogil=True)
+def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):  # type: ignore[no-untyped-def]
+    """For rows start..stop-1, the sum over members of table[label, c]: for the row's own cluster c, and the largest
+    over the other clusters (0 where there is none).
+
+    labels (m, H); table (d, K) float64, not negative; assignment (m,); own, rival (m,) are written.
+    """
+    total = np.zeros(table.shape[1])
+    for row in range(start, stop):
+        total[:] = 0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                place = offsets[member] + label
+                for cluster in range(table.shape[1]):
+                    total[cluster] += table[place, cluster]
+        own[row] = total[assignment[row]]
+        total[assignment[row]] = 0.0
+        rival[row] = total.max()

@@ -1,0 +1,10 @@
+"""The consensus functions, one file each, and their register."""
+
+from quorate._types import Method
+from quorate.methods import best, bisecting, kmeans
+
+METHODS: dict[str, Method] = {
+    "best": best.METHOD,
+    "bisecting": bisecting.METHOD,
+    "kmeans": kmeans.METHOD,
+}

@@ -1,0 +1,1 @@
+"""Count-weighted building blocks shared by methods."""
