@@ -54,8 +54,7 @@ def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:
     """Refuse work before it allocates more than `max_bytes`."""
     if needed > max_bytes:
         raise MemoryError(
-            f"{what} would need {size(needed)}, more than max_bytes = {size(max_bytes)}; {advice} "
-            f"or raise max_bytes."
+            f"{what} would need {size(needed)}, more than max_bytes = {size(max_bytes)}; {advice} or raise max_bytes."
         )
 
 

@@ -6,8 +6,6 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from quorate import _check
 from quorate._ensemble import as_ensemble, compress
 from quorate._types import Consensus, Ensemble, Method
@@ -99,9 +97,7 @@ def solve(
 def expand(result: Consensus, inverse: Any, object_ids: Any = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
-    return replace(
-        result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids
-    )
+    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
 
 
 def _cluster_number(n_clusters: Any, ensemble: Ensemble, name: str, method: Method) -> int | None:

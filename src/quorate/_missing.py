@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-
 DEFAULT: Any = -1
 """What stands for a missing label where nobody says otherwise, beside nulls."""
 
@@ -48,8 +47,8 @@ class MissingRule:
         for value in categories:
             if _is_number(value) and value < 0:
                 raise ValueError(
-                    f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass missing=[{value}] if it means "
-                    f"'no label', missing=[] if negative numbers are ordinary labels."
+                    f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
+                    f"missing=[{value}] if it means 'no label', missing=[] if negative numbers are ordinary labels."
                 )
 
     def _wording(self) -> str:

@@ -41,9 +41,7 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
     elif hasattr(labels, "__array__") and not hasattr(labels, "columns") and not hasattr(labels, "dtype"):
         table = _from_array(np.asarray(labels), orientation)
     else:
-        table = _from_frame(labels, orientation, ids)
-        if table is None:
-            table = _from_sequence(labels, orientation)
+        table = _from_frame(labels, orientation, ids) or _from_sequence(labels, orientation)
     if ids is not None and table.ids is None:
         raise ValueError(f"ids={ids!r} names a column, but the labels have no named columns; pass the ids themselves.")
     _refuse_shape(table.shape, orientation)

@@ -181,8 +181,9 @@ class Scores:
         known = {name: value for name, value in self.as_dict().items() if value is not None}
         width = max(len(name) for name in known)
         return "\n".join(
-            f"{name.replace('_', ' '):<{width}}  {value:>12,}" if isinstance(value, int) else
-            f"{name.replace('_', ' '):<{width}}  {value:>12.6f}"
+            f"{name.replace('_', ' '):<{width}}  {value:>12,}"
+            if isinstance(value, int)
+            else f"{name.replace('_', ' '):<{width}}  {value:>12.6f}"
             for name, value in known.items()
         )
 

@@ -15,7 +15,7 @@ from quorate._missing import DEFAULT
 from quorate._types import Consensus
 
 
-class ConsensusClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class ConsensusClustering(ClusterMixin, BaseEstimator):
     """One labelling out of many, as a scikit-learn clusterer whose X is a table of labels.
 
     Parameters

@@ -70,7 +70,8 @@ def bisecting(
     -----
     A split changes S by terms of the split cluster alone [1]_, so each cluster is tried once. With
     ``n_clusters=None`` the tree grows to sqrt(n) clusters (rounded up); k >= 2 is where the gain falls most from
-    one split to the next (the first such k in a tie). A cluster of one row is never split. O(m H) for each level of the tree.
+    one split to the next (the first such k in a tie). A cluster of one row is never split.
+    O(m H) for each level of the tree.
 
     References
     ----------

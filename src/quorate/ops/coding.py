@@ -13,7 +13,7 @@ MISSING = -1
 
 
 @njit(cache=True, nogil=True)
-def code_columns(values, low, starts, lookup, seen, codes):  # type: ignore[no-untyped-def]
+def code_columns(values, low, starts, lookup, seen, codes):
     """Code every column of an integer table by first appearance, in one pass over its rows.
 
     values (n, H); column h holds integers from low[h] on; lookup is one flat table in which the value v of
@@ -47,7 +47,7 @@ def canonical(labels: NDArray[Any], n_labels: int) -> NDArray[np.int32]:
 
 
 @njit(cache=True, nogil=True)
-def is_coded(values, seen):  # type: ignore[no-untyped-def]
+def is_coded(values, seen):
     """Number of codes in each column if all columns are coded by first appearance already, else -1 in seen[0]."""
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):

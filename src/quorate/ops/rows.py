@@ -15,7 +15,7 @@ _ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _hash_row(labels, row):  # type: ignore[no-untyped-def]
+def _hash_row(labels, row):
     """Multiply-rotate over the codes, then a finisher so that the low bits depend on all of them."""
     value = _MULTIPLIER
     for member in range(labels.shape[1]):
@@ -26,15 +26,12 @@ def _hash_row(labels, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _same_row(labels, row, other):  # type: ignore[no-untyped-def]
-    for member in range(labels.shape[1]):
-        if labels[row, member] != labels[other, member]:
-            return False
-    return True
+def _same_row(labels, row, other):
+    return all(labels[row, member] == labels[other, member] for member in range(labels.shape[1]))
 
 
 @njit(cache=True, nogil=True)
-def _grow(slots, hashes):  # type: ignore[no-untyped-def]
+def _grow(slots, hashes):
     """A table twice the size; a slot holds the number of a distinct row, -1 where it is empty."""
     mask = np.uint64(2 * slots.size - 1)
     larger = np.full(2 * slots.size, -1, dtype=np.int64)
@@ -47,7 +44,7 @@ def _grow(slots, hashes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _twice(array):  # type: ignore[no-untyped-def]
+def _twice(array):
     larger = np.empty(2 * array.size, dtype=array.dtype)
     larger[: array.size] = array
     return larger

@@ -35,7 +35,7 @@ def cluster_counts(
 
 
 @njit(cache=True, nogil=True)
-def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, score):  # type: ignore[no-untyped-def]
+def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, score):
     """Assign rows start..stop-1 to argmin_c bias[c] - scale[c] * sum_q table[label of q, c]; ties to the lowest c.
 
     labels (m, H); table (d, width), width >= K, clusters contiguous so that the sums run in vector
@@ -61,7 +61,7 @@ def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, 
 
 
 @njit(cache=True, nogil=True)
-def move_rows(labels, offsets, counts, old, new, table, mass):  # type: ignore[no-untyped-def]
+def move_rows(labels, offsets, counts, old, new, table, mass):
     """Bring table (d, width) and mass (K,) from assignment `old` to `new`; returns how many rows moved.
 
     old (m,) is overwritten with new; an old cluster of -1 means that the row was not counted yet.
@@ -87,7 +87,7 @@ def move_rows(labels, offsets, counts, old, new, table, mass):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def agreement(labels, weights, pivot, start, stop, result):  # type: ignore[no-untyped-def]
+def agreement(labels, weights, pivot, start, stop, result):
     """result[i] = weight of the members in which rows i and pivot carry the same known label; rows start..stop-1."""
     for row in range(start, stop):
         total = 0.0
@@ -99,7 +99,7 @@ def agreement(labels, weights, pivot, start, stop, result):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):  # type: ignore[no-untyped-def]
+def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
     """For rows start..stop-1, the sum over members of table[label, c]: for the row's own cluster c, and the largest
     over the other clusters (0 where there is none).
 

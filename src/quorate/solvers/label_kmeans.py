@@ -44,7 +44,9 @@ def best_of_restarts(
 
 
 def _best_run(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int) -> Partition:
-    runs = (lloyd(ensemble, row_centres(ensemble, seed_rows(ensemble, n_clusters, rng)), max_iter) for _ in range(n_init))
+    runs = (
+        lloyd(ensemble, row_centres(ensemble, seed_rows(ensemble, n_clusters, rng)), max_iter) for _ in range(n_init)
+    )
     return min(runs, key=lambda run: run.inertia)
 
 
@@ -90,17 +92,20 @@ def _draw(pull: NDArray[np.generic], uniform: FloatArray) -> NDArray[np.intp]:
     """Rows drawn with probability proportional to `pull`, which is never zero everywhere: rows are distinct."""
     edges = np.cumsum(pull)
     rows = np.searchsorted(edges, uniform * edges[-1], side="right")
-    return np.minimum(rows, np.flatnonzero(pull)[-1])
+    last: NDArray[np.intp] = np.flatnonzero(pull)[-1:]
+    return np.minimum(rows, last)
 
 
 def _distances(ensemble: Ensemble, norms: FloatArray, row: int) -> FloatArray:
     """Squared distances of all rows to one row."""
     shared = np.empty(ensemble.n_rows)
     map_blocks(
-        lambda start, stop: agreement(ensemble.labels, ensemble.weights, row, start, stop, shared), ensemble.n_rows
+        lambda start, stop: agreement(ensemble.labels, ensemble.weights, row, start, stop, shared),
+        ensemble.n_rows,
     )
     # weights that are no integers may leave a rounding error where the distance is zero
-    return np.maximum(norms + norms[row] - 2 * shared, 0.0)
+    distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared, 0.0)
+    return distances
 
 
 def row_centres(ensemble: Ensemble, rows: NDArray[np.intp]) -> Centres:

@@ -1,0 +1,152 @@
+"""Contingency tables kept as their non-empty cells, and the scores that follow from one table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble, FloatArray, read_only
+from quorate.ops.rows import distinct_rows
+from quorate.ops.tables import cluster_counts
+
+Average = Literal["geometric", "arithmetic"]
+AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
+
+EXACT_SQUARES = 3_037_000_499
+"""Objects up to which the square of their number fits into int64."""
+
+
+class Contingency(NamedTuple):
+    """How many objects two labellings put into each pair of clusters; cells without objects are left out.
+
+    The cells number at most as many as the rows counted, however many clusters there are.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    counts: NDArray[Any]
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def first_sizes(self) -> NDArray[Any]:
+        return _add_up(self.first, self.counts)
+
+    @property
+    def second_sizes(self) -> NDArray[Any]:
+        return _add_up(self.second, self.counts)
+
+
+def contingency(
+    first: NDArray[Any], second: NDArray[Any], n_first: int, n_second: int, counts: NDArray[np.int64]
+) -> Contingency:
+    """Of two labellings of the same rows with codes below n_first and n_second, -1 where unlabelled."""
+    known = (first >= 0) & (second >= 0)
+    counts = counts[known]
+    cells = first[known].astype(np.int64) * n_second + second[known]
+    if _is_small(n_first * n_second, len(first)):
+        return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
+    inverse = np.empty(len(cells), dtype=np.intp)
+    found = cells[distinct_rows(read_only(cells[:, None]), inverse)]
+    return Contingency(found // n_second, found % n_second, squarable(_add_up(inverse, counts)))
+
+
+def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
+    """Of each member (first) with a labelling of the rows (second), on the rows both know."""
+    if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
+        stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
+        return [_non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
+    return [
+        contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
+        for member, k in enumerate(ensemble.n_clusters)
+    ]
+
+
+def squarable(counts: NDArray[Any]) -> NDArray[Any]:
+    """Counts as integers where their squares add up without overflow, as floats where they might not."""
+    return counts.astype(np.int64 if counts.sum() <= EXACT_SQUARES else np.float64)
+
+
+def nmi(table: Contingency, average: Average) -> float:
+    """NMI; two trivial labellings agree (1), one trivial labelling tells nothing about the other (0)."""
+    first, second = (sizes.astype(np.float64) for sizes in (table.first_sizes, table.second_sizes))
+    if len(table.counts) == np.count_nonzero(first) == np.count_nonzero(second):
+        return 1.0
+    total, counts = float(table.total), table.counts.astype(np.float64)
+    entropies = [_entropy(sizes[sizes > 0], total) for sizes in (first, second)]
+    if min(entropies) == 0.0:
+        return 0.0
+    information = _sum(counts * np.log(counts * total / (first[table.first] * second[table.second])))
+    mean = math.sqrt(entropies[0] * entropies[1]) if average == "geometric" else sum(entropies) / 2
+    # rounding can carry the quotient past the ends of [0, 1]
+    return min(max(information / mean, 0.0), 1.0)
+
+
+def ari(table: Contingency) -> float:
+    """Adjusted Rand index, in integers up to one division at the end."""
+    together, first, second, pairs = (
+        _pairs(sizes) for sizes in (table.counts, table.first_sizes, table.second_sizes, np.array([table.total]))
+    )
+    scale = (first + second) * pairs - 2 * first * second
+    # zero where both labellings are one cluster or both are all singletons, thus equal
+    return 2 * (together * pairs - first * second) / scale if scale else 1.0
+
+
+def accuracy(table: Contingency) -> float:
+    """Share of the objects in cells of the best one-to-one matching of clusters."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n_first, n_second = int(table.first.max()) + 1, int(table.second.max()) + 1
+    # A partner of its own for each first cluster lets it stay unmatched, so that a full matching exists and empty
+    # cells need no place; one more on every edge keeps their weights from zero and changes no comparison.
+    alone = np.arange(n_first)
+    weights = np.concatenate([table.counts + 1, np.ones(n_first)]).astype(np.float64)
+    places = np.concatenate([table.first, alone]), np.concatenate([table.second, n_second + alone])
+    graph = csr_array((weights, places), shape=(n_first, n_second + n_first))
+    _, partner = min_weight_full_bipartite_matching(graph, maximize=True)
+    matched = table.counts[partner[table.first] == table.second]
+    return int(matched.sum()) / table.total
+
+
+def mean_nmi(tables: list[Contingency], weights: FloatArray, average: Average) -> float:
+    """ANMI: each table by its member's weight times the number of objects in it; NaN where there are none."""
+    importance = weights * [table.total for table in tables]
+    values = [nmi(table, average) if table.total else 0.0 for table in tables]
+    total = _sum(importance)
+    return _sum(importance * values) / total if total else math.nan
+
+
+def _is_small(n_cells: int, n_entries: int) -> bool:
+    """Whether a dense table costs no more than the labels it is counted from, or next to nothing."""
+    return n_cells <= max(n_entries, 65_536)
+
+
+def _non_empty(table: NDArray[Any]) -> Contingency:
+    first, second = np.nonzero(table)
+    return Contingency(first, second, squarable(table[first, second]))
+
+
+def _add_up(places: NDArray[np.intp], counts: NDArray[Any]) -> NDArray[Any]:
+    # bincount adds in float64, which is exact below 2**53 objects
+    return np.bincount(places, counts).astype(counts.dtype)
+
+
+def _pairs(sizes: NDArray[Any]) -> int:
+    """Ordered pairs of different objects within groups of these sizes."""
+    return int((squarable(sizes) ** 2).sum()) - int(sizes.sum())
+
+
+def _entropy(sizes: FloatArray, total: float) -> float:
+    """Times the total, which cancels in the quotient."""
+    return _sum(sizes * np.log(total / sizes))
+
+
+def _sum(values: FloatArray) -> float:
+    """Rounded once, whatever the order: scores that are equal on paper are equal, so ties stay ties."""
+    return math.fsum(values.tolist())

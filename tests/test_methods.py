@@ -1,0 +1,168 @@
+"""What the laws do not say: each method's own objective, options and results."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from test_laws import noisy
+
+from quorate import as_ensemble, compress, consensus, density
+from quorate.solvers import label_kmeans
+from quorate.solvers.label_kmeans import best_of_restarts, inertia, lloyd, row_centres, seed_rows
+
+
+def one_hot(ensemble):  # type: ignore[no-untyped-def]
+    """The matrix the library never forms."""
+    matrix = np.zeros((ensemble.n_rows, ensemble.offsets[-1]))
+    for row, member in zip(*np.nonzero(ensemble.labels >= 0), strict=True):
+        matrix[row, ensemble.offsets[member] + ensemble.labels[row, member]] = np.sqrt(ensemble.weights[member])
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lloyd_equals_scikit_learn(seed: int, weighted: bool) -> None:
+    """Same centres, same sweeps, same inertia and, ties aside, the same labels as KMeans on the one-hot matrix."""
+    weights = np.random.default_rng(seed).uniform(0.5, 2, size=6) if weighted else None
+    rows, _ = compress(as_ensemble(noisy(seed, n=300, k=4, missing=0.1), weights=weights))
+    seeds = seed_rows(rows, 4, np.random.default_rng(seed))
+    ours = lloyd(rows, row_centres(rows, seeds), max_iter=100)
+    matrix = one_hot(rows)
+    theirs = KMeans(4, init=matrix[seeds], n_init=1, max_iter=100, tol=0).fit(matrix, sample_weight=rows.counts)
+    assert ours.inertia == pytest.approx(theirs.inertia_, rel=0.02)
+    means = np.stack(
+        [np.average(matrix[ours.labels == c], axis=0, weights=rows.counts[ours.labels == c]) for c in range(4)]
+    )
+    distances = ((matrix[:, None] - means[None]) ** 2).sum(axis=2)
+    assert ours.inertia == pytest.approx(rows.counts @ distances[np.arange(rows.n_rows), ours.labels])
+    assert (distances[np.arange(rows.n_rows), ours.labels] <= distances.min(axis=1) + 1e-9).all()
+
+
+def test_inertia_never_rises() -> None:
+    rows, _ = compress(as_ensemble(noisy(3, n=500, k=5, missing=0.2)))
+    start = row_centres(rows, np.arange(5))
+    path = [lloyd(rows, start, max_iter=sweeps).inertia for sweeps in range(1, 15)]
+    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(path))
+
+
+def test_lloyd_on_raw_objects_equals_rows_with_counts() -> None:
+    """The exactness law for k-means itself: the same seeds give the same partition, counted or not."""
+    for seed in range(12):
+        raw = as_ensemble(noisy(seed, n=120, missing=0.1 * (seed % 2)))
+        rows, inverse = compress(raw)
+        seeds = seed_rows(rows, 4, np.random.default_rng(seed))
+        objects = np.array([int(np.flatnonzero(inverse == row)[0]) for row in seeds])
+        counted = lloyd(rows, row_centres(rows, seeds), max_iter=100)
+        plain = lloyd(raw, row_centres(raw, objects), max_iter=100)
+        assert np.array_equal(plain.labels, counted.labels[inverse])
+        assert plain.inertia == counted.inertia
+        assert plain.n_iter == counted.n_iter
+
+
+def test_empty_clusters_are_filled() -> None:
+    """Far more clusters than groups, started from rows of one group: all k come out."""
+    labels = np.repeat(np.arange(3), 20)[:, None] * np.ones(4, dtype=int)
+    labels[:, 0] += np.arange(60) % 7 * 3
+    rows, _ = compress(as_ensemble(labels))
+    run = lloyd(rows, row_centres(rows, np.arange(rows.n_rows)[-6:]), max_iter=50)
+    assert (run.centres.mass > 0).all()
+    assert run.converged
+
+
+def test_restarts_on_a_sample_end_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, _ = compress(as_ensemble(noisy(1, n=3000, members=8, k=4)))
+    monkeypatch.setattr(label_kmeans, "SAMPLE_ROWS", 400)
+    run = best_of_restarts(rows, 4, np.random.default_rng(0), n_init=5, max_iter=100)
+    monkeypatch.setattr(label_kmeans, "SAMPLE_ROWS", 10**6)
+    whole = best_of_restarts(rows, 4, np.random.default_rng(0), n_init=5, max_iter=100)
+    assert len(run.labels) == rows.n_rows
+    assert run.inertia == inertia(rows, run.centres)
+    assert run.inertia <= whole.inertia * 1.02
+
+
+def test_wide_tables_equal_narrow_ones() -> None:
+    """Sums past 2**31 take the 64-bit table; the partition is the same."""
+    labels = noisy(4, n=200)
+    small, large = (
+        consensus(as_ensemble(labels, counts=np.full(200, count)), 3, random_state=0) for count in (1, 10**9)
+    )
+    assert np.array_equal(small.labels, large.labels)
+    assert large.objective == pytest.approx(small.objective * 1e9)
+
+
+def test_kmeans_reports_convergence() -> None:
+    labels = noisy(0, n=400, k=6, noise=0.6)
+    assert consensus(labels, 6, random_state=0).converged
+    cut = consensus(labels, 6, random_state=0, max_iter=1)
+    assert not cut.converged
+    assert cut.n_iter == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_init": 0}, "n_init must be at least 1"),
+        ({"max_iter": 1.5}, "max_iter must be an integer"),
+        ({"init": "random"}, "init must be one of 'k-means\\+\\+'"),
+        ({"init": [0, 1]}, "3 different row numbers"),
+        ({"init": [0, 1, 10**6]}, "init must name rows"),
+    ],
+)
+def test_kmeans_refuses(options: dict[str, object], words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        consensus(noisy(0), 3, **options)  # type: ignore[arg-type]
+
+
+def test_bisecting_tree_tells_the_partition() -> None:
+    labels = noisy(2, n=300, k=6, members=10, noise=0.2)
+    result = consensus(labels, 5, method="bisecting", random_state=0)
+    splits = result.info["splits"]
+    assert len(splits) == 4
+    assert [(split.left, split.right) for split in splits] == [(1, 2), (3, 4), (5, 6), (7, 8)]
+    sizes = {0: 300} | {side: size for s in splits for side, size in ((s.left, s.left_size), (s.right, s.right_size))}
+    assert all(sizes[split.node] == split.left_size + split.right_size for split in splits)
+    leaves = sorted(size for node, size in sizes.items() if node not in {split.node for split in splits})
+    assert leaves == sorted(np.bincount(result.labels).tolist())
+    assert result.objective == pytest.approx(density(result.labels, labels))
+
+
+def test_bisecting_gain_is_the_change_of_density() -> None:
+    labels = noisy(5, n=200, k=5, missing=0.1)
+    path = [consensus(labels, k, method="bisecting", random_state=0) for k in range(1, 6)]
+    values = [density(step.labels, labels) for step in path]
+    assert [split.gain for split in path[-1].info["splits"]] == pytest.approx(np.diff(values))
+
+
+@pytest.mark.parametrize("k", [3, 5, 8])
+def test_bisecting_finds_k(k: int) -> None:
+    labels = noisy(k, n=400, k=k, members=12, noise=0.15)
+    assert consensus(labels, method="bisecting", random_state=0).n_clusters == k
+
+
+def test_bisecting_minimum_gain() -> None:
+    labels = noisy(9, n=400, k=6, members=12, noise=0.1)
+    free = consensus(labels, method="bisecting", random_state=0, min_gain=0.02)
+    gains = [split.gain for split in free.info["splits"]]
+    assert all(gain >= 0.02 for gain in gains[: free.n_clusters - 1])
+    assert gains[free.n_clusters - 1] < 0.02
+    with pytest.raises(ValueError, match="min_gain"):
+        consensus(labels, 3, method="bisecting", min_gain=0.02)
+    with pytest.raises(ValueError, match="min_gain must lie in"):
+        consensus(labels, method="bisecting", min_gain=7)
+
+
+def test_best_takes_the_member_of_the_wanted_size() -> None:
+    table = {"two": [0, 0, 1, 1, 1], "three": [0, 0, 1, 1, 2], "odd": [0, 1, 0, 1, 2]}
+    assert consensus(table, 2, method="best").info["member"] == "two"
+    assert consensus(table, 3, method="best").info["member"] == "three"
+    with pytest.raises(ValueError, match="no member has n_clusters = 4"):
+        consensus(table, 4, method="best")
+
+
+def test_best_completes_gaps() -> None:
+    table = {"a": [0, 0, 0, 1, 1, None], "b": [5, 5, 5, 6, 6, 6], "c": [0, 0, 1, 2, 2, 2]}
+    result = consensus(table, method="best")
+    assert result.labels.tolist() == [0, 0, 0, 1, 1, 1]
