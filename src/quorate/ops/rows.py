@@ -27,7 +27,10 @@ def _hash_row(labels, row):
 
 @njit(cache=True, nogil=True)
 def _same_row(labels, row, other):
-    return all(labels[row, member] == labels[other, member] for member in range(labels.shape[1]))
+    for member in range(labels.shape[1]):
+        if labels[row, member] != labels[other, member]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)

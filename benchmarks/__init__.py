@@ -1,0 +1,1 @@
+"""Measurements: speed against peers, and the papers' figures."""
