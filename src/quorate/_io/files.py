@@ -131,14 +131,18 @@ def refuse_repeated(ids: NDArray[Any] | None, source: str) -> None:
 
 def refuse_output(path: FilePath, overwrite: bool) -> None:
     """Raise where `path` cannot or must not be written, before any work is done for it."""
-    kind = format_of(path)
-    if is_standard(path):
-        return
+    format_of(path)
+    if not is_standard(path):
+        refuse_place(path, overwrite)
+
+
+def refuse_place(path: FilePath, overwrite: bool) -> None:
+    """The same for a file of any kind."""
     place = Path(path)
     if not place.parent.is_dir():
         reason = "is not a folder" if place.parent.exists() else "does not exist"
         raise FileNotFoundError(f"cannot write {place}: the folder {place.parent} {reason}; make it first.")
-    if place.is_dir() and not (kind == "zarr" and _is_zarr(place)):
+    if place.is_dir() and not (place.suffix == ".zarr" and _is_zarr(place)):
         raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
     if place.exists() and not overwrite:
         raise FileExistsError(
@@ -148,7 +152,7 @@ def refuse_output(path: FilePath, overwrite: bool) -> None:
 
 def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
     """Write under a temporary name in the same folder, then rename: readers see the old file or the new one."""
-    refuse_output(path, overwrite)
+    refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside = _aside(target)
     try:
@@ -166,7 +170,7 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
 
 def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
     """As `write_aside` for a format that is a folder; an old folder is moved away and comes back on failure."""
-    refuse_output(path, overwrite)
+    refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside, old = _aside(target), _aside(target)
     try:
