@@ -127,19 +127,22 @@ def measure_nodes(
     labels (m, H) in tree order; weights (H,) in the type of size; place (N,): where in tree order the
     representative stands. size and place of all descendants are known; those of the given nodes are written.
     """
-    # one node may be opened when n_des - 1 are there, and brings all its children
-    found = np.empty(min(n_des, order.size) + n_children.max(), dtype=np.int32)
+    # one more may be opened when n_des - 1 are there, and brings all its children
+    room = min(n_des, order.size) + n_children.max()
+    found = np.empty(room, dtype=np.int32)
+    places = np.empty(room, dtype=np.int32)
+    radii = np.empty(room, dtype=size.dtype)
     for inner in range(low, high):
         node = nodes[inner]
-        if stop[node] - start[node] <= n_des:
-            places = np.arange(start[node], stop[node])
-            radii = np.zeros(places.size, dtype=size.dtype)
+        n_found = stop[node] - start[node]
+        if n_found <= n_des:
+            places[:n_found] = np.arange(start[node], stop[node])
+            radii[:n_found] = 0
         else:
             n_found = _gather(node, n_des, first_child, n_children, size, found)
-            places = place[found[:n_found]]
-            radii = size[found[:n_found]]
-        best, least = _centre(labels, order, weights, limit, places, radii)
-        place[node], size[node] = best, least
+            places[:n_found] = place[found[:n_found]]
+            radii[:n_found] = size[found[:n_found]]
+        place[node], size[node] = _centre(labels, order, weights, limit, places[:n_found], radii[:n_found])
 
 
 @njit(cache=True, nogil=True)

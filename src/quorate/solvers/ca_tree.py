@@ -56,11 +56,11 @@ def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
         leaves, n_nodes = split_leaves(
             labels, member, order, leaves, start, stop, parent, first_child, n_children, at, n_nodes
         )
-    return Topology(*(read_only(table[:n_nodes].copy()) for table in tables), read_only(order))
+    return Topology._make([*(read_only(table[:n_nodes].copy()) for table in tables), read_only(order)])
 
 
 def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
-    """Member weights, and the largest distance there can be; integers, so that sums are exact, where all count alike."""
+    """Member weights, integers where all count alike so that sums are exact; and the largest distance there can be."""
     if ensemble.unit_weights:
         return read_only(np.ones(ensemble.n_members, dtype=np.int64)), ensemble.n_members
     return ensemble.weights, float(ensemble.weights.sum())
