@@ -232,11 +232,11 @@ def test_shape_indicator() -> None:
     from sklearn.cluster import KMeans
 
     rng = np.random.default_rng(0)
-    blobs = np.concatenate([rng.normal(centre, 0.3, size=(400, 8)) for centre in rng.uniform(-1, 1, size=(4, 8))])
+    blobs = np.concatenate([rng.normal(centre, 0.3, size=(400, 4)) for centre in rng.uniform(-1, 1, size=(4, 4))])
     line = np.column_stack([np.sort(rng.uniform(0, 100, size=600)), np.zeros(600)])
     shapes = []
     for X, low in ((blobs, 4), (line, 20)):
-        members = [KMeans(low + s, init="random", n_init=1, random_state=s).fit_predict(X) for s in range(10)]
+        members = [KMeans(low + s % 5, init="random", n_init=1, random_state=s).fit_predict(X) for s in range(20)]
         shapes.append(ca_tree(as_ensemble(members)).shape_indicator())
     assert shapes[0].ratio < shapes[1].ratio
     assert shapes[0].compact
@@ -257,7 +257,7 @@ def test_shape_indicator() -> None:
         ({"max_rows": 10, "theta": 0.1}, "not both"),
         ({"alpha": 0.9}, "coarsen has no option 'alpha'"),
         ("automatic", "coarsen must be one of 'auto'"),
-        (0.99, "rows that coarsening with theta=0.99, keep=1 leaves of"),
+        (1.0, "is more than the 1 rows that coarsening with theta=1, keep=1 leaves of 3"),
     ],
 )
 def test_refusals(options: object, words: str) -> None:

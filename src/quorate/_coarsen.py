@@ -87,13 +87,12 @@ def coarsen_as_asked(
     "auto" with that budget.
     """
     options = _options(asked)
-    budget = options.pop("max_rows", max_rows)
+    budget = _check.integer(options.pop("max_rows", max_rows), "max_rows", low=1)
     tree = ca_tree(ensemble, options.pop("n_des", N_DES))
     weighted = options.pop("weighted", True)
     if options.pop("auto", False):
         # fewer rows than clusters would help nobody
-        least = n_clusters if isinstance(n_clusters, int) else 1
-        choice = tree.choose(max(budget, least) if isinstance(budget, int) else budget)
+        choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
     else:
         choice = Choice(options.pop("theta", 0.4), options.pop("keep", 1.0), 0, "as asked")
     rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=weighted)
