@@ -32,6 +32,7 @@ def code_table(columns: list[Array], names: tuple[str, ...], rule: MissingRule) 
 
 def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
     """Codes (n,) and categories of one column of any type."""
+    values = _native(values)
     kind = values.dtype.kind
     if kind == "b":
         values, kind = values.astype(np.int8), "i"
@@ -49,7 +50,7 @@ def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Arr
 
 def code_integers(values: Array, names: tuple[str, ...], rule: MissingRule) -> Coded:
     """Code an integer table (n, H) whole; no copy where it is coded already and narrow."""
-    values = read_only(values)
+    values = read_only(_native(values))
     low, high = values.min(axis=0).astype(np.int64), values.max(axis=0).astype(np.int64)
     if rule.values == (-1,) and low.min() >= -1:
         seen = is_coded(values, np.zeros(values.shape[1], dtype=np.int64))
@@ -119,7 +120,7 @@ def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Ar
     known = values[~missing]
     rule.refuse_negative(np.unique(known[known < 0]).tolist(), name)
     whole = np.where(missing, 0, values)
-    if np.array_equal(whole, np.floor(whole)) and np.abs(whole).max(initial=0) < 2**53:
+    if np.array_equal(whole, np.floor(whole)) and float(np.abs(whole).max(initial=0)) < 2**53:
         codes, (categories,) = _code_with_sentinel(whole.astype(np.int64), missing, name, MissingRule(()))
         return codes[:, 0], categories
     distinct, ranks = np.unique(whole, return_inverse=True)
@@ -170,6 +171,11 @@ def _signed(values: Array, name: str) -> Array:
             raise ValueError(f"{name} holds a label beyond 2**63 - 1; pass such labels as text.")
         return values.astype(np.int64)
     return values
+
+
+def _native(values: Array) -> Array:
+    """In the byte order of this machine, the only one kernels can read."""
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def _hashable(value: Any) -> bool:
