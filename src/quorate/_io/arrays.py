@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from quorate._ensemble import _refuse_unlabelled, as_ensemble
 from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
 from quorate._io.text import Choose
+from quorate._missing import MissingRule, missing_rule
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -69,6 +70,9 @@ def ensemble_from_arrays(
     if weights is None:
         weights = arrays.get(_WEIGHTS)
     categories = _saved_categories(arrays, labels)
+    if labels.dtype.kind in "US":
+        # an empty text is no label in any kind of file
+        missing = MissingRule((*missing_rule(missing).values, ""))
     ensemble = as_ensemble(
         labels,
         weights=weights,
