@@ -133,7 +133,8 @@ def without_objects(values: Array, name: str) -> Array:
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    # before numpy 2.1 allow_pickle would be one more array here; `without_objects` sees to it that none is pickled
+    np.savez_compressed(file, **dict(arrays))
 
 
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:

@@ -118,12 +118,16 @@ def choose_columns(names: tuple[str, ...], ids: str | None, columns: Sequence[st
             + (f"its columns are {known}." if names else "its columns have no names: leave ids and columns out.")
         )
     if columns is not None:
+        if not columns:
+            raise ValueError("columns must name at least one column, got none; leave it out to take all.")
         _refuse_duplicates(tuple(columns))
         if ids in columns:
             raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
         return Choice(ids, tuple(columns))
     if ids is None:
         _refuse_id_name(names, source)
+    elif len(names) == 1:
+        raise ValueError(f"{source} has no column beside the ids {ids!r}; one column a clustering was expected.")
     return Choice(ids, tuple(name for name in names if name != ids))
 
 
