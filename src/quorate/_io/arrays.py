@@ -134,7 +134,8 @@ def without_objects(values: Array, name: str) -> Array:
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
     # before numpy 2.1 allow_pickle would be one more array here; `without_objects` sees to it that none is pickled
-    np.savez_compressed(file, **dict(arrays))
+    named: dict[str, Any] = dict(arrays)
+    np.savez_compressed(file, **named)
 
 
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
