@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import _refuse_unlabelled, as_ensemble
+from quorate._ensemble import as_ensemble, refuse_unlabelled
 from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
 from quorate._io.text import Choose
 from quorate._missing import MissingRule, missing_rule
@@ -98,7 +98,7 @@ def pick_members(ensemble: Ensemble, members: tuple[str, ...]) -> Ensemble:
         return ensemble
     places = [ensemble.member_names.index(member) for member in members]
     labels, categories = ensemble.labels[:, places], tuple(ensemble.categories[place] for place in places)
-    _refuse_unlabelled(labels, members, categories)
+    refuse_unlabelled(labels, members, categories)
     return replace(
         ensemble,
         labels=labels,

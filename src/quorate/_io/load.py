@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coding import narrowest
-from quorate._ensemble import _as_weights, _refuse_unlabelled, as_ensemble
+from quorate._ensemble import as_ensemble, as_weights, refuse_unlabelled
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
 from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
 from quorate._io.parquet import code_arrow, read_parquet
 from quorate._io.text import DELIMITERS, Choice, Choose, Texts, as_ids, label_column, read_csv
 from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import _refuse_duplicates, _refuse_shape, as_table
+from quorate._tables import as_table, refuse_duplicates, refuse_shape
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -120,7 +120,7 @@ def choose_columns(names: tuple[str, ...], ids: str | None, columns: Sequence[st
     if columns is not None:
         if not columns:
             raise ValueError("columns must name at least one column, got none; leave it out to take all.")
-        _refuse_duplicates(tuple(columns))
+        refuse_duplicates(tuple(columns))
         if ids in columns:
             raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
         return Choice(ids, tuple(columns))
@@ -153,7 +153,7 @@ def refuse_ids(ensemble: Ensemble, path: FilePath) -> None:
 
 
 def _from_texts(texts: Texts, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
-    _refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
+    refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
     rule = missing_rule(missing)
     columns = zip(texts.codes, texts.texts, texts.names, strict=True)
     coded = [label_column(codes, found, name, rule) for codes, found, name in columns]
@@ -164,7 +164,7 @@ def _from_parquet(path: FilePath, choose: Choose, missing: Any, orientation: str
     table, choice = read_parquet(path, choose)
     if orientation == "members":
         return as_ensemble(table, ids=choice.ids, missing=missing, orientation=orientation, weights=weights)
-    _refuse_shape((table.num_rows, len(choice.members)), orientation)
+    refuse_shape((table.num_rows, len(choice.members)), orientation)
     rule = missing_rule(missing)
     coded = [code_arrow(table.select([name]), name, rule) for name in choice.members]
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
@@ -178,12 +178,12 @@ def _assemble(coded: list[tuple[Array, Array]], names: tuple[str, ...], ids: Arr
     for place, (codes, _) in enumerate(coded):
         labels[:, place] = codes
     categories = tuple(found for _, found in coded)
-    _refuse_unlabelled(labels, names, categories)
+    refuse_unlabelled(labels, names, categories)
     return Ensemble(
         labels=labels,
         counts=np.ones(len(labels), dtype=np.int64),
         n_clusters=n_clusters,
-        weights=_as_weights(weights, len(coded)),
+        weights=as_weights(weights, len(coded)),
         member_names=names,
         categories=categories,
         object_ids=ids,

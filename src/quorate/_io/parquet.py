@@ -12,7 +12,7 @@ from quorate._coding import code_integers, code_values, drop_missing, narrowest
 from quorate._io.files import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose
 from quorate._missing import MissingRule
-from quorate._tables import _refuse_duplicates, as_table
+from quorate._tables import as_table, refuse_duplicates
 
 Array = NDArray[Any]
 
@@ -34,7 +34,7 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
         try:
             source = pyarrow.parquet.ParquetFile(file)
             names = tuple(source.schema_arrow.names)
-            _refuse_duplicates(names)
+            refuse_duplicates(names)
             choice = choose(names)
             wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
             return source.read(columns=wanted), choice
