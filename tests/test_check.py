@@ -22,7 +22,7 @@ def test_generators_are_local_and_follow_the_seed() -> None:
     assert draws[0] == draws[1]
     own = np.random.default_rng(7)
     assert _check.generator(own) is own
-    states = [np.random.RandomState(7) for _ in range(2)]  # noqa: NPY002
+    states = [np.random.RandomState(7) for _ in range(2)]
     assert _check.generator(states[0]).random() == _check.generator(states[1]).random()
 
 
