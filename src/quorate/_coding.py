@@ -43,7 +43,7 @@ def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Arr
         return codes[:, 0], categories[0]
     if kind in "mM":
         units = values.view(np.int64)
-        codes, (stamps,) = _code_with_sentinel(units, np.isnat(values), name, MissingRule(()))
+        codes, (stamps,) = _code_masked(units, np.isnat(values), name)
         return codes[:, 0], stamps.view(values.dtype)
     return code_objects(values.tolist(), name, rule)
 
@@ -93,22 +93,23 @@ def _code_sparse(values: Array, names: tuple[str, ...], rule: MissingRule) -> Co
         distinct, ranks = np.unique(values[:, column], return_inverse=True)
         is_missing = np.isin(distinct, rule.integers)
         rule.refuse_negative(distinct[~is_missing & (distinct < 0)].tolist(), name)
-        codes, (categories,) = _code_with_sentinel(ranks, is_missing[ranks], name, MissingRule(()))
+        codes, (categories,) = _code_masked(ranks, is_missing[ranks], name)
         columns.append(codes[:, 0])
         found.append(distinct[categories])
     labels = np.stack(columns, axis=1).astype(narrowest(max(map(len, found))), copy=False)
     return labels, tuple(found)
 
 
-def _code_with_sentinel(values: Array, missing: Array, name: str, rule: MissingRule) -> Coded:
-    """Code integers of which some are masked: the masked become a value nobody else has."""
+def _code_masked(values: Array, missing: Array, name: str) -> Coded:
+    """Code integers of any sign, of which some are masked."""
     if not missing.any():
-        return code_integers(values[:, None], (name,), rule)
-    known = values[~missing]
-    sentinel = int(known.min()) - 1 if len(known) else -1
-    masked = np.where(missing, sentinel, values)
-    codes, (categories,) = code_integers(masked[:, None], (name,), MissingRule((sentinel, *rule.values)))
-    return codes, (categories,)
+        return code_integers(values[:, None], (name,), MissingRule(()))
+    if values.min(where=~missing, initial=0) < 0:
+        # ranks leave -1 free to stand for the masked
+        distinct, ranks = np.unique(values, return_inverse=True)
+        codes, (order,) = _code_masked(ranks, missing, name)
+        return codes, (distinct[order],)
+    return code_integers(np.where(missing, -1, values)[:, None], (name,), MissingRule((-1,)))
 
 
 def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
@@ -121,10 +122,10 @@ def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Ar
     rule.refuse_negative(np.unique(known[known < 0]).tolist(), name)
     whole = np.where(missing, 0, values)
     if np.array_equal(whole, np.floor(whole)) and float(np.abs(whole).max(initial=0)) < 2**53:
-        codes, (categories,) = _code_with_sentinel(whole.astype(np.int64), missing, name, MissingRule(()))
+        codes, (categories,) = _code_masked(whole.astype(np.int64), missing, name)
         return codes[:, 0], categories
     distinct, ranks = np.unique(whole, return_inverse=True)
-    codes, (order,) = _code_with_sentinel(ranks, missing, name, MissingRule(()))
+    codes, (order,) = _code_masked(ranks, missing, name)
     return codes[:, 0], distinct[order]
 
 
@@ -158,7 +159,8 @@ def as_array(values: list[Any]) -> Array:
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and not is_null(values[0]):
         array = np.asarray(values)
-        if array.ndim == 1:
+        # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
+        if array.ndim == 1 and array.tolist() == values:
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values

@@ -24,9 +24,9 @@ def draw(
 ) -> None:
     """Draw to a PNG file: `names` are those of the clusters, `right` the share each segmentation places right."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(12.5, 7), dpi=130, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.15, h_pad=0.1)
+    figure = Figure(figsize=(12.5, 7), dpi=130, layout=ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1))
     left, side = figure.subplots(1, 2, width_ratios=(1.6, 1))
     _draw_table(left, ensemble, labels, names)
     _draw_bars(side, right)
@@ -100,7 +100,7 @@ def _remark(axes: Any, member: int, column: Array, edges: Array, names: Sequence
     for cluster, (start, end) in enumerate(pairwise(edges.tolist())):
         part = column[start:end]
         known = part[part >= 0]
-        told = np.bincount(known, minlength=len(names)).argmax() if len(known) else cluster
+        told = int(np.bincount(known, minlength=len(names)).argmax()) if len(known) else cluster
         if 2 * len(known) < len(part):
             text = "mostly\nno label"
         elif told != cluster:
