@@ -11,7 +11,8 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.label_kmeans import best_of_restarts, lloyd, row_centres
+from quorate.solvers.lookup import best_of_restarts, means_rule, row_sums, sweep
+from quorate.solvers.lookup_models import euclidean
 
 
 def kmeans(
@@ -65,13 +66,14 @@ def kmeans(
     if isinstance(init, str):
         _check.choice(init, "init", ("k-means++",), "or pass the numbers of the rows to start from.")
         n_init = _check.integer(n_init, "n_init", low=1)
-        run = best_of_restarts(ensemble, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+        run = best_of_restarts(ensemble, euclidean, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     else:
-        run = lloyd(ensemble, row_centres(ensemble, _seeds(init, ensemble, n_clusters)), max_iter)
+        start = means_rule(ensemble, row_sums(ensemble, _seeds(init, ensemble, n_clusters)))
+        run = sweep(ensemble, euclidean(ensemble), start, max_iter)
     labels = canonical(run.labels, n_clusters)
     return Consensus(
         labels=labels,
-        objective=run.inertia,
+        objective=run.cost,
         n_iter=run.n_iter,
         converged=run.converged,
         confidence=row_confidence(ensemble, labels),
