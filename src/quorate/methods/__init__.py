@@ -1,10 +1,15 @@
 """The consensus functions, one file each, and their register."""
 
 from quorate._types import Method
-from quorate.methods import best, bisecting, kmeans
+from quorate.methods import best, bisecting, ecc, kcc, kmeans, kmodes, qmi, sec
 
 METHODS: dict[str, Method] = {
     "best": best.METHOD,
     "bisecting": bisecting.METHOD,
+    "ecc": ecc.METHOD,
+    "kcc": kcc.METHOD,
     "kmeans": kmeans.METHOD,
+    "kmodes": kmodes.METHOD,
+    "qmi": qmi.METHOD,
+    "sec": sec.METHOD,
 }

@@ -112,7 +112,7 @@ def utility_gain(
     ensemble: Ensemble, utility: str, *, power: float, smoothing: float, normalised: bool
 ) -> Callable[[FloatArray], FloatArray]:
     """What a known label gains under a KCC utility: minus its divergence from the cluster's mean, up to a constant."""
-    factor = _normaliser(ensemble, utility, power, smoothing) if normalised else 1.0
+    factor = _normaliser(ensemble, utility, power) if normalised else 1.0
 
     def gain(counts: FloatArray) -> FloatArray:
         known = _by_column(ensemble, _by_member(ensemble, counts))
@@ -128,7 +128,7 @@ def utility_gain(
     return gain
 
 
-def _normaliser(ensemble: Ensemble, utility: str, power: float, smoothing: float) -> NDArray[Any]:
+def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
     """1 over the utility's value of each member's own frequencies, so that members of many clusters do not dominate."""
     table = _totals(ensemble)
     shares = table / _by_column(ensemble, _by_member(ensemble, table))
@@ -149,7 +149,7 @@ def _totals(ensemble: Ensemble) -> FloatArray:
         np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
         for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)
     ]
-    return np.concatenate(totals)[:, None]
+    return np.concatenate(totals).astype(np.float64)[:, None]
 
 
 def _by_member(ensemble: Ensemble, table: FloatArray) -> FloatArray:
