@@ -1,7 +1,7 @@
 """The consensus functions, one file each, and their register."""
 
 from quorate._types import Method
-from quorate.methods import best, bisecting, ecc, kcc, kmeans, kmodes, qmi, sec
+from quorate.methods import best, bisecting, ecc, kcc, kmeans, kmodes, mixture, qmi, sec
 
 METHODS: dict[str, Method] = {
     "best": best.METHOD,
@@ -10,6 +10,7 @@ METHODS: dict[str, Method] = {
     "kcc": kcc.METHOD,
     "kmeans": kmeans.METHOD,
     "kmodes": kmodes.METHOD,
+    "mixture": mixture.METHOD,
     "qmi": qmi.METHOD,
     "sec": sec.METHOD,
 }

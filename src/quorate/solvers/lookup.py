@@ -69,11 +69,11 @@ def best_of_restarts(
     ensemble: Ensemble, make: MakeModel, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int
 ) -> Partition:
     """The least cost of `n_init` seeded runs; on many rows the runs see a sample, and the best one all rows."""
-    sample = _sample(ensemble, max(SAMPLE_ROWS, 64 * n_clusters), rng)
-    if sample is None or sample.n_rows < n_clusters:
+    part = sample(ensemble, n_clusters, rng)
+    if part is None:
         return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
-    run = _best_run(sample, make, n_clusters, rng, n_init, max_iter)
-    return sweep(ensemble, make(ensemble), means_rule(sample, count(sample, run.labels, n_clusters)), max_iter)
+    run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
+    return sweep(ensemble, make(ensemble), means_rule(part, count(part, run.labels, n_clusters)), max_iter)
 
 
 def _best_run(
@@ -87,12 +87,15 @@ def _best_run(
     )
 
 
-def _sample(ensemble: Ensemble, size: int, rng: np.random.Generator) -> Ensemble | None:
-    """Objects drawn with replacement, as rows with counts; None where all rows are few enough."""
+def sample(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator) -> Ensemble | None:
+    """Objects drawn with replacement, as rows with counts; None where all rows are few enough to take them all."""
+    size = max(SAMPLE_ROWS, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
     drawn = rng.integers(ensemble.n_objects, size=size)
     rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), drawn, side="right"), return_counts=True)
+    if len(rows) < n_clusters:
+        return None
     return replace(ensemble, labels=ensemble.labels[rows], counts=counts.astype(np.int64), object_ids=None)
 
 
@@ -107,7 +110,7 @@ def sweep(ensemble: Ensemble, model: Model, rule: Rule, max_iter: int) -> Partit
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, new, score)
-        _fill_empty(ensemble, model.norms + score, new, len(sums.mass))
+        fill_empty(ensemble, model.norms + score, new, len(sums.mass))
         moved = move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, model.masses, old, new, *sums)
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
@@ -219,7 +222,7 @@ def _distances(ensemble: Ensemble, norms: FloatArray, row: int) -> FloatArray:
     return distances
 
 
-def _fill_empty(ensemble: Ensemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> None:
+def fill_empty(ensemble: Ensemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> None:
     """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row."""
     sizes = np.bincount(nearest, minlength=n_clusters)
     empty = np.flatnonzero(sizes == 0)
