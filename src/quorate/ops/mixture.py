@@ -18,7 +18,7 @@ def expect(labels, offsets, counts, table, unit, bias, share_unit, value_unit, s
     n_clusters = table.shape[1]
     total = np.zeros(n_clusters, dtype=np.int64)
     value = np.zeros(n_clusters)
-    share = np.zeros(n_clusters, dtype=np.int64)
+    near = np.zeros(n_clusters, dtype=np.int64)
     likelihood = 0
     for row in range(start, stop):
         total[:] = 0
@@ -33,20 +33,23 @@ def expect(labels, offsets, counts, table, unit, bias, share_unit, value_unit, s
             value[cluster] = bias[cluster] + total[cluster] / unit
             if value[cluster] > value[top]:
                 top = cluster
-        height, sum_of_shares = value[top], 0.0
+        height, sum_of_shares, n_near = value[top], 0.0, 0
         for cluster in range(n_clusters):
-            value[cluster] = np.exp(value[cluster] - height)
-            sum_of_shares += value[cluster]
+            # what is farther away has no share that the unit could show
+            if value[cluster] - height > -30.0:
+                near[n_near] = cluster
+                value[cluster] = np.exp(value[cluster] - height)
+                sum_of_shares += value[cluster]
+                n_near += 1
         best[row] = top
         sure[row] = 1.0 / sum_of_shares
         likelihood += counts[row] * np.int64(np.rint((height + np.log(sum_of_shares)) * value_unit))
-        for cluster in range(n_clusters):
-            share[cluster] = counts[row] * np.int64(np.rint(value[cluster] / sum_of_shares * share_unit))
-            mass[cluster] += share[cluster]
-        for member in range(labels.shape[1]):
-            label = labels[row, member]
-            if label >= 0:
-                place = offsets[member] + label
-                for cluster in range(n_clusters):
-                    expected[place, cluster] += share[cluster]
+        for place in range(n_near):
+            cluster = near[place]
+            share = counts[row] * np.int64(np.rint(value[cluster] / sum_of_shares * share_unit))
+            mass[cluster] += share
+            for member in range(labels.shape[1]):
+                label = labels[row, member]
+                if label >= 0:
+                    expected[offsets[member] + label, cluster] += share
     return likelihood

@@ -107,14 +107,18 @@ def sweep(ensemble: Ensemble, model: Model, rule: Rule, max_iter: int) -> Partit
     score = np.empty(ensemble.n_rows)
     # the first rule compares with means, whatever the model: rows have no pull of their own on it
     factor = np.ones(1)
-    converged, n_iter = False, 0
+    converged, n_iter, repaired = False, 0, np.inf
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, new, score)
-        fill_empty(ensemble, model.norms + score, new, len(sums.mass))
+        filled = fill_empty(ensemble, model.norms + score, new, len(sums.mass))
         moved = move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, model.masses, old, new, *sums)
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
         n_iter += 1
+        if filled and not converged:
+            # clusters that empty again each time would go on for ever; they must pay for it
+            before, repaired = repaired, model.cost(sums)
+            converged = repaired >= before
     return Partition(old, sums, model.cost(sums), n_iter, converged)
 
 
@@ -222,15 +226,19 @@ def _distances(ensemble: Ensemble, norms: FloatArray, row: int) -> FloatArray:
     return distances
 
 
-def fill_empty(ensemble: Ensemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> None:
-    """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row."""
+def fill_empty(ensemble: Ensemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> int:
+    """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
+
+    Returns how many were empty.
+    """
     sizes = np.bincount(nearest, minlength=n_clusters)
     empty = np.flatnonzero(sizes == 0)
     if not len(empty):
-        return
+        return 0
     costly = iter(np.argsort(-ensemble.counts * cost, kind="stable"))
     for cluster in empty:
         row = next(row for row in costly if sizes[nearest[row]] > 1)
         sizes[nearest[row]] -= 1
         nearest[row] = cluster
         sizes[cluster] = 1
+    return len(empty)

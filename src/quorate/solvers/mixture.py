@@ -13,7 +13,7 @@ from quorate.ops.threads import map_blocks
 from quorate.solvers.lookup import column_weights, count, fill_empty, look_up, means_rule, row_sums, sample, seed_rows
 
 UNIT = 2.0**36
-TOLERANCE = 1e-9
+TOLERANCE = 1e-6
 """Gain of log-likelihood an object below which a run has converged."""
 
 
