@@ -273,8 +273,8 @@ def test_smallest_trees() -> None:
     assert one.shape_indicator().ratio == 1
 
 
-@pytest.mark.parametrize("k", [127, 128, 129, 300])
+@pytest.mark.parametrize("k", [128, 129])
 def test_many_clusters_at_the_edge_of_a_type(k: int) -> None:
     rng = np.random.default_rng(k)
-    labels = np.column_stack([np.arange(2 * k) % k, rng.integers(3, size=2 * k), rng.integers(-1, k, size=2 * k)])
+    labels = np.column_stack([rng.integers(3, size=k + 20), np.arange(k + 20) % k])
     assert_equals_twin(build(labels))
