@@ -139,7 +139,7 @@ def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
     values = np.empty((rows.n_objects, n_neighbors))
     far = np.flatnonzero(bound <= 0.3)
     enough = np.zeros(rows.n_objects, dtype=bool)
-    for some in np.array_split(far, max(1, len(far) // 512)):
+    for some in np.array_split(far, -(-len(far) // 512)) if len(far) else []:
         stretch = 1.0 / (1.0 - bound[some])
         # a little more than the radius, so that rounding loses none
         radius = np.sqrt(squares[some] * np.maximum(stretch**2 - 1.0, 0.0)) * (1 + 1e-6) + 1e-12

@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
+from quorate.generation.clusterer import Clusterer, PrototypeClusterer
 from quorate.generation.knn_graph import nearest, similarity_graph
-from quorate.generation.prototypes import Found, assign, cluster_rows, compact
+from quorate.generation.prototypes import cluster_rows
 from quorate.generation.similarity import SIMILARITIES, Similarity, as_rows
 from quorate.generation.som import grid_shape, train_map
 from quorate.solvers.graph_partition import partition_graph
@@ -20,50 +19,7 @@ from quorate.solvers.hypergraph_partition import partition_hypergraph
 Hyperedges = Literal["auto", "neighbours", "features"]
 
 
-class _Clusterer(ClusterMixin, BaseEstimator):
-    """What the four have in common: checked floats, dense or CSR, and a number of clusters that fits."""
-
-    n_clusters: int
-    random_state: Any
-
-    def _checked(self, X: Any) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        _check.integer(self.n_clusters, "n_clusters", low=1, high=X.shape[0], advice="a cluster needs an object.")
-        return X
-
-    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:
-        """Fit and return labels_."""
-        labels: NDArray[np.int32] = self.fit(X, y).labels_
-        return labels
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class _PrototypeClusterer(_Clusterer):
-    """A clusterer whose clusters are prototypes, so that it can label new objects."""
-
-    def _keep(self, rows: Any, found: Found) -> None:
-        self.labels_ = compact(found.labels)
-        kept = np.unique(found.labels)
-        self.prototypes_ = found.prototypes[kept]
-        self.n_iter_ = found.n_iter
-        self._shift = rows.shift
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """The most similar prototype of each object, as numbered in labels_."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        labels, _ = assign(as_rows(X, getattr(self, "similarity", "euclidean"), self._shift), self.prototypes_)
-        return labels
-
-
-class SimilarityKMeans(_PrototypeClusterer):
+class SimilarityKMeans(PrototypeClusterer):
     """k-means under Euclidean distance, cosine, correlation or extended Jaccard.
 
     Parameters
@@ -132,7 +88,7 @@ class SimilarityKMeans(_PrototypeClusterer):
         return self
 
 
-class SelfOrganisingMap(_PrototypeClusterer):
+class SelfOrganisingMap(PrototypeClusterer):
     """A batch self-organising map; each of its units is a cluster.
 
     Parameters
@@ -177,7 +133,7 @@ class SelfOrganisingMap(_PrototypeClusterer):
         return self
 
 
-class GraphPartitioning(_Clusterer):
+class GraphPartitioning(Clusterer):
     """Balanced partition of the nearest-neighbour graph by METIS.
 
     Parameters
@@ -242,7 +198,7 @@ class GraphPartitioning(_Clusterer):
         return self
 
 
-class HypergraphPartitioning(_Clusterer):
+class HypergraphPartitioning(Clusterer):
     """Balanced partition of a hypergraph over the objects by Mt-KaHyPar (extra `hypergraph`).
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -58,12 +58,13 @@ class Rows:
 
     def compare(self, rows: slice | NDArray[np.intp], prototypes: FloatArray) -> FloatArray:
         """Similarity (b, k) of some rows with prototypes; for Euclidean the negative squared distance."""
-        products = np.asarray(self.values[rows] @ prototypes.T, dtype=np.float64)
+        products: FloatArray = np.asarray(self.values[rows] @ prototypes.T, dtype=np.float64)
         if self.similarity in ("cosine", "correlation"):
             return products
         lengths = self.squares[rows][:, None] + np.einsum("kd,kd->k", prototypes, prototypes)
         if self.similarity == "euclidean":
-            return np.minimum(2 * products - lengths, 0.0)
+            squares: FloatArray = np.minimum(2 * products - lengths, 0.0)
+            return squares
         return jaccard(products, lengths)
 
     def blocks(self, width: int) -> Iterator[slice]:
@@ -71,6 +72,10 @@ class Rows:
         size = max(1, BLOCK_VALUES // max(width, 1))
         for start in range(0, self.n_objects, size):
             yield slice(start, min(start + size, self.n_objects))
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Some of the objects."""
+        return replace(self, values=self.values[rows], squares=self.squares[rows])
 
     def dense(self, rows: NDArray[np.intp]) -> FloatArray:
         """A few rows as a float64 array."""
