@@ -26,7 +26,7 @@ LAYERS = [
     {"_tables", "_coding", "_ensemble"},
     {"methods"},
     {"_consensus", "_evaluate", "_io", "datasets"},
-    {"generate"},
+    {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
     {"cli", "__main__"},

@@ -1,0 +1,1 @@
+"""From features to many diverse clusterings."""
