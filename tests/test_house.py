@@ -24,6 +24,7 @@ LAYERS = [
     {"ops"},
     {"solvers"},
     {"_tables", "_coding", "_ensemble"},
+    {"_tree", "_coarsen"},
     {"methods"},
     {"_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},

@@ -4,10 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorate._coarsen import coarsen
     from quorate._consensus import consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
+    from quorate._tree import CATree, ca_tree
     from quorate._types import Consensus, Ensemble, Method, Scores
     from quorate.estimators import ConsensusClustering
     from quorate.methods import METHODS
@@ -16,6 +18,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
+    "CATree",
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
@@ -25,6 +28,8 @@ __all__ = [
     "anmi",
     "ari",
     "as_ensemble",
+    "ca_tree",
+    "coarsen",
     "compress",
     "consensus",
     "density",
@@ -40,6 +45,7 @@ __all__ = [
 # Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
 _HOMES = {
     "METHODS": "methods",
+    "CATree": "_tree",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
@@ -49,6 +55,8 @@ _HOMES = {
     "anmi": "_evaluate",
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
+    "ca_tree": "_tree",
+    "coarsen": "_coarsen",
     "compress": "_ensemble",
     "consensus": "_consensus",
     "density": "_evaluate",

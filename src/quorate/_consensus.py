@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import replace
 from typing import Any
 
 from quorate import _check
+from quorate._coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._ensemble import as_ensemble, compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.methods import METHODS
@@ -20,6 +22,7 @@ def consensus(
     n_clusters: int | None = None,
     *,
     method: str = DEFAULT_METHOD,
+    coarsen: Any = None,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     **options: Any,
@@ -34,6 +37,10 @@ def consensus(
         Number of clusters wanted; exactly that many come back. Methods that find it themselves take None.
     method : str
         A name in METHODS; `quorate methods` lists them.
+    coarsen : float, mapping or "auto", optional
+        Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
+        "auto" for as little merging as leaves 5,000 rows (``dict(max_rows=...)``: so many).
+        ``info["coarsen"]`` tells what was done and why.
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
     max_bytes : int
@@ -55,8 +62,13 @@ def consensus(
     """
     ensemble = as_ensemble(labels)
     rows, inverse = compress(ensemble)
+    told = {}
+    if coarsen is not None:
+        budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
+        rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
+        inverse = joined[inverse]
     result = solve(rows, n_clusters, method=method, random_state=random_state, max_bytes=max_bytes, **options)
-    return expand(result, inverse, ensemble.object_ids)
+    return expand(replace(result, info={**result.info, **told}), inverse, ensemble.object_ids)
 
 
 def solve(
@@ -87,7 +99,7 @@ def solve(
             8 * ensemble.n_rows**2,
             max_bytes,
             f"method {method!r} on {ensemble.n_rows:,} distinct rows",
-            f"use a method of linear memory ({linear})",
+            f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
         )
     result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}

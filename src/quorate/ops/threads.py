@@ -14,13 +14,15 @@ BLOCK = 16_384
 """Rows below which a second thread costs more than it saves."""
 
 
-def map_blocks(kernel: Callable[[int, int], T], n_rows: int) -> list[T]:
+def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -> list[T]:
     """kernel(start, stop) over consecutive blocks of rows, in order of the blocks.
+
+    `work` says how many plain rows one of these costs, where they are more than labels looked up.
 
     Threads, not numba's prange: the kernels stay plain, compile in half the time, and can be called from
     several threads at once (as Dask does) on every threading layer. NUMBA_NUM_THREADS sets how many.
     """
-    n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows // BLOCK))
+    n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows * work // BLOCK))
     if n_threads == 1:
         return [kernel(0, n_rows)]
     edges = [n_rows * part // n_threads for part in range(n_threads + 1)]
