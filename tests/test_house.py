@@ -25,7 +25,7 @@ LAYERS = [
     {"_tables", "_coding", "_ensemble"},
     {"methods"},
     {"_consensus", "_evaluate", "_io", "_csv", "datasets"},
-    {"generate"},
+    {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
     {"cli", "__main__"},
