@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_laws import noisy
 
-from quorate import METHODS, ConsensusClustering, consensus
+from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus
 
 NOT_FOR_LABELS = {
     "check_clustering": "clusters standardised measurements; X is a table of labels, where negative ones are errors",
@@ -22,6 +22,11 @@ NOT_FOR_LABELS = {
     xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):  # type: ignore[no-untyped-def]
+    check(estimator)
+
+
+@parametrize_with_checks([EnsembleClustering(random_state=0, n_members=5)])
+def test_scikit_learn_checks_on_features(estimator, check):  # type: ignore[no-untyped-def]
     check(estimator)
 
 

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_labels
     from quorate._types import Consensus, Ensemble, Method, Scores
-    from quorate.estimators import ConsensusClustering
+    from quorate.estimators import ConsensusClustering, EnsembleClustering
+    from quorate.generation import generate
     from quorate.methods import METHODS
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
+    "EnsembleClustering",
     "Method",
     "Scores",
     "accuracy",
@@ -29,6 +31,7 @@ __all__ = [
     "consensus",
     "density",
     "evaluate",
+    "generate",
     "load_labels",
     "merge",
     "nmi",
@@ -42,6 +45,7 @@ _HOMES = {
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
+    "EnsembleClustering": "estimators",
     "Method": "_types",
     "Scores": "_types",
     "accuracy": "_evaluate",
@@ -52,6 +56,7 @@ _HOMES = {
     "consensus": "_consensus",
     "density": "_evaluate",
     "evaluate": "_evaluate",
+    "generate": "generation",
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",

@@ -142,5 +142,4 @@ def _parameters(source: Any, wanted: tuple[str, ...]) -> list[str]:
     if wanted == _K_NAMES and hasattr(source, "steps"):
         step, last = source.steps[-1]
         return [f"{step}__{name}" for name in _parameters(last, wanted)]
-    deep = [name for name in source.get_params(deep=True) if name.split("__")[-1] in wanted]
-    return deep
+    return [name for name in source.get_params(deep=True) if name.split("__")[-1] in wanted]

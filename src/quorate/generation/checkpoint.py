@@ -166,7 +166,9 @@ def _refuse_difference(folder: Path, found: Mapping[str, Any], wanted: Mapping[s
     if found.get("data") != wanted["data"]:
         told.append(f"the data were {found.get('data')} and are {wanted['data']}")
     old = found.get("options", {})
-    told += [f"{name} was {old.get(name)} and is {now}" for name, now in wanted["options"].items() if old.get(name) != now]
+    told += [
+        f"{name} was {old.get(name)} and is {now}" for name, now in wanted["options"].items() if old.get(name) != now
+    ]
     if wanted["seed"] is not None and found["seed"] != wanted["seed"]:
         told.append(f"random_state stood for seed {found['seed']} and stands for {wanted['seed']}")
     if told:

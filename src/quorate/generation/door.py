@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from quorate._ensemble import _refuse_unlabelled
 from quorate._types import Ensemble
 from quorate.generation.checkpoint import open_checkpoint
 from quorate.generation.features import Features, as_features
-from quorate.generation.plans import Plans, Request, entropy_of, make_plans
+from quorate.generation.plans import Request, entropy_of, make_plans
 from quorate.generation.runner import Finished, Options, run_plans
 from quorate.ops.coding import MISSING, UNSEEN, code_columns
 
@@ -123,7 +124,7 @@ def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -
     lookup[starts[:-1]] = MISSING
     seen = np.zeros(n_members, dtype=np.int64)
     code_columns(labels, np.full(n_members, -1, dtype=np.int64), starts, lookup, seen, labels)
-    parts = (lookup[start + 1 : stop] for start, stop in zip(starts[:-1], starts[1:], strict=True))
+    parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
     categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
     names = tuple(f"member {place}" for place in range(n_members))
     _refuse_unlabelled(labels, names, categories)

@@ -132,7 +132,9 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     names = tuple(str(name) for name in frame.columns)
-    text = [name for name, kind in zip(names, frame.dtypes, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)]
+    text = [
+        name for name, kind in zip(names, frame.dtypes, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)
+    ]
     if text:
         raise ValueError(
             f"X must hold numbers, but column {', '.join(map(repr, text[:5]))} does not; "

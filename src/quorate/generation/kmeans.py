@@ -43,7 +43,8 @@ class KMeans:
         random (fewer where that would be over 128 MB; never fewer than 32 k), or all if there are not more.
         None: always all, which is Lloyd's algorithm as it stands in the books.
     max_iter : int
-        Sweeps at most. Training also stops when no object moves.
+        Sweeps at most. Training stops earlier when no object moves, on a sample when fewer than one in a
+        thousand do.
 
     Notes
     -----
@@ -53,8 +54,8 @@ class KMeans:
     """
 
     init: str = "random"
-    sample: int | None = 256
-    max_iter: int = 50
+    sample: int | None = 128
+    max_iter: int = 100
 
     def __post_init__(self) -> None:
         _check.choice(self.init, "init", INITS)
@@ -99,7 +100,7 @@ def train(
     sample = features.prepared(chosen, view)
     n_clusters = min(n_clusters, size)
     start = _random_rows(sample, n_clusters, rng) if settings.init == "random" else _plus_plus(sample, n_clusters, rng)
-    return _lloyd(sample, start, settings.max_iter, stop)
+    return _lloyd(sample, start, (settings.max_iter, size // 1000 if size < n_rows else 0), stop)
 
 
 def assign(features: Features, seen: tuple[Numbers, View], members: list[Array], stop: Stop) -> Array:
@@ -143,23 +144,24 @@ def cluster_means(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32), counts
 
 
-def _lloyd(sample: Any, centres: NDArray[np.float32], max_iter: int, stop: Stop) -> Trained:
-    n_rows, width = sample.shape
-    old, converged, n_iter = np.full(n_rows, -1), False, 0
-    for n_iter in range(1, max_iter + 1):
+def _lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], stop: Stop) -> Trained:
+    """Sweeps `until` (so many sweeps, at most so many objects moved); no centre is left without an object."""
+    max_iter, few = until
+    old, moved, n_iter = np.full(sample.shape[0], -1, dtype=np.int32), sample.shape[0], 0
+    while moved > few and n_iter < max_iter:
         stop.check()
         labels = _labels(sample, centres)
         _fill_empty(sample, centres, labels)
-        if np.array_equal(labels, old):
-            converged = True
-            break
-        centres, counts = cluster_means([(sample, labels)], len(centres), width)
-        # a cluster that could not be filled would sit at the origin
-        centres, old = centres[counts > 0], labels if counts.all() else np.full(n_rows, -1)
-    if not converged:
+        means, counts = cluster_means([(sample, labels)], len(centres), sample.shape[1])
+        moved = int(np.count_nonzero(labels != old))
+        # a cluster that could not be filled is left out, and the others change their numbers
+        centres, old = means[counts > 0], labels if counts.all() else np.full_like(labels, -1)
+        n_iter += 1
+    if moved:
+        # the last step may have emptied a cluster
         sizes = np.bincount(_labels(sample, centres), minlength=len(centres))
-        centres = np.ascontiguousarray(centres[sizes > 0])
-    return Trained(centres, n_rows, n_iter, converged)
+        centres = centres[sizes > 0]
+    return Trained(np.ascontiguousarray(centres), sample.shape[0], n_iter, moved <= few)
 
 
 def _labels(sample: Any, centres: NDArray[np.float32]) -> NDArray[np.int32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """A member ended because it was asked to."""
 
 
@@ -26,4 +26,4 @@ class Stop:
 
     def check(self) -> None:
         if self._event.is_set():
-            raise Stopped
+            raise StoppedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 import numba
@@ -33,7 +34,7 @@ def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -
     edges = [*range(0, n_rows, block), n_rows]
     n_threads = min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1)
     if n_threads == 1:
-        return [kernel(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        return [kernel(start, stop) for start, stop in pairwise(edges)]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(kernel, edges[:-1], edges[1:]))
 
