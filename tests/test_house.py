@@ -24,11 +24,11 @@ LAYERS = [
     {"solvers"},
     {"_tables", "_coding", "_ensemble"},
     {"methods"},
-    {"_consensus", "_evaluate", "_io", "_csv", "datasets"},
+    {"_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
-    {"cli", "__main__"},
+    {"cli", "_cli_generate", "__main__"},
 ]
 
 

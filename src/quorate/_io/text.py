@@ -11,7 +11,6 @@ import io
 import itertools
 import math
 import warnings
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from quorate._coding import drop_missing, narrowest
 from quorate._missing import MissingRule, as_number
-from quorate._tables import _refuse_duplicates
+from quorate._tables import refuse_duplicates
 from quorate._types import read_only
 
 Array = NDArray[Any]
@@ -66,7 +65,7 @@ def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, tr
     stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
-        header = _header(reader, name, delimiter)
+        header = read_header(reader, name, delimiter)
         choice = choose(header)
         rows = _Rows(reader, len(header), name)
         read = _read_members if transposed else _read_objects
@@ -75,8 +74,6 @@ def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, tr
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"{name} is damaged or cut short: {error}.") from error
     finally:
         stream.detach()
     if not rows.lines:
@@ -112,12 +109,12 @@ class _Rows:
             yield row
 
 
-def _header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
+def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:
         raise ValueError(f"{name} is empty; a header line and one row an object were expected.")
     try:
-        _refuse_duplicates(header)
+        refuse_duplicates(header)
     except ValueError as error:
         raise ValueError(f"{name}: {error} (The first line must be a header.)") from None
     other = next((mark for mark in (";", "\t", ",") if mark != delimiter and mark in header[0]), None)
@@ -222,7 +219,7 @@ def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] |
     numbers: list[Any] = []
     for text, gone in zip(texts, missing, strict=True):
         # int('1_2') is 12 in Python, but in a table 1_2 is a name
-        number = None if gone or "_" in text else as_number(text)
+        number = None if gone else as_number(text)
         if not gone and (number is None or (isinstance(number, int) and abs(number) >= 2**63)):
             return None
         if isinstance(number, float) and math.isinf(number):

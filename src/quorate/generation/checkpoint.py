@@ -98,7 +98,7 @@ def fingerprint(data: Any) -> str:
 
 
 def _hash_block(part: NDArray[Any]) -> Any:
-    return lambda start, stop: hashlib.sha256(np.ascontiguousarray(part[start:stop]).view(np.uint8)).digest()
+    return lambda start, stop: hashlib.sha256(np.ascontiguousarray(part[start:stop]).data).digest()
 
 
 def describe(value: Any) -> str:
@@ -106,7 +106,7 @@ def describe(value: Any) -> str:
     if value is None or isinstance(value, str | int | float | bool | range):
         return repr(value)
     if isinstance(value, np.ndarray):
-        digest = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8)).hexdigest()[:16]
+        digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()[:16]
         return f"array{value.shape} {value.dtype} {digest}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(describe(item) for item in value)}]"

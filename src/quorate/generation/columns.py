@@ -43,10 +43,7 @@ class Views:
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
 
 
-Columns = float | int | Projection | Views
-
-
-def draw_views(columns: Columns, features: Features, rngs: list[np.random.Generator]) -> list[View]:
+def draw_views(columns: Any, features: Features, rngs: list[np.random.Generator]) -> list[View]:
     """What each member sees of the columns."""
     n_columns = features.n_columns
     if isinstance(columns, Views):
@@ -55,7 +52,7 @@ def draw_views(columns: Columns, features: Features, rngs: list[np.random.Genera
     if isinstance(columns, Projection):
         shape = n_columns, columns.n_dims
         return [View(matrix=rng.standard_normal(shape) / math.sqrt(columns.n_dims)) for rng in rngs]
-    if isinstance(columns, numbers.Integral) and not isinstance(columns, bool):
+    if isinstance(columns, numbers.Integral):
         size = _check.integer(columns, "columns", low=1, high=n_columns, advice="how many columns a member sees.")
     else:
         share = _check.fraction(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._coding import narrowest
-from quorate._ensemble import _refuse_unlabelled
+from quorate._ensemble import refuse_unlabelled
 from quorate._types import Ensemble
 from quorate.generation.checkpoint import open_checkpoint
 from quorate.generation.features import Features, as_features
@@ -127,7 +127,7 @@ def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -
     parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
     categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
     names = tuple(f"member {place}" for place in range(n_members))
-    _refuse_unlabelled(labels, names, categories)
+    refuse_unlabelled(labels, names, categories)
     return Ensemble(
         labels=labels.astype(narrowest(int(seen.max())), copy=False),
         counts=np.ones(n_rows, dtype=np.int64),

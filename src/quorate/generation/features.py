@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._tables import _index_ids
+from quorate._tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
 from quorate.ops.threads import map_fixed_blocks
 
@@ -132,9 +132,8 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     names = tuple(str(name) for name in frame.columns)
-    text = [
-        name for name, kind in zip(names, frame.dtypes, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)
-    ]
+    kinds = [frame[name].dtype for name in frame.columns]
+    text = [name for name, kind in zip(names, kinds, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)]
     if text:
         raise ValueError(
             f"X must hold numbers, but column {', '.join(map(repr, text[:5]))} does not; "
@@ -143,12 +142,12 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     holes = [name for name in frame.columns if frame[name].null_count()]
     if holes:
         raise ValueError(_hole("a null", repr(str(holes[0]))))
-    single = all(kind == nw.Float32 for kind in frame.dtypes)
+    single = all(kind == nw.Float32 for kind in kinds)
     columns = [frame[name].to_numpy() for name in frame.columns]
     values = np.empty((len(frame), len(columns)), dtype=np.float32 if single else np.float64)
     for place, column in enumerate(columns):
         values[:, place] = column
-    return values, names, _index_ids(nw.maybe_get_index(frame))
+    return values, names, index_ids(nw.maybe_get_index(frame))
 
 
 def _as_real(X: Array) -> Array:

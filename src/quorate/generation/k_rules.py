@@ -38,7 +38,7 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
     ("candel", k0); "mixture". Rules never ask for more clusters than there are objects.
     """
     n_objects = features.n_objects
-    if isinstance(k, numbers.Integral) and not isinstance(k, bool):
+    if isinstance(k, numbers.Integral):
         value = _check.integer(k, "k", low=1, high=n_objects)
         return KChoice(range(value, value + 1), "given")
     if isinstance(k, range):
@@ -103,7 +103,7 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, numbers.Real) and math.isfinite(value)
 
 
 def number_of_gaussians(features: Features, rng: np.random.Generator) -> int:

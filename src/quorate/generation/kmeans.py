@@ -157,11 +157,9 @@ def _lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], st
         # a cluster that could not be filled is left out, and the others change their numbers
         centres, old = means[counts > 0], labels if counts.all() else np.full_like(labels, -1)
         n_iter += 1
-    if moved:
-        # the last step may have emptied a cluster
-        sizes = np.bincount(_labels(sample, centres), minlength=len(centres))
-        centres = centres[sizes > 0]
-    return Trained(np.ascontiguousarray(centres), sample.shape[0], n_iter, moved <= few)
+    # the last step may have emptied a cluster, and one that was filled may lie on top of another
+    sizes = np.bincount(_labels(sample, centres), minlength=len(centres))
+    return Trained(np.ascontiguousarray(centres[sizes > 0]), sample.shape[0], n_iter, moved <= few)
 
 
 def _labels(sample: Any, centres: NDArray[np.float32]) -> NDArray[np.int32]:
@@ -190,14 +188,15 @@ def _fill_empty(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.in
 def _own_distances(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Squared distance of each object to its centre."""
     if isinstance(sample, np.ndarray):
-        return np.einsum("ij,ij->i", *[(sample - centres[labels]).astype(np.float64)] * 2)
-    own = centres[labels] if sample.shape[0] * sample.shape[1] < SAMPLE_VALUES else None
+        away = (sample - centres[labels]).astype(np.float64)
+        distances: NDArray[np.float64] = np.einsum("ij,ij->i", away, away)
+        return distances
     norms = np.asarray(sample.multiply(sample).sum(axis=1), dtype=np.float64).ravel()
-    if own is not None:
-        product = np.asarray(sample.multiply(own).sum(axis=1)).ravel()
-    else:
-        product = (sample @ centres.T)[np.arange(len(labels)), labels]
-    return np.maximum(norms - 2 * product + (centres.astype(np.float64) ** 2).sum(axis=1)[labels], 0.0)
+    product = (sample @ centres.T)[np.arange(len(labels)), labels]
+    squares = (centres.astype(np.float64) ** 2).sum(axis=1)
+    # rounding can leave a little where a sparse row is its centre
+    left = norms - 2 * product + squares[labels]
+    return np.where(left > 1e-6 * (norms + squares[labels]), left, 0.0)
 
 
 def _random_rows(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:

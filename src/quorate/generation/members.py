@@ -119,15 +119,14 @@ def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> M
     n_clusters = len(found.labels)
     if n_clusters == 0:
         raise ValueError("it labelled no object at all.")
-    fills, predicts = plan.fill and rows is not None, hasattr(found.fitted, "predict")
-    centres = None
-    if fills or (keep_models and not predicts):
+    predicts, centres = hasattr(found.fitted, "predict"), None
+    if (plan.fill and rows is not None) or (keep_models and not predicts):
         centres = Centres(_means(features, (rows, view), found.codes, n_clusters), view)
     labels = found.codes[:, None].astype(narrowest(n_clusters))
     if rows is not None:
         labels = _spread(features.n_objects, rows, labels)
-    if fills and centres is not None:
-        _fill(features, rows, centres, labels, stop)
+        if plan.fill and centres is not None:
+            _fill(features, rows, centres, labels, stop)
     model = Fitted(found.fitted, found.labels, view) if predicts else centres
     facts = {**_facts(plan, rows, features), "n_clusters": n_clusters}
     return Member(plan.number, labels[:, 0], facts, model if keep_models else None)
@@ -140,7 +139,7 @@ def _means(features: Features, seen: tuple[Numbers, View], codes: Array, n_clust
     return cluster_means(blocks, n_clusters, width)[0]
 
 
-def _fill(features: Features, rows: Numbers, centres: Centres, labels: Array, stop: Stop) -> None:
+def _fill(features: Features, rows: NDArray[np.intp], centres: Centres, labels: Array, stop: Stop) -> None:
     """Label the objects not seen by the nearest centre."""
     unseen = np.delete(np.arange(features.n_objects), rows)
     labels[unseen] = assign(features, (unseen, centres.view), [centres.centres], stop)
