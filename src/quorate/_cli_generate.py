@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,6 @@ def _facts(ensemble: Ensemble) -> dict[str, Any]:
 
 
 def _tell(summary: dict[str, Any], output: str) -> None:
-    import sys
-
     low, high = min(summary["n_clusters"]), max(summary["n_clusters"])
     lines = {
         "objects": f"{summary['n_objects']:,}",
@@ -128,6 +127,9 @@ def _cluster(arguments: argparse.Namespace) -> None:
         with step(f"writing {arguments.ensemble}"):
             save_ensemble(arguments.ensemble, ensemble, overwrite=arguments.force)
     summary = {**cli._facts(result, ensemble, seconds), "k": ensemble.info["k"], "seed": seed}
+    if not (arguments.json or arguments.quiet):
+        stream = sys.stderr if arguments.output == "-" else sys.stdout
+        stream.write(f"{'members':<12} {ensemble.info['k']}\n")
     cli._tell_consensus(arguments, {**summary, "output": arguments.output}, scores)
 
 
@@ -142,8 +144,8 @@ def _made(arguments: argparse.Namespace, step: Any, n_clusters: int | None = Non
     if k is None and n_clusters is not None and arguments.base is None:
         k = ("candel", n_clusters)
     with step(f"reading {arguments.features}"):
-        names = {"columns": _names(arguments.columns), "drop": _names(arguments.drop) or ()}
-        table = load_features(arguments.features, ids=arguments.id, **names)
+        columns, drop = _names(arguments.columns), _names(arguments.drop) or []
+        table = load_features(arguments.features, ids=arguments.id, columns=columns, drop=drop)
         values = table.values if arguments.scale is None else _standardised(table)
     ensemble = generate(
         values,

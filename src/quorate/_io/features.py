@@ -112,8 +112,8 @@ def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
         return reason if reason.startswith(name) else f"{name}: {reason}"
     text, row, column = found.group(1), int(found.group(2)), int(found.group(3))
     return (
-        f"{name}: column {header[column - 1]!r} holds {text} in data row {row + 1}, which is no number; distances need a "
-        f"number in every cell, so leave the column out (--drop {header[column - 1]}) or fill the gap."
+        f"{name}: column {header[column - 1]!r} holds {text} in data row {row + 1}, which is no number; distances need "
+        f"a number in every cell, so leave the column out (--drop {header[column - 1]}) or fill the gap."
     )
 
 

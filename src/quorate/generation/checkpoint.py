@@ -38,7 +38,8 @@ class Checkpoint:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            # opened here: np.load leaves a file open that it cannot read
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
                 return Member(number, stored["labels"], json.loads(str(stored["facts"])), None)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None

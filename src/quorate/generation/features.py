@@ -132,21 +132,21 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     names = tuple(str(name) for name in frame.columns)
-    kinds = [frame[name].dtype for name in frame.columns]
+    columns = list(frame.iter_columns())
+    kinds = [column.dtype for column in columns]
     text = [name for name, kind in zip(names, kinds, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)]
     if text:
         raise ValueError(
             f"X must hold numbers, but column {', '.join(map(repr, text[:5]))} does not; "
             f"drop it, or code it first (one column a category)."
         )
-    holes = [name for name in frame.columns if frame[name].null_count()]
+    holes = [name for name, column in zip(names, columns, strict=True) if column.null_count()]
     if holes:
-        raise ValueError(_hole("a null", repr(str(holes[0]))))
+        raise ValueError(_hole("a null", repr(holes[0])))
     single = all(kind == nw.Float32 for kind in kinds)
-    columns = [frame[name].to_numpy() for name in frame.columns]
     values = np.empty((len(frame), len(columns)), dtype=np.float32 if single else np.float64)
     for place, column in enumerate(columns):
-        values[:, place] = column
+        values[:, place] = column.to_numpy()
     return values, names, index_ids(nw.maybe_get_index(frame))
 
 

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate import _check
-from quorate.generation.features import WHOLE, Features
+from quorate.generation.features import Features
+from quorate.generation.mixture import number_of_gaussians
 
 RULES = ("sqrt", "linear", "mixture", "candel")
-MIXTURE_OBJECTS = 2_000
-MIXTURE_COMPONENTS = 40
 
 
 class KChoice(NamedTuple):
@@ -104,36 +103,3 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and math.isfinite(value)
-
-
-def number_of_gaussians(features: Features, rng: np.random.Generator) -> int:
-    """Gaussians that a Bayesian mixture keeps of 40 on a sample of 2,000 objects.
-
-    A variational mixture empties the components it does not need, so its order is automatic; it stands in for
-    the minimum message length of Figueiredo and Jain (2002). Diagonal covariances above 16 columns.
-    """
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import BayesianGaussianMixture
-
-    n_objects = features.n_objects
-    drawn = np.sort(rng.choice(n_objects, min(n_objects, MIXTURE_OBJECTS), replace=False))
-    sample = features.prepared(drawn, WHOLE)
-    sample = np.asarray(sample if isinstance(sample, np.ndarray) else sample.toarray(), dtype=np.float64)
-    spread = sample.std(axis=0)
-    sample = sample[:, spread > 0] / spread[spread > 0]
-    if len(sample) < 4 or sample.shape[1] == 0:
-        return 1
-    mixture = BayesianGaussianMixture(
-        min(MIXTURE_COMPONENTS, len(sample) // 2),
-        covariance_type="full" if sample.shape[1] <= 16 else "diag",
-        weight_concentration_prior=1e-3,
-        max_iter=200,
-        random_state=int(rng.integers(2**31 - 1)),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = mixture.fit_predict(sample)
-    sizes = np.bincount(labels)
-    return max(1, int((sizes >= max(2, 0.005 * len(sample))).sum()))
