@@ -139,10 +139,9 @@ def _made(arguments: argparse.Namespace, step: Any, n_clusters: int | None = Non
 
     from quorate import generate
     from quorate._io.features import load_features
+    from quorate.generation.plans import k_towards
 
-    k = _k(arguments.members_k)
-    if k is None and n_clusters is not None and arguments.base is None:
-        k = ("candel", n_clusters)
+    k = k_towards(_k(arguments.members_k), arguments.base, n_clusters)
     with step(f"reading {arguments.features}"):
         columns, drop = _names(arguments.columns), _names(arguments.drop) or []
         table = load_features(arguments.features, ids=arguments.id, columns=columns, drop=drop)

@@ -16,7 +16,7 @@ from quorate._missing import DEFAULT
 from quorate._types import Consensus
 from quorate.generation.door import generate_with_models
 from quorate.generation.features import Features, as_features
-from quorate.generation.plans import Request, entropy_of
+from quorate.generation.plans import Request, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.solvers.placement import cluster_profiles, memberships, place_rows, recode
 
@@ -194,9 +194,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn wants it."""
         entropy = entropy_of(self.random_state)
-        k = self.k
-        if k is None and self.n_clusters is not None and self.base is None:
-            k = ("candel", self.n_clusters)
+        k = k_towards(self.k, self.base, self.n_clusters)
         request = Request(self.n_members, k, self.base, self.rows, self.columns)
         options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple
@@ -85,6 +86,7 @@ def _read_text(source: IO[bytes], name: str, delimiter: str, chosen: tuple[Any, 
         lines: Any = (line for line in stream if line.strip())
         if choice.ids is not None:
             lines = _noting_ids(lines, header.index(choice.ids), delimiter, named)
+        lines = _some(lines, name)
         values = np.loadtxt(lines, delimiter=delimiter, usecols=places, ndmin=2, comments=None, quotechar='"')
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
@@ -92,9 +94,14 @@ def _read_text(source: IO[bytes], name: str, delimiter: str, chosen: tuple[Any, 
         raise ValueError(_reworded(str(error), name, locals().get("header", ()))) from error
     finally:
         stream.detach()
-    if not len(values):
-        raise ValueError(f"{name} holds a header but no rows.")
     return Measurements(values, choice.members, np.array(named) if choice.ids is not None else None)
+
+
+def _some(lines: Iterator[str], name: str) -> Iterator[str]:
+    first = next(lines, None)
+    if first is None:
+        raise ValueError(f"{name} holds a header but no rows.")
+    return itertools.chain([first], lines)
 
 
 def _noting_ids(lines: Iterator[str], place: int, delimiter: str, named: list[str]) -> Iterator[str]:

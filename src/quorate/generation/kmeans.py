@@ -44,7 +44,7 @@ class KMeans:
         None: always all, which is Lloyd's algorithm as it stands in the books.
     max_iter : int
         Sweeps at most. Training stops earlier when no object moves, on a sample when fewer than one in a
-        thousand do.
+        hundred do.
 
     Notes
     -----
@@ -54,7 +54,7 @@ class KMeans:
     """
 
     init: str = "random"
-    sample: int | None = 128
+    sample: int | None = 64
     max_iter: int = 100
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ def train(
     sample = features.prepared(chosen, view)
     n_clusters = min(n_clusters, size)
     start = _random_rows(sample, n_clusters, rng) if settings.init == "random" else _plus_plus(sample, n_clusters, rng)
-    return _lloyd(sample, start, (settings.max_iter, size // 1000 if size < n_rows else 0), stop)
+    return _lloyd(sample, start, (settings.max_iter, size // 100 if size < n_rows else 0), stop)
 
 
 def assign(features: Features, seen: tuple[Numbers, View], members: list[Array], stop: Stop) -> Array:

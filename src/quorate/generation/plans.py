@@ -47,6 +47,16 @@ def entropy_of(random_state: Any) -> int:
     return int(sum(int(word) << (32 * place) for place, word in enumerate(words)))
 
 
+def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
+    """`k` where it is given; else, for a consensus into n_clusters, the rule "candel" from that number on.
+
+    A scikit-learn clusterer keeps its own number.
+    """
+    if k is not None or n_clusters is None or any(found.is_clusterer for found in as_bases(base)):
+        return k
+    return "candel", n_clusters
+
+
 def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     """Every member draws from a child of the seed of its own, so no member depends on who runs it, or when."""
     n_members = _check.integer(request.n_members, "n_members", low=1)
