@@ -336,6 +336,30 @@ def test_callables():
     assert ensemble.info["members"][0]["base"] == "halves"
 
 
+class Chain:
+    """Each member is the one before it with one object moved."""
+
+    def members(self, X, ks, rng):
+        labels = rng.integers(2, size=len(X))
+        for k in ks:
+            labels = labels.copy()
+            labels[rng.integers(len(X))] = k
+            yield labels
+
+
+def test_members_that_depend_on_one_another(tmp_path):
+    ensemble = generate(BLOBS, 5, k=(3, 9), base=Chain(), random_state=0, checkpoint=tmp_path)
+    alike = [adjusted_rand_score(*ensemble.labels[:, [place, place + 1]].T) for place in range(4)]
+    assert min(alike) > 0.95
+    for number in (1, 3):
+        (tmp_path / f"member-{number:06d}.npz").unlink()
+    assert same(ensemble, generate(BLOBS, 5, k=(3, 9), base=Chain(), random_state=0, checkpoint=tmp_path))
+    mixed = generate(BLOBS, 5, k=4, base=[Chain(), KMeans()], random_state=0)
+    assert [facts["base"] for facts in mixed.info["members"]] == ["Chain", "kmeans", "Chain", "kmeans", "Chain"]
+    with pytest.raises(ValueError, match="must see the same rows and columns"):
+        generate(BLOBS, 2, base=Chain(), rows=0.5)
+
+
 @pytest.mark.parametrize(
     ("base", "error", "words"),
     [

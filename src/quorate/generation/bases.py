@@ -23,7 +23,11 @@ _K_NAMES = ("n_clusters", "n_components")
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """One base, whatever it is: the built-in's settings, a clusterer object, or a callable (X, k, rng) -> labels."""
+    """One base, whatever it is: the built-in's settings, a clusterer, a callable (X, k, rng) -> labels, or a sequence.
+
+    A sequence has ``members(X, ks, rng)``, which gives label vectors one after the other, each depending on those
+    before it, as in boosting.
+    """
 
     source: Any
 
@@ -34,6 +38,10 @@ class Base:
     @property
     def is_clusterer(self) -> bool:
         return not self.is_built_in and _is_clusterer(self.source)
+
+    @property
+    def is_sequence(self) -> bool:
+        return not (self.is_built_in or callable(self.source) or self.is_clusterer)
 
     @property
     def name(self) -> str:
@@ -65,7 +73,7 @@ def as_bases(base: Any) -> list[Base]:
         return [found for item in base for found in as_bases(item)]
     if inspect.isclass(base):
         raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")
-    if isinstance(base, KMeans) or _is_clusterer(base) or callable(base):
+    if isinstance(base, KMeans) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
         return [Base(base)]
     raise TypeError(
         f"base must be a clusterer (with fit_predict, or fit and labels_), a callable (X, k, rng) -> labels, a name of "
@@ -89,7 +97,12 @@ def cluster(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clus
         labels = fitted.fit_predict(X) if hasattr(fitted, "fit_predict") else fitted.fit(X).labels_
     else:
         labels = base.source(X, k, rng)
-    distinct, codes = np.unique(_checked(labels, X.shape[0], base.name), return_inverse=True)
+    return coded(labels, X.shape[0], base.name, fitted)
+
+
+def coded(labels: Any, n_rows: int, name: str, fitted: Any = None) -> Clustered:
+    """What a base gave, checked and coded."""
+    distinct, codes = np.unique(_checked(labels, n_rows, name), return_inverse=True)
     n_missing = int(distinct[0] == -1)
     return Clustered(codes.astype(np.int64) - n_missing, distinct[n_missing:], fitted)
 

@@ -50,7 +50,8 @@ def generate(
     base : None, str, KMeans, clusterer, callable, or a list of these
         None or "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. A
         scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
-        missing. A callable takes (X, k, rng) and gives labels. Members take the items of a list in turn.
+        missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
+        members that depend on one another, one after the other. Members take the items of a list in turn.
         ``quorate.generation.BASES`` holds the names.
     rows : float, Share or Parts
         Share of the objects each member sees, drawn at random; what it did not see is missing, or filled by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._coding import narrowest
-from quorate.generation.bases import Base, cluster
-from quorate.generation.features import Features, Numbers, View
+from quorate.generation.bases import Base, Clustered, cluster, coded
+from quorate.generation.features import WHOLE, Features, Numbers, View
 from quorate.generation.kmeans import Trained, assign, cluster_means, train
 from quorate.generation.rows import Packed, unpack
 from quorate.generation.stop import Stop
@@ -113,9 +114,24 @@ def _training(found: Trained) -> dict[str, Any]:
     }
 
 
+def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> Iterator[Member]:
+    """The members of a base whose members depend on one another, in their order; they see all of X."""
+    base, rng = plans[0].base, np.random.default_rng(plans[0].seed)
+    sequence = base.source.members(features.raw(None, WHOLE), [plan.k for plan in plans], rng)
+    for plan, labels in zip(plans, sequence, strict=True):
+        found = coded(labels, features.n_objects, base.name)
+        yield _member(features, plan, None, found, keep_models, Stop())
+
+
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
-    rows, view = _rows(features, plan), plan.view
-    found = cluster(plan.base, features.raw(rows, view), plan.k, np.random.default_rng(plan.seed))
+    rows = _rows(features, plan)
+    found = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
+    return _member(features, plan, rows, found, keep_models, stop)
+
+
+def _member(features: Features, plan: Plan, rows: Numbers, found: Clustered, keep_models: bool, stop: Stop) -> Member:
+    """From what a base that is not ours found among the rows seen."""
+    view = plan.view
     n_clusters = len(found.labels)
     if n_clusters == 0:
         raise ValueError("it labelled no object at all.")

@@ -81,6 +81,7 @@ def make_plans(request: Request, features: Features, entropy: int) -> Plans:
         for place in range(n_members)
     ]
     _refuse_small(plans, features.n_objects)
+    _refuse_parts_of_sequences(plans)
     return Plans(plans, choice)
 
 
@@ -108,4 +109,13 @@ def _refuse_small(plans: list[Plan], n_objects: int) -> None:
             raise ValueError(
                 f"member {plan.number} sees {n_seen:,} objects and is to make {plan.k:,} clusters of them; "
                 f"lower k, or show the members more rows."
+            )
+
+
+def _refuse_parts_of_sequences(plans: list[Plan]) -> None:
+    for plan in plans:
+        if plan.base.is_sequence and not (plan.packed is None and plan.view.is_whole):
+            raise ValueError(
+                f"{plan.base.name} makes members that depend on one another, so all of them must see the same rows and "
+                f"columns; leave rows and columns at 1.0."
             )

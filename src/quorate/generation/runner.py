@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from quorate._coding import narrowest
 from quorate.generation.checkpoint import Checkpoint
 from quorate.generation.features import Features
-from quorate.generation.members import Member, Plan, run_members
+from quorate.generation.members import Member, Plan, run_members, run_sequence
 from quorate.generation.stop import Stop
 from quorate.ops.threads import n_threads
 
@@ -53,7 +54,10 @@ def run_plans(features: Features, plans: list[Plan], options: Options) -> Finish
         else:
             collected.add([stored])
     with _bar(options, len(plans), len(plans) - len(missing)) as tell:
-        for members in _work(features, missing, options):
+        for members in itertools.chain(
+            _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
+            _sequences(features, plans, {plan.number for plan in missing}, options),
+        ):
             for member in members if options.checkpoint else ():
                 options.checkpoint.save(member)  # type: ignore[union-attr]
             collected.add(members)
@@ -109,6 +113,19 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     finally:
         if lazy:
             results.close()
+
+
+def _sequences(features: Features, plans: list[Plan], missing: set[int], options: Options) -> Iterator[list[Member]]:
+    """Members that depend on one another, here and one by one; up to the last that is missing they are all made."""
+    sequences: dict[int, list[Plan]] = {}
+    for plan in plans:
+        if plan.base.is_sequence:
+            sequences.setdefault(id(plan.base), []).append(plan)
+    for found in sequences.values():
+        n_wanted = max((place + 1 for place, plan in enumerate(found) if plan.number in missing), default=0)
+        for member in itertools.islice(run_sequence(features, found, options.keep_models), n_wanted):
+            if member.number in missing:
+                yield [member]
 
 
 def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[Plan]]:
