@@ -89,9 +89,9 @@ def generate(
     >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(100, 2)) for m in (0, 6, 12)])
     >>> ensemble = generate(X, 5, k=(3, 8), random_state=0)
     >>> ensemble
-    Ensemble(300 objects, 5 members, 3 to 8 clusters)
+    Ensemble(300 objects, 5 members, 3 to 5 clusters)
     >>> ensemble.info["k"], ensemble.info["members"][0]["k"]
-    ('k = 3 to 8 (given)', 5)
+    ('k = 3 to 8 (given)', 3)
     """
     request = Request(n_members, k, base, rows, columns)
     options = Options(n_jobs, bool(progress), "", None, keep_models=False)
