@@ -83,7 +83,7 @@ def _completed(ensemble: Ensemble, labels: NDArray[np.int32], k: int) -> NDArray
     nearest, score = np.empty(len(gaps), dtype=np.int32), np.empty(len(gaps))
     rows = np.ascontiguousarray(ensemble.labels[gaps])
     rows.setflags(write=False)
-    nearest_clusters(rows, ensemble.offsets, means, np.ones(k), np.zeros(k), 0, len(gaps), nearest, score)
+    nearest_clusters(rows, ensemble.offsets, means, np.ones(k), np.zeros(k), np.ones(1), 0, len(gaps), nearest, score)
     nearest[score == 0.0] = np.argmax(sizes)
     labels[gaps] = nearest
     return labels
