@@ -30,7 +30,7 @@ LAYERS = [
     {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
-    {"cli", "__main__"},
+    {"cli", "_cli_generate", "__main__"},
 ]
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._tree import CATree, ca_tree
     from quorate._types import Consensus, Ensemble, Method, Scores
-    from quorate.estimators import ConsensusClustering
+    from quorate.estimators import ConsensusClustering, EnsembleClustering
+    from quorate.generation import generate
     from quorate.methods import METHODS
 
 __version__ = "0.1.0"
@@ -22,6 +23,7 @@ __all__ = [
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
+    "EnsembleClustering",
     "Method",
     "Scores",
     "accuracy",
@@ -34,6 +36,7 @@ __all__ = [
     "consensus",
     "density",
     "evaluate",
+    "generate",
     "load_labels",
     "merge",
     "nmi",
@@ -49,6 +52,7 @@ _HOMES = {
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
+    "EnsembleClustering": "estimators",
     "Method": "_types",
     "Scores": "_types",
     "accuracy": "_evaluate",
@@ -61,6 +65,7 @@ _HOMES = {
     "consensus": "_consensus",
     "density": "_evaluate",
     "evaluate": "_evaluate",
+    "generate": "generation",
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",

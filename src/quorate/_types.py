@@ -45,6 +45,8 @@ class Ensemble:
         For each member, the label each code stands for.
     object_ids : array or None
         Names of the objects, where the data had them and rows still are objects.
+    info : mapping
+        How the ensemble was made, where `generate` made it: the seed, and what each member drew.
     """
 
     labels: IntArray
@@ -54,6 +56,7 @@ class Ensemble:
     member_names: tuple[str, ...]
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("labels", "counts", "n_clusters", "weights"):
