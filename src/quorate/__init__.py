@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from quorate._consensus import consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
-    from quorate._io import load_labels, save_labels
+    from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._types import Consensus, Ensemble, Method, Scores
     from quorate.estimators import ConsensusClustering
     from quorate.methods import METHODS
@@ -32,6 +32,7 @@ __all__ = [
     "load_labels",
     "merge",
     "nmi",
+    "save_ensemble",
     "save_labels",
     "solve",
 ]
@@ -55,6 +56,7 @@ _HOMES = {
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",
+    "save_ensemble": "_io",
     "save_labels": "_io",
     "solve": "_consensus",
 }

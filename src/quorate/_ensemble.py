@@ -63,6 +63,8 @@ def as_ensemble(
            [-1,  1]], dtype=int8)
     """
     if isinstance(labels, Ensemble):
+        if missing != DEFAULT or orientation is not None:
+            raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
         return _with_options(labels, weights, ids, counts)
     rule = missing_rule(missing)
     table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
@@ -70,13 +72,13 @@ def as_ensemble(
         matrix, categories = code_integers(table.block, table.names, rule)
     else:
         matrix, categories = code_table(table.columns, table.names, rule)
-    _refuse_unlabelled(matrix, table.names, categories)
-    found_ids = table.ids if ids is None or isinstance(ids, str) else _as_ids(ids, len(matrix))
+    refuse_unlabelled(matrix, table.names, categories)
+    found_ids = table.ids if ids is None or isinstance(ids, str) else as_ids(ids, len(matrix))
     return Ensemble(
         labels=matrix,
         counts=_as_counts(counts, len(matrix)),
         n_clusters=np.array([len(found) for found in categories], dtype=np.int64),
-        weights=_as_weights(weights, matrix.shape[1]),
+        weights=as_weights(weights, matrix.shape[1]),
         member_names=table.names,
         categories=categories,
         object_ids=found_ids,
@@ -156,13 +158,20 @@ def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...],
     codings: list[list[NDArray[Any]]] = [[] for _ in parts]
     for member in range(parts[0].n_members):
         numbers: dict[Any, int] = {}
-        for part, coding in zip(parts, codings, strict=True):
-            found = [numbers.setdefault(v, len(numbers)) for v in part.categories[member].tolist()]
+        values = _one_type([part.categories[member] for part in parts])
+        for labels, coding in zip(values, codings, strict=True):
+            found = [numbers.setdefault(v, len(numbers)) for v in labels.tolist()]
             # the last place serves code -1, which stays missing
             coding.append(np.array([*found, -1], dtype=np.int64))
-        values = [part.categories[member] for part in parts]
         categories.append(_gather(values, [coding[-1][:-1] for coding in codings], len(numbers)))
     return tuple(categories), codings
+
+
+def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Categories of several parts in one type: as objects where NumPy would turn numbers into texts."""
+    kinds = {labels.dtype.kind for labels in values}
+    common = np.result_type(*values) if len(kinds) == 1 or kinds <= set("bif") else np.dtype(object)
+    return [labels.astype(common) for labels in values]
 
 
 def _gather(values: list[NDArray[Any]], places: list[NDArray[Any]], size: int) -> NDArray[Any]:
@@ -189,7 +198,7 @@ def _refuse_different(parts: list[Ensemble]) -> None:
             raise ValueError(f"parts must have the same member weights; part {place} differs from part 0.")
 
 
-def _refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories: tuple[NDArray[Any], ...]) -> None:
+def refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories: tuple[NDArray[Any], ...]) -> None:
     empty = [name for name, found in zip(names, categories, strict=True) if len(found) == 0]
     if empty:
         raise ValueError(f"{', '.join(map(repr, empty))} labels no object at all; leave it out.")
@@ -206,15 +215,15 @@ def _refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories:
 
 def _with_options(ensemble: Ensemble, weights: Any, ids: Any, counts: Any) -> Ensemble:
     if weights is not None:
-        ensemble = replace(ensemble, weights=_as_weights(weights, ensemble.n_members))
+        ensemble = replace(ensemble, weights=as_weights(weights, ensemble.n_members))
     if ids is not None:
-        ensemble = replace(ensemble, object_ids=_as_ids(ids, ensemble.n_rows))
+        ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
     if counts is not None:
         ensemble = replace(ensemble, counts=_as_counts(counts, ensemble.n_rows))
     return ensemble
 
 
-def _as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
+def as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
     if weights is None:
         return np.ones(n_members)
     values = np.asarray(weights, dtype=np.float64)
@@ -236,7 +245,7 @@ def _as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _as_ids(ids: Any, n_rows: int) -> NDArray[Any]:
+def as_ids(ids: Any, n_rows: int) -> NDArray[Any]:
     values = np.asarray(ids)
     if values.shape != (n_rows,):
         raise ValueError(f"ids must have one value an object, {n_rows:,} in all, got shape {values.shape}.")

@@ -9,7 +9,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.ops.tables import cluster_counts, nearest_clusters
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.information import nmi_to_members, weighted_anmi
+from quorate.solvers.contingency import mean_nmi, member_contingencies
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
@@ -46,7 +46,7 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
     ('a', [0, 0, 1, 1])
     """
     scores = [
-        weighted_anmi(ensemble, *nmi_to_members(ensemble, _column(ensemble, member), int(k)))
+        mean_nmi(member_contingencies(ensemble, _column(ensemble, member), int(k)), ensemble.weights, "geometric")
         for member, k in enumerate(ensemble.n_clusters)
     ]
     fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, read_only
-from quorate.ops.rows import distinct_rows
+from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
 
 Average = Literal["geometric", "arithmetic"]
@@ -51,8 +50,7 @@ def contingency(
     cells = first[known].astype(np.int64) * n_second + second[known]
     if _is_small(n_first * n_second, len(first)):
         return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
-    inverse = np.empty(len(cells), dtype=np.intp)
-    found = cells[distinct_rows(read_only(cells[:, None]), inverse)]
+    found, inverse = np.unique(cells, return_inverse=True)
     return Contingency(found // n_second, found % n_second, squarable(_add_up(inverse, counts)))
 
 
@@ -81,7 +79,8 @@ def nmi(table: Contingency, average: Average) -> float:
     entropies = [_entropy(sizes[sizes > 0], total) for sizes in (first, second)]
     if min(entropies) == 0.0:
         return 0.0
-    information = _sum(counts * np.log(counts * total / (first[table.first] * second[table.second])))
+    lift = counts * total / (first[table.first] * second[table.second])
+    information = _sum(counts / total * np.log(lift))
     mean = math.sqrt(entropies[0] * entropies[1]) if average == "geometric" else sum(entropies) / 2
     # rounding can carry the quotient past the ends of [0, 1]
     return min(max(information / mean, 0.0), 1.0)
@@ -98,12 +97,16 @@ def ari(table: Contingency) -> float:
 
 
 def accuracy(table: Contingency) -> float:
-    """Share of the objects in cells of the best one-to-one matching of clusters."""
+    """Share of the objects in cells of the best one-to-one matching of clusters.
+
+    Space is linear in cells, where linear_sum_assignment would need the full table; time grows with the square
+    of the number of clusters at worst, which tells from some ten thousand on.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     n_first, n_second = int(table.first.max()) + 1, int(table.second.max()) + 1
-    # A partner of its own for each first cluster lets it stay unmatched, so that a full matching exists and empty
+    # A partner of its own lets a first cluster stay unmatched, so that a full matching always exists and empty
     # cells need no place; one more on every edge keeps their weights from zero and changes no comparison.
     alone = np.arange(n_first)
     weights = np.concatenate([table.counts + 1, np.ones(n_first)]).astype(np.float64)
@@ -143,8 +146,7 @@ def _pairs(sizes: NDArray[Any]) -> int:
 
 
 def _entropy(sizes: FloatArray, total: float) -> float:
-    """Times the total, which cancels in the quotient."""
-    return _sum(sizes * np.log(total / sizes))
+    return _sum(sizes / total * np.log(total / sizes))
 
 
 def _sum(values: FloatArray) -> float:

@@ -1,0 +1,40 @@
+"""How the members of an ensemble agree with one another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quorate._types import Ensemble, FloatArray
+from quorate.solvers.contingency import Average, member_contingencies, nmi
+
+
+def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, FloatArray]:
+    """NMI of every two members, and on how many objects; (n_members, n_members) each."""
+    values = np.full((ensemble.n_members, ensemble.n_members), np.nan)
+    shared = np.zeros_like(values)
+    for member, k in enumerate(ensemble.n_clusters):
+        column = ensemble.labels[:, member].astype(np.int32)
+        for other, table in enumerate(member_contingencies(ensemble, column, int(k))):
+            shared[member, other] = table.total
+            if table.total:
+                values[member, other] = nmi(table, average)
+    return values, shared
+
+
+def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
+    """Weighted mean of each row off the diagonal; NaN where nothing there has any weight."""
+    others = importance * ~np.eye(len(values), dtype=bool)
+    sums, totals = (others * np.nan_to_num(values)).sum(axis=1), others.sum(axis=1)
+    means: FloatArray = np.divide(sums, totals, out=np.full(len(values), np.nan), where=totals > 0)
+    return means
+
+
+def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
+    """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object."""
+    values, shared = member_pairs(ensemble, "geometric")
+    others = mean_of_others(values, shared * ensemble.weights)
+    if np.isnan(others).all():
+        return None, None
+    weights = np.outer(ensemble.weights, ensemble.weights) * shared
+    np.fill_diagonal(weights, 0.0)
+    return float((weights * np.nan_to_num(values)).sum() / weights.sum()), float(np.nanmax(others))
