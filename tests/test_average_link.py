@@ -74,7 +74,7 @@ def test_long_lists_equal_the_matrix(seed: int, monkeypatch: pytest.MonkeyPatch)
 def test_groups_that_share_nothing_join_last(stage: str) -> None:
     labels = np.repeat(np.arange(6), 5)[:, None] * 2 + np.random.default_rng(0).integers(2, size=(30, 4))
     rows = compress(as_ensemble(labels))[0]
-    shared, total = oracle_link.shared_weight(rows)
+    shared, _ = oracle_link.shared_weight(rows)
     expected = oracle_link.average(shared, rows.counts)
     tree = average_link_tree(rows)
     assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])

@@ -5,8 +5,8 @@ as (column, value) pairs sorted by column. The similarity of two clusters is one
 sum_f weight_f sums_a[f] sums_b[f] / (size_a size_b). All of these are whole numbers kept in float64, which is exact
 below 2^53, so that equal similarities are equal numbers; weights that are no integers round, always in the same order.
 
-Why the lists suffice: merging two clusters never brings either nearer to a third than the nearer of the two was. So what
-is outside of the list of a cluster stays below the bound noted when the list was made, and a cluster is compared with
+Why the lists suffice: merging two clusters never brings either nearer to a third than the nearer of the two was. So
+what is outside of the list of a cluster stays below the bound noted when the list was made, and a cluster is compared with
 all others only when that bound is the largest similarity left anywhere. By then most of the others are merged.
 """
 
@@ -19,9 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from quorate.ops.neighbours import before, place_sorted
-
-# What is known of the nearest neighbour of a cluster.
-BOUNDED, EXACT = 0, 1
+from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, sink
 
 # Bounds are added up in floating point; the margin is far above the rounding.
 _MARGIN = 1 + 1e-12
@@ -40,7 +38,7 @@ class Lists(NamedTuple):
     """For each cluster a few near ones, near[c, :used[c]], and the bound that no cluster outside of them can pass.
 
     bound (m,): a similarity; bound_row (m,): the cluster outside that attains it, -1 where it is not known to be
-    attained. best (m,): the nearest neighbour of an EXACT cluster; top (m,): its similarity, or the most it can be.
+    attained. top, state, best as in Ranking; best_size (m,): size of `best` when it was found, which tells its growth.
     """
 
     near: NDArray[np.int32]
@@ -60,15 +58,6 @@ class Scratch(NamedTuple):
     total: NDArray[np.float64]
     touched: NDArray[np.int32]
     mark: NDArray[np.int64]
-
-
-@njit(cache=True, nogil=True)
-def _find(parent, cluster):
-    """The living cluster that holds this one; halves the path on the way."""
-    while parent[cluster] != cluster:
-        parent[cluster] = parent[parent[cluster]]
-        cluster = parent[cluster]
-    return cluster
 
 
 @njit(cache=True, nogil=True)
@@ -112,7 +101,7 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
     _scatter(cluster, clusters, columns, values, scratch.dense, 1)
     for source in (cluster, second):
         for place in range(lists.used[source] if source >= 0 else 0):
-            other = _find(clusters.parent, lists.near[source, place])
+            other = find(clusters.parent, lists.near[source, place])
             if other != cluster and scratch.mark[other] < 0:
                 scratch.mark[other] = 1
                 scratch.touched[n_seen] = other
@@ -149,7 +138,7 @@ def _collect(cluster, clusters, columns, values, weights, snapshot, scratch):
         for entry in range(list_start[column], list_start[column + 1]):
             other = list_cluster[entry]
             if parent[other] != other:
-                other = _find(parent, other)
+                other = find(parent, other)
             if total[other] == 0:
                 scratch.touched[n_touched] = other
                 n_touched += 1
@@ -263,53 +252,6 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
 
 
 @njit(cache=True, nogil=True)
-def _ahead(first, second, lists):
-    """Whether a cluster is looked at before another: larger similarity, the unknown before the known, lower rows."""
-    if lists.top[first] != lists.top[second]:
-        return lists.top[first] > lists.top[second]
-    known, other_known = lists.state[first] == EXACT, lists.state[second] == EXACT
-    if not known or not other_known:
-        return other_known or (not known and first < second)
-    low, other_low = min(first, lists.best[first]), min(second, lists.best[second])
-    if low != other_low:
-        return low < other_low
-    return max(first, lists.best[first]) < max(second, lists.best[second])
-
-
-@njit(cache=True, nogil=True)
-def _sink(heap, position, place, size, lists):
-    """Restore the heap below `place`."""
-    cluster = heap[place]
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and _ahead(heap[child + 1], heap[child], lists):
-            child += 1
-        if not _ahead(heap[child], cluster, lists):
-            break
-        heap[place] = heap[child]
-        position[heap[place]] = place
-        place = child
-    heap[place] = cluster
-    position[cluster] = place
-
-
-@njit(cache=True, nogil=True)
-def _remove(heap, position, cluster, size, lists):
-    """Take a cluster out of the heap; returns its new size."""
-    place, last = position[cluster], heap[size - 1]
-    size -= 1
-    if place < size:
-        while place > 0 and _ahead(last, heap[(place - 1) // 2], lists):
-            heap[place] = heap[(place - 1) // 2]
-            position[heap[place]] = place
-            place = (place - 1) // 2
-        heap[place] = last
-        position[last] = place
-        _sink(heap, position, place, size, lists)
-    return size
-
-
-@njit(cache=True, nogil=True)
 def average_link(clusters, columns, values, end, weights, lists, scratch, limit, merges, similarity):
     """Merges of average link, the most similar pair first, until `limit` clusters are left or nothing is shared.
 
@@ -319,16 +261,15 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
     m = clusters.size.size
     alive = np.arange(m)
     snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
-    heap, position = np.arange(m), np.arange(m)
-    for place in range(m // 2, -1, -1):
-        _sink(heap, position, place, m, lists)
+    ranking = Ranking(lists.top, lists.state, lists.best, np.arange(m), np.arange(m))
+    build(ranking)
     left = m
-    while left > limit and lists.top[heap[0]] > 0:
+    while left > limit and lists.top[ranking.heap[0]] > 0:
         if 4 * left < 3 * alive.size or end + weights.size > columns.size:
             alive = alive[clusters.parent[alive] == alive]
             end = _compact(alive, clusters, columns, values)
             snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
-        cluster = heap[0]
+        cluster = ranking.heap[0]
         best = lists.best[cluster]
         if lists.state[cluster] == BOUNDED:
             _search(cluster, clusters, columns, values, weights, lists, snapshot, scratch)
@@ -338,10 +279,10 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
             a, b = min(cluster, best), max(cluster, best)
             found = m - left
             merges[found, 0], merges[found, 1], similarity[found] = a, b, lists.top[cluster]
-            left = _remove(heap, position, b, left, lists)
+            left = remove(b, left, ranking)
             end = _merge(a, b, clusters, columns, values, weights, lists, scratch, end)
             cluster = a
-        _sink(heap, position, position[cluster], left, lists)
+        sink(ranking.position[cluster], left, ranking)
     return alive[clusters.parent[alive] == alive]
 
 

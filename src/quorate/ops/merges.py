@@ -26,7 +26,9 @@ def ordered_tree(merges, heights, counts):
                 parent[below] = found
                 pending[found] += 1
         last[merges[found, 0]] = found
-    ready = [(heights[found], merges[found, 0], merges[found, 1], found) for found in range(m - 1) if not pending[found]]
+    ready = [
+        (heights[found], merges[found, 0], merges[found, 1], found) for found in range(m - 1) if not pending[found]
+    ]
     heapq.heapify(ready)
     tree = np.empty((m - 1, 4))
     node, size = np.arange(m), counts.copy()
@@ -57,6 +59,17 @@ def cut_tree(tree, n_clusters, result):
         own = result[m + step]
         result[int(tree[step, 0])] = own
         result[int(tree[step, 1])] = own
+
+
+@njit(cache=True, nogil=True)
+def merged_labels(merges, n_rows):
+    """The lowest row of the cluster of each row after merges (j, 2) of clusters named so, lower first."""
+    lowest = np.arange(n_rows)
+    for step in range(merges.shape[0]):
+        lowest[merges[step, 1]] = merges[step, 0]
+    for row in range(n_rows):
+        lowest[row] = lowest[lowest[row]]
+    return lowest
 
 
 @njit(cache=True, nogil=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
-from quorate.ops.average_link import BOUNDED, EXACT, Clusters, Lists, Scratch, average_link, dots_between
+from quorate._types import Ensemble, FloatArray, IntArray
+from quorate.ops.average_link import Clusters, Lists, Scratch, average_link, dots_between
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
+from quorate.ops.ranking import BOUNDED, EXACT
 from quorate.ops.threads import map_blocks
 from quorate.solvers.dendrogram import tree_of
 
@@ -29,10 +30,31 @@ def average_link_tree(ensemble: Ensemble) -> FloatArray:
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
     """
     weights = member_weights(ensemble)
-    m = ensemble.n_rows
+    return _tree(ensemble, weights, _first_clusters(ensemble), _first_lists(ensemble, weights))
+
+
+def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
+    """The same over groups of rows, numbered by first appearance, instead of rows."""
+    from scipy.sparse import csr_array
+
+    known = ensemble.labels >= 0
+    row = np.nonzero(known)[0]
+    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
+    shape = (int(groups.max()) + 1, int(ensemble.offsets[-1]))
+    sums = csr_array((ensemble.counts[row].astype(np.float64), (groups[row], columns)), shape=shape)
+    sums.sum_duplicates()
+    sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
+    clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
+    return _tree(ensemble, member_weights(ensemble), clusters, _empty_lists(shape[0]))
+
+
+def _tree(
+    ensemble: Ensemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
+) -> FloatArray:
+    clusters, columns, values = start
+    counts = clusters.size.copy()
+    m = len(counts)
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
-    clusters, columns, values = _first_clusters(ensemble)
-    lists = _first_lists(ensemble, weights)
     scratch = Scratch(
         np.zeros(int(ensemble.offsets[-1])), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64)
     )
@@ -50,7 +72,7 @@ def average_link_tree(ensemble: Ensemble) -> FloatArray:
         # nothing is shared any more: all other clusters join the first, which holds row 0
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
     heights = np.maximum(1 - similarity / weights.sum(), 0.0)
-    return tree_of(merges, heights, ensemble.counts)
+    return tree_of(merges, heights, counts)
 
 
 def member_weights(ensemble: Ensemble) -> FloatArray:
@@ -85,17 +107,38 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
 
 
 def _first_clusters(ensemble: Ensemble) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
-    """Every row a cluster, and the pool of sums with room for as many again."""
+    """Every row a cluster."""
     known = ensemble.labels >= 0
     length = known.sum(axis=1)
-    n_known = int(length.sum())
-    room = n_known + max(n_known, int(ensemble.offsets[-1]))
-    columns, values = np.empty(room, dtype=np.int32), np.empty(room)
-    columns[:n_known] = (ensemble.labels + ensemble.offsets[:-1])[known]
-    values[:n_known] = np.repeat(ensemble.counts, length)
-    begin = np.cumsum(length) - length
-    parent = np.arange(ensemble.n_rows, dtype=np.int32)
-    return Clusters(ensemble.counts.copy(), begin, length, parent), columns, values
+    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
+    sums = np.repeat(ensemble.counts, length)
+    return _as_clusters(ensemble.counts.copy(), length, columns, sums, int(ensemble.offsets[-1]))
+
+
+def _as_clusters(
+    sizes: NDArray[np.int64], length: NDArray[np.int64], columns: IntArray, sums: IntArray, n_columns: int
+) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
+    """Clusters, and the pool of their sums with room for as many again and for the largest one possible."""
+    room = len(columns) + max(len(columns), n_columns)
+    pool_columns, pool_values = np.empty(room, dtype=np.int32), np.empty(room)
+    pool_columns[: len(columns)] = columns
+    pool_values[: len(columns)] = sums
+    parent = np.arange(len(sizes), dtype=np.int32)
+    return Clusters(sizes, np.cumsum(length) - length, length, parent), pool_columns, pool_values
+
+
+def _empty_lists(m: int) -> Lists:
+    """Nothing known: each cluster is compared with all others when its turn comes."""
+    return Lists(
+        near=np.zeros((m, LIST_WIDTH), dtype=np.int32),
+        used=np.zeros(m, dtype=np.int64),
+        bound=np.full(m, np.inf),
+        bound_row=np.full(m, -1, dtype=np.int32),
+        best=np.zeros(m, dtype=np.int32),
+        best_size=np.zeros(m, dtype=np.int64),
+        top=np.full(m, np.inf),
+        state=np.full(m, BOUNDED, dtype=np.int8),
+    )
 
 
 def _first_lists(ensemble: Ensemble, weights: FloatArray) -> Lists:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._types import FloatArray
 from quorate.ops.coding import canonical
-from quorate.ops.merges import cut_tree, ordered_tree
+from quorate.ops.merges import cut_tree, merged_labels, ordered_tree
 
 
 def tree_of(merges: NDArray[Any], heights: FloatArray, counts: NDArray[np.int64]) -> FloatArray:
@@ -35,7 +35,14 @@ def cut(tree: FloatArray, n_clusters: int) -> NDArray[np.int32]:
     n_leaves = len(tree) + 1
     labels = np.empty(2 * n_leaves - 1, dtype=np.int64)
     cut_tree(tree, n_clusters, labels)
-    return canonical(labels[:n_leaves], 2 * n_leaves)
+    found: NDArray[np.int32] = canonical(labels[:n_leaves], 2 * n_leaves)
+    return found
+
+
+def labels_after(merges: NDArray[np.int64], n_rows: int) -> NDArray[np.int32]:
+    """Canonical labels of the rows after some merges, each of two clusters named by their lowest rows."""
+    found: NDArray[np.int32] = canonical(merged_labels(merges, n_rows), n_rows)
+    return found
 
 
 def lifetimes(tree: FloatArray) -> FloatArray:
@@ -51,8 +58,8 @@ def lifetimes(tree: FloatArray) -> FloatArray:
     """
     heights = np.concatenate([[0.0], tree[:, 2], [np.inf]])
     # what remains of rounding must not choose between lifetimes that are equal
-    spans: FloatArray = np.round(np.diff(heights)[::-1], 12)
-    return spans
+    spans: FloatArray = np.diff(heights)[::-1]
+    return np.round(spans, 12)
 
 
 def longest_lifetime(tree: FloatArray) -> int:
@@ -61,7 +68,7 @@ def longest_lifetime(tree: FloatArray) -> int:
     return int(np.argmax(spans[1:])) + 2 if len(spans) > 1 else 1
 
 
-def expand_tree(tree: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+def expand_tree(tree: FloatArray, rows: NDArray[np.intp], counts: NDArray[np.int64] | None = None) -> FloatArray:
     """The tree over objects, for small numbers of them: objects of equal rows are merged first, at height 0.
 
     Parameters
@@ -69,6 +76,8 @@ def expand_tree(tree: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
     tree : array of shape (n_rows - 1, 4)
     rows : array of shape (n_objects,)
         The row of each object, as in ``Consensus.rows``.
+    counts : array of shape (n_objects,), optional
+        Sizes of the new leaves, where they are not single objects.
 
     Examples
     --------
@@ -81,7 +90,7 @@ def expand_tree(tree: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
     others = np.setdiff1d(np.arange(n_objects), first)
     merges = np.concatenate([np.column_stack([first[rows[others]], others]), _named(tree, first)])
     heights = np.concatenate([np.zeros(len(others)), tree[:, 2]])
-    return tree_of(merges, heights, np.ones(n_objects, dtype=np.int64))
+    return tree_of(merges, heights, np.ones(n_objects, dtype=np.int64) if counts is None else counts)
 
 
 def row_counts(tree: FloatArray) -> FloatArray:
