@@ -62,13 +62,40 @@ def average(sums_of_pairs, counts):  # type: ignore[no-untyped-def]
 
 
 def lance_williams(similarity, counts, linkage):  # type: ignore[no-untyped-def]
-    """Complete, weighted and Ward's linkage on negated dissimilarities."""
+    """Single, complete and weighted link."""
     join = {
         "complete": lambda v, a, b, c, n: min(v[a, c], v[b, c]),
         "single": lambda v, a, b, c, n: max(v[a, c], v[b, c]),
         "weighted": lambda v, a, b, c, n: (v[a, c] + v[b, c]) / 2,
-        "ward": lambda v, a, b, c, n: (
-            ((n[a] + n[c]) * v[a, c] + (n[b] + n[c]) * v[b, c] - n[c] * v[a, b]) / (n[a] + n[b] + n[c])
-        ),
     }[linkage]
     return agglomerate((lambda v, a, b, n: v[a, b], similarity), counts, join)
+
+
+def ward(distance, counts):  # type: ignore[no-untyped-def]
+    """Ward's linkage from squared distances between rows: the increase in spread of every pair, every time.
+
+    Heights are squared, and whole numbers are kept whole up to one division.
+    """
+    clusters = {row: [row] for row in range(len(counts))}
+    node, tree = list(range(len(counts))), []
+    total = distance * np.outer(counts, counts)
+    np.fill_diagonal(total, 0)
+
+    def increase(a, b):  # type: ignore[no-untyped-def]
+        first, second = clusters[a], clusters[b]
+        n, k = float(counts[first].sum()), float(counts[second].sum())
+        between, own, other = (
+            total[np.ix_(x, y)].sum() for x, y in ((first, second), (first, first), (second, second))
+        )
+        return (2 * n * k * between - (k * k * own + n * n * other)) / (n * k * (n + k))
+
+    while len(clusters) > 1:
+        names = sorted(clusters)
+        pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+        values = [increase(a, b) for a, b in pairs]
+        place = int(np.argmin(values))
+        a, b = pairs[place]
+        clusters[a] = clusters[a] + clusters.pop(b)
+        tree.append([min(node[a], node[b]), max(node[a], node[b]), values[place], counts[clusters[a]].sum()])
+        node[a] = len(counts) + len(tree) - 1
+    return np.array(tree)

@@ -23,7 +23,7 @@ LAYERS = [
     {"_types", "_check", "_missing"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble"},
+    {"_tables", "_coding", "_ensemble", "_co_association"},
     {"methods"},
     {"_consensus", "_evaluate", "_io", "datasets"},
     {"generate"},

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorate._co_association import CoAssociation, co_association
     from quorate._consensus import consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
+    "CoAssociation",
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
@@ -25,6 +27,7 @@ __all__ = [
     "anmi",
     "ari",
     "as_ensemble",
+    "co_association",
     "compress",
     "consensus",
     "density",
@@ -40,6 +43,7 @@ __all__ = [
 # Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
 _HOMES = {
     "METHODS": "methods",
+    "CoAssociation": "_co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
@@ -49,6 +53,7 @@ _HOMES = {
     "anmi": "_evaluate",
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
+    "co_association": "_co_association",
     "compress": "_ensemble",
     "consensus": "_consensus",
     "density": "_evaluate",

@@ -48,7 +48,7 @@ def spectral(
 
     References
     ----------
-    .. [1] A. Ng, M. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm", NIPS, 2001.
+    .. [1] U. von Luxburg, "A tutorial on spectral clustering", Statistics and Computing, 2007.
     .. [2] A. Lourenco, A. Fred and A. K. Jain, "On the scalability of evidence accumulation clustering", ICPR, 2010.
 
     Examples
@@ -77,6 +77,6 @@ def spectral(
 METHOD = Method(
     solve=spectral,
     title="spectral clustering of the co-association, without the matrix",
-    reference="doi:10.1109/ICPR.2010.197",
+    reference="doi:10.1007/s11222-007-9033-z",
     stochastic=True,
 )

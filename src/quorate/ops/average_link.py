@@ -6,8 +6,8 @@ sum_f weight_f sums_a[f] sums_b[f] / (size_a size_b). All of these are whole num
 below 2^53, so that equal similarities are equal numbers; weights that are no integers round, always in the same order.
 
 Why the lists suffice: merging two clusters never brings either nearer to a third than the nearer of the two was. So
-what is outside of the list of a cluster stays below the bound noted when the list was made, and a cluster is compared with
-all others only when that bound is the largest similarity left anywhere. By then most of the others are merged.
+what is outside of the list of a cluster stays below the bound noted when the list was made, and a cluster is compared
+with all others only when that bound is the largest similarity left anywhere. By then most of the others are merged.
 """
 
 from __future__ import annotations

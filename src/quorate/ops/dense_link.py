@@ -5,9 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-# How a merge changes the matrix. SUM adds rows of totals over pairs of objects, which are divided by the sizes where
-# two are compared (average link); the others hold similarities, that is negated dissimilarities.
+# What the matrix holds. SUM: totals of similarity over pairs of objects, divided by the sizes where two clusters are
+# compared (average link). WARD: totals of squared distance, of which the increase in spread follows in one division.
+# LEAST (complete link), MEAN (weighted): similarities.
 SUM, LEAST, MEAN, WARD = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def _similarity(first, second, matrix, size, rule):
+    """Of two clusters; for WARD the negated increase in the sum of squared distances to the mean, twice.
+
+    The diagonal of the matrix holds the total over ordered pairs within each cluster.
+    """
+    between = matrix[first, second] * 1.0
+    if rule == LEAST or rule == MEAN:
+        return between
+    a, b = float(size[first]), float(size[second])
+    if rule == SUM:
+        return between / (a * b)
+    within = b * b * matrix[first, first] + a * a * matrix[second, second]
+    return (within - 2 * a * b * between) / (a * b * (a + b))
 
 
 @njit(cache=True, nogil=True)
@@ -17,31 +34,26 @@ def _nearest(cluster, matrix, size, alive, rule):
     for other in alive:
         if other == cluster:
             continue
-        value = matrix[cluster, other] * 1.0
-        if rule == SUM:
-            value /= float(size[cluster]) * size[other]
+        value = _similarity(cluster, other, matrix, size, rule)
         if value > largest or (value == largest and other < best):
             best, largest = other, value
     return best, largest
 
 
 @njit(cache=True, nogil=True)
-def _update(a, b, matrix, size, alive, rule):
+def _update(a, b, matrix, alive, rule):
     """Row and column a of the matrix for the cluster of a and b."""
-    own = matrix[a, b]
+    matrix[a, a] += matrix[b, b] + 2 * matrix[a, b]
     for other in alive:
         if other == a or other == b:
             continue
         first, second = matrix[a, other], matrix[b, other]
-        if rule == SUM:
-            fresh = first + second
-        elif rule == LEAST:
+        if rule == LEAST:
             fresh = min(first, second)
         elif rule == MEAN:
             fresh = (first + second) / 2
         else:
-            total = size[a] + size[b] + size[other]
-            fresh = ((size[a] + size[other]) * first + (size[b] + size[other]) * second - size[other] * own) / total
+            fresh = first + second
         matrix[a, other] = fresh
         matrix[other, a] = fresh
 
@@ -55,20 +67,24 @@ def dense_link(matrix, size, rule, merges, similarity):
     Invariant: each cluster of the chain is followed by its nearest neighbour, so similarities rise along it.
     """
     alive = np.arange(size.size)
-    chain = np.empty(size.size, dtype=np.int64)
+    chain, position = np.empty(size.size, dtype=np.int64), np.full(size.size, size.size)
     length = 0
     for found in range(size.size - 1):
         if length == 0:
             chain[0], length = alive[-1], 1
+            position[chain[0]] = 0
         while True:
             near, value = _nearest(chain[length - 1], matrix, size, alive, rule)
             if length > 1 and chain[length - 2] == near:
                 break
-            chain[length] = near
+            if position[near] < length and chain[position[near]] == near:
+                # only rounding can lead back into the chain, which then goes on from there
+                length = position[near]
+            chain[length], position[near] = near, length
             length += 1
         a, b = min(near, chain[length - 1]), max(near, chain[length - 1])
         length -= 2
         merges[found, 0], merges[found, 1], similarity[found] = a, b, value
-        _update(a, b, matrix, size, alive, rule)
+        _update(a, b, matrix, alive, rule)
         size[a] += size[b]
         alive = alive[alive != b]

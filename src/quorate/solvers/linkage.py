@@ -52,10 +52,11 @@ def dense_tree(matrix: FloatArray, scale: float, counts: NDArray[np.int64], link
         if rule == SUM:
             matrix[row] *= sizes[row] * sizes
         elif rule == WARD:
-            matrix[row] = (matrix[row] / scale - 1) * (2 * sizes[row] * sizes / (sizes[row] + sizes))
+            matrix[row] = (scale - matrix[row]) * (sizes[row] * sizes)
+            matrix[row, row] = 0
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.empty(m - 1)
     dense_link(matrix, counts.copy(), rule, merges, similarity)
-    heights = np.sqrt(np.maximum(-similarity, 0)) if rule == WARD else np.maximum(1 - similarity / scale, 0)
+    heights = np.sqrt(np.maximum(-similarity / scale, 0)) if rule == WARD else np.maximum(1 - similarity / scale, 0)
     return tree_of(merges, heights, counts)
 
 
