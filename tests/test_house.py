@@ -23,7 +23,7 @@ LAYERS = [
     {"_types", "_check", "_missing"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble"},
+    {"_tables", "_coding", "_ensemble", "_co_association"},
     {"_tree", "_coarsen"},
     {"methods"},
     {"_consensus", "_evaluate", "_io", "datasets"},

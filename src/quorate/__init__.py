@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate._coarsen import coarsen
+    from quorate._co_association import CoAssociation, co_association
     from quorate._consensus import consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = [
     "METHODS",
     "CATree",
+    "CoAssociation",
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
@@ -31,6 +33,7 @@ __all__ = [
     "ari",
     "as_ensemble",
     "ca_tree",
+    "co_association",
     "coarsen",
     "compress",
     "consensus",
@@ -49,6 +52,7 @@ __all__ = [
 _HOMES = {
     "METHODS": "methods",
     "CATree": "_tree",
+    "CoAssociation": "_co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
@@ -60,6 +64,7 @@ _HOMES = {
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
     "ca_tree": "_tree",
+    "co_association": "_co_association",
     "coarsen": "_coarsen",
     "compress": "_ensemble",
     "consensus": "_consensus",

@@ -93,14 +93,7 @@ def solve(
     chosen = METHODS[_check.choice(method, "method", tuple(METHODS))]
     _refuse_options(method, chosen, options)
     k = _cluster_number(n_clusters, ensemble, method, chosen)
-    if chosen.memory == "quadratic":
-        linear = ", ".join(name for name, entry in METHODS.items() if entry.memory == "linear")
-        _check.memory(
-            8 * ensemble.n_rows**2,
-            max_bytes,
-            f"method {method!r} on {ensemble.n_rows:,} distinct rows",
-            f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
-        )
+    _refuse_memory(method, chosen, ensemble, options, max_bytes)
     result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     return replace(result, method=method, info=info)
@@ -125,6 +118,21 @@ def _cluster_number(n_clusters: Any, ensemble: Ensemble, name: str, method: Meth
             f"objects, and equal rows cannot be told apart; ask for at most {ensemble.n_rows:,}, or add members."
         )
     return k
+
+
+def _refuse_memory(name: str, method: Method, ensemble: Ensemble, options: dict[str, Any], max_bytes: int) -> None:
+    if method.memory_for is not None:
+        needed = method.memory_for(ensemble, options)
+    else:
+        needed = 8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0
+    linear = ", ".join(entry for entry in METHODS if METHODS[entry].memory == "linear")
+    chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
+    _check.memory(
+        needed,
+        max_bytes,
+        f"method {chosen} on {ensemble.n_rows:,} distinct rows",
+        method.instead or f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
+    )
 
 
 def _refuse_options(name: str, method: Method, options: dict[str, Any]) -> None:

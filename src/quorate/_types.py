@@ -146,7 +146,11 @@ class Consensus:
 
 @dataclass(frozen=True)
 class Method:
-    """A line of the register METHODS: a consensus function and what one should know before calling it."""
+    """A line of the register METHODS: a consensus function and what one should know before calling it.
+
+    `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
+    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much.
+    """
 
     solve: Callable[..., Consensus]
     title: str
@@ -154,6 +158,8 @@ class Method:
     memory: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
+    memory_for: Callable[[Ensemble, Mapping[str, Any]], int] | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, repr=False)
