@@ -81,7 +81,8 @@ def nmi(table: Contingency, average: Average) -> float:
     entropies = [_entropy(sizes[sizes > 0], total) for sizes in (first, second)]
     if min(entropies) == 0.0:
         return 0.0
-    information = _sum(counts * np.log(counts * total / (first[table.first] * second[table.second])))
+    lift = counts * total / (first[table.first] * second[table.second])
+    information = _sum(counts / total * np.log(lift))
     mean = math.sqrt(entropies[0] * entropies[1]) if average == "geometric" else sum(entropies) / 2
     # rounding can carry the quotient past the ends of [0, 1]
     return min(max(information / mean, 0.0), 1.0)
@@ -98,12 +99,16 @@ def ari(table: Contingency) -> float:
 
 
 def accuracy(table: Contingency) -> float:
-    """Share of the objects in cells of the best one-to-one matching of clusters."""
+    """Share of the objects in cells of the best one-to-one matching of clusters.
+
+    Space is linear in cells, where linear_sum_assignment would need the full table; time grows with the square
+    of the number of clusters at worst, which tells from some ten thousand on.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     n_first, n_second = int(table.first.max()) + 1, int(table.second.max()) + 1
-    # A partner of its own for each first cluster lets it stay unmatched, so that a full matching exists and empty
+    # A partner of its own lets a first cluster stay unmatched, so that a full matching always exists and empty
     # cells need no place; one more on every edge keeps their weights from zero and changes no comparison.
     alone = np.arange(n_first)
     weights = np.concatenate([table.counts + 1, np.ones(n_first)]).astype(np.float64)
@@ -143,8 +148,7 @@ def _pairs(sizes: NDArray[Any]) -> int:
 
 
 def _entropy(sizes: FloatArray, total: float) -> float:
-    """Times the total, which cancels in the quotient."""
-    return _sum(sizes * np.log(total / sizes))
+    return _sum(sizes / total * np.log(total / sizes))
 
 
 def _sum(values: FloatArray) -> float:

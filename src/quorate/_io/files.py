@@ -8,10 +8,16 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from numpy.typing import NDArray
+
+from quorate._missing import is_null
+
+FilePath = str | os.PathLike[str]
 STANDARD = "-"
 FORMATS = {
     ".csv": "csv",
@@ -36,7 +42,7 @@ _FIRST_BYTES = {
 }
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
+def format_of(path: FilePath) -> str:
     """csv, tsv, parquet, npy, npz or zarr, by the suffix; standard input and output speak CSV."""
     if is_standard(path):
         return "csv"
@@ -52,30 +58,37 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def is_standard(path: str | os.PathLike[str]) -> bool:
+def is_standard(path: FilePath) -> bool:
     return isinstance(path, str) and path == STANDARD
 
 
-def name_of(path: str | os.PathLike[str]) -> str:
+def name_of(path: FilePath) -> str:
     """How messages call the file."""
     return "standard input" if is_standard(path) else os.fspath(path)
 
 
-def open_bytes(path: str | os.PathLike[str]) -> io.BufferedReader:
+@contextmanager
+def reading(path: FilePath) -> Iterator[io.BufferedReader]:
     """Open for reading, unpacked where the name ends in .gz; errors name the path and the reason."""
     if is_standard(path):
-        raw = getattr(sys.stdin, "buffer", None) or io.BytesIO(sys.stdin.read().encode())
-        return io.BufferedReader(raw)
+        # not closed: standard input is not ours
+        yield getattr(sys.stdin, "buffer", None) or io.BufferedReader(io.BytesIO(sys.stdin.read().encode()))
+        return
     refuse_unreadable(path)
     try:
-        if Path(path).suffix.lower() == ".gz":
-            return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
-        return open(path, "rb")  # noqa: SIM115: the caller closes it
+        file = open(path, "rb")  # noqa: SIM115
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    with file:
+        if Path(path).suffix.lower() != ".gz":
+            yield file
+            return
+        refuse_content(path, file.peek(8), b"\x1f\x8b")
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield io.BufferedReader(unpacked)
 
 
-def refuse_unreadable(path: str | os.PathLike[str]) -> None:
+def refuse_unreadable(path: FilePath) -> None:
     """A missing file and a folder in place of a file, in words."""
     place, kind = Path(path), format_of(path)
     if not place.exists():
@@ -86,7 +99,7 @@ def refuse_unreadable(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{place} is no Zarr store: none of {', '.join(_ZARR_MARKS)} is in it.")
 
 
-def refuse_content(path: str | os.PathLike[str], head: bytes, wanted: bytes = b"") -> None:
+def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:
     """Raise where the first bytes belong to another kind of file than the suffix says.
 
     `wanted` is what the file must start with; without it text is expected, and any text will do.
@@ -103,16 +116,33 @@ def refuse_content(path: str | os.PathLike[str], head: bytes, wanted: bytes = b"
         )
 
 
-def refuse_output(path: str | os.PathLike[str], overwrite: bool) -> None:
+def refuse_repeated(ids: NDArray[Any] | None, source: str) -> None:
+    """Raise where two objects have one id, or one has none."""
+    seen: dict[Any, int] = {}
+    for row, value in enumerate(() if ids is None else ids.tolist()):
+        if is_null(value) or value == "":
+            raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
+        if seen.setdefault(value, row) != row:
+            raise ValueError(
+                f"{source} has the id {value!r} twice, in rows {seen[value]} and {row} (counted from 0); "
+                f"every object needs an id of its own."
+            )
+
+
+def refuse_output(path: FilePath, overwrite: bool) -> None:
     """Raise where `path` cannot or must not be written, before any work is done for it."""
-    kind = format_of(path)
-    if is_standard(path):
-        return
+    format_of(path)
+    if not is_standard(path):
+        refuse_place(path, overwrite)
+
+
+def refuse_place(path: FilePath, overwrite: bool) -> None:
+    """The same for a file of any kind."""
     place = Path(path)
     if not place.parent.is_dir():
         reason = "is not a folder" if place.parent.exists() else "does not exist"
         raise FileNotFoundError(f"cannot write {place}: the folder {place.parent} {reason}; make it first.")
-    if place.is_dir() and not (kind == "zarr" and _is_zarr(place)):
+    if place.is_dir() and not (place.suffix == ".zarr" and _is_zarr(place)):
         raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
     if place.exists() and not overwrite:
         raise FileExistsError(
@@ -120,9 +150,9 @@ def refuse_output(path: str | os.PathLike[str], overwrite: bool) -> None:
         )
 
 
-def write_aside(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
+def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
     """Write under a temporary name in the same folder, then rename: readers see the old file or the new one."""
-    refuse_output(path, overwrite)
+    refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside = _aside(target)
     try:
@@ -138,9 +168,9 @@ def write_aside(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]
         raise
 
 
-def write_folder_aside(path: str | os.PathLike[str], write: Callable[[Path], None], *, overwrite: bool) -> None:
+def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
     """As `write_aside` for a format that is a folder; an old folder is moved away and comes back on failure."""
-    refuse_output(path, overwrite)
+    refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside, old = _aside(target), _aside(target)
     try:

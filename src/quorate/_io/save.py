@@ -1,0 +1,122 @@
+"""save_labels and save_ensemble: the format follows from the suffix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._ensemble import _as_ids
+from quorate._io.arrays import arrays_of_ensemble
+from quorate._io.files import FilePath, format_of, refuse_repeated
+from quorate._io.write import Column, refuse_loss, write_arrays, write_table
+from quorate._types import Consensus, Ensemble
+
+Array = NDArray[Any]
+
+
+def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "label", overwrite: bool = False) -> None:
+    """Write one labelling, with the objects' ids and the confidence where they are known.
+
+    Parameters
+    ----------
+    path : str or path
+        .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
+        file holds the labels alone. The file is written under another name and then renamed, so that it is
+        never there by half.
+    labels : Consensus or integer array of shape (n_objects,)
+        The labelling; -1 is missing and becomes an empty cell.
+    ids : array of shape (n_objects,), optional
+        Names of the objects, written as the column "id"; those of the Consensus by default.
+    name : str, default "label"
+        Name of the column of labels.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Examples
+    --------
+    >>> save_labels("-", [0, 0, 1], ids=["ann", "bob", "cid"])
+    id,label
+    ann,0
+    bob,0
+    cid,1
+    """
+    confidence = None
+    if isinstance(labels, Consensus):
+        confidence = labels.confidence
+        ids = labels.object_ids if ids is None else ids
+        labels = labels.labels
+    if name in ("id", "confidence"):
+        raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
+    values = _label_vector(labels)
+    ids = None if ids is None else _id_vector(ids, len(values))
+    kind = format_of(path)
+    if kind in ("npy", "npz", "zarr"):
+        arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence}
+        write_arrays(path, {key: found for key, found in arrays.items() if found is not None}, overwrite)
+        return
+    distinct, codes = np.unique(values, return_inverse=True)
+    shift = int(distinct[0] == -1)
+    columns = [Column(name, codes - shift, distinct[shift:])]
+    if confidence is not None:
+        columns.append(Column("confidence", np.round(confidence, 6)))
+    write_table(path, columns, ids, overwrite)
+
+
+def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False) -> None:
+    """Write an ensemble with the labels it was made of, so that `load_labels` gives it back.
+
+    Everything is kept in .npz and .zarr. CSV and Parquet keep names, ids and labels, not weights and counts;
+    a .npy file keeps the codes alone.
+
+    Parameters
+    ----------
+    path : str or path
+        .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output.
+    ensemble : Ensemble
+        What to write. Ids go into the column "id".
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble
+    >>> save_ensemble("-", as_ensemble({"sales": ["gold", None, "tin"], "web": [2, 2, 7]}))
+    sales,web
+    gold,2
+    ,2
+    tin,7
+    """
+    kind = format_of(path)
+    if kind in ("npz", "zarr"):
+        write_arrays(path, arrays_of_ensemble(ensemble), overwrite)
+        return
+    refuse_loss(ensemble, kind)
+    if kind == "npy":
+        write_arrays(path, {"labels": ensemble.labels}, overwrite)
+        return
+    columns = [
+        Column(*member) for member in zip(ensemble.member_names, ensemble.labels.T, ensemble.categories, strict=True)
+    ]
+    write_table(path, columns, ensemble.object_ids, overwrite)
+
+
+def _label_vector(labels: Any) -> Array:
+    values = np.asarray(labels)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"labels must be one label an object, got an array of shape {values.shape}.")
+    if values.dtype.kind not in "iu":
+        raise TypeError(
+            f"labels must be integers, -1 where missing, or a Consensus, got {values.dtype}; "
+            f"np.unique(labels, return_inverse=True)[1] makes integers of any labels."
+        )
+    if values.min() < -1:
+        raise ValueError(f"labels must be -1 (missing) or larger, got {values.min()}.")
+    return values
+
+
+def _id_vector(ids: Any, n_objects: int) -> Array:
+    values = _as_ids(ids, n_objects)
+    refuse_repeated(values, "ids")
+    return values

@@ -1,0 +1,252 @@
+"""CSV in and out: Python's csv module in blocks, every column coded while it is read.
+
+A table of n x H labels is never held as n x H Python strings: a block of rows is, its columns are numbered
+by first appearance, and only the few distinct texts of each column are looked at afterwards.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import warnings
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._coding import drop_missing, narrowest
+from quorate._missing import MissingRule, as_number
+from quorate._tables import _refuse_duplicates
+from quorate._types import read_only
+
+Array = NDArray[Any]
+# small enough for a processor's cache: blocks of 16,384 rows take three times as long
+BLOCK = 512
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_NULL_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+
+
+class Choice(NamedTuple):
+    """Which columns of a table are read: the one that names the rows, if any, and the members."""
+
+    ids: str | None
+    members: tuple[str, ...]
+
+
+Choose = Callable[[tuple[str, ...]], Choice]
+
+
+class Texts(NamedTuple):
+    """Columns as read: codes by first appearance, the texts they stand for, the rows' names."""
+
+    names: tuple[str, ...]
+    codes: list[Array]
+    texts: list[list[str]]
+    ids: list[str] | None
+
+
+class _Numbers(dict[str, int]):
+    """Texts numbered by first appearance: asking for a new one gives it the next number."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, transposed: bool = False) -> Texts:
+    """Read a table with a header; `choose` picks the columns once their names are known.
+
+    With `transposed` each row is one member: then the texts' names are the rows' names, and `ids` the header.
+    """
+    stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    try:
+        header = _header(reader, name, delimiter)
+        choice = choose(header)
+        rows = _Rows(reader, len(header), name)
+        read = _read_members if transposed else _read_objects
+        texts = read(rows, header, choice)
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"{name} is damaged or cut short: {error}.") from error
+    finally:
+        stream.detach()
+    if not rows.lines:
+        raise ValueError(f"{name} holds a header but no rows.")
+    if any("\0" in text for text in itertools.chain(header, *texts.texts)):
+        raise ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
+    return texts
+
+
+class _Rows:
+    """The rows of a reader, all of the header's width; remembers on which line each of them ended."""
+
+    def __init__(self, reader: Any, width: int, name: str) -> None:
+        self.reader, self.width, self.name = reader, width, name
+        self.lines = array("q")
+
+    def __iter__(self) -> Iterator[list[str]]:
+        blank = 0
+        for row in self.reader:
+            line = self.reader.line_num
+            if len(row) != self.width:
+                if row:
+                    raise ValueError(
+                        f"{self.name}, line {line} has {len(row)} cells, but the header has {self.width}; "
+                        f"every row needs one cell a column, empty where there is no label."
+                    )
+                blank = blank or line
+                continue
+            # in one column a blank line may be an empty cell, and skipping it would shift all later objects
+            if blank and self.width == 1:
+                raise ValueError(f'{self.name}, line {blank} is blank; write "" if an object has no label.')
+            self.lines.append(line)
+            yield row
+
+
+def _header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
+    header = next((tuple(row) for row in reader if row), None)
+    if header is None:
+        raise ValueError(f"{name} is empty; a header line and one row an object were expected.")
+    try:
+        _refuse_duplicates(header)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error} (The first line must be a header.)") from None
+    other = next((mark for mark in (";", "\t", ",") if mark != delimiter and mark in header[0]), None)
+    if len(header) == 1 and other is not None:
+        raise ValueError(
+            f"{name} has the one column {header[0]!r}; columns must be separated by "
+            f"{'tabs' if delimiter == chr(9) else 'commas (by tabs in .tsv files)'}, not by {other!r}."
+        )
+    _warn_of_numbers(header, name)
+    return header
+
+
+def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
+    """A header of numbers that do not rise is rather the first object of a file without a header."""
+    numbers = [as_number(cell) for cell in header]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or (len(known) == 1 and known[0] == 0):
+        return
+    if len(known) == 1 or any(not low < high for low, high in itertools.pairwise(known)):
+        warnings.warn(
+            f"{name} has the column names {', '.join(header[:5])}{', ...' if len(header) > 5 else ''}; the first "
+            f"line must be a header, so add one if these are the labels of the first object.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
+    """One row an object: blocks of rows, turned into columns, each coded by its own dictionary."""
+    places = [header.index(name) for name in choice.members]
+    id_place = None if choice.ids is None else header.index(choice.ids)
+    numbers = [_Numbers() for _ in places]
+    names = _Numbers()
+    codes: list[list[Array]] = [[] for _ in places]
+    supply = iter(rows)
+    while block := list(itertools.islice(supply, BLOCK)):
+        columns = list(zip(*block, strict=True))
+        if id_place is not None:
+            _number_ids(columns[id_place], names, rows)
+        for place, seen, parts in zip(places, numbers, codes, strict=True):
+            parts.append(_number(columns[place], seen))
+    joined = [np.concatenate(parts) if parts else np.empty(0, np.int8) for parts in codes]
+    ids = None if id_place is None else list(names)
+    return Texts(choice.members, joined, [list(seen) for seen in numbers], ids)
+
+
+def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
+    """One row a member: each row is coded as it comes, the header names the objects."""
+    places = [header.index(name) for name in choice.members]
+    id_place = None if choice.ids is None else header.index(choice.ids)
+    names = _Numbers()
+    codes, texts = [], []
+    for row in rows:
+        if id_place is not None:
+            _number_ids((row[id_place],), names, rows)
+        seen = _Numbers()
+        codes.append(_number([row[place] for place in places], seen))
+        texts.append(list(seen))
+    members = tuple(names) if names else tuple(f"member {place}" for place in range(len(codes)))
+    made_up = choice.members == tuple(map(str, range(len(places))))
+    return Texts(members, codes, texts, None if made_up else list(choice.members))
+
+
+def _number(column: Iterable[str], seen: _Numbers) -> Array:
+    codes = np.fromiter(map(seen.__getitem__, column), np.int32)
+    return codes.astype(narrowest(len(seen)), copy=False)
+
+
+def _number_ids(column: Iterable[str], names: _Numbers, rows: _Rows) -> None:
+    """Add names of rows; as long as all differ, a name's number is the number of its row."""
+    for row, text in enumerate(column, start=len(names)):
+        if not text:
+            raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
+        if names[text] != row:
+            raise ValueError(
+                f"{rows.name} has the id {text!r} twice, on lines {rows.lines[names[text]]} and {rows.lines[row]}; "
+                f"every row needs an id of its own."
+            )
+
+
+def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -> tuple[Array, Array]:
+    """Codes and categories of a column of texts: missing taken out, numbers where all texts spell numbers."""
+    missing = [rule.covers_text(text) or rule.covers_text(text.strip()) for text in texts]
+    values = _as_numbers(texts, missing, name)
+    if values is None:
+        _warn_of_nulls(texts, missing, name)
+        values = list(texts)
+    merged: dict[Any, int] = {}
+    # texts that spell one number are one label; the missing ones share a place that no label has
+    place = [
+        merged.setdefault(("missing",) if gone else v, len(merged)) for v, gone in zip(values, missing, strict=True)
+    ]
+    if len(merged) < len(values):
+        codes = np.asarray(place)[codes]
+    gone = [value == ("missing",) for value in merged]
+    kept, categories = drop_missing(codes, list(merged), gone, f"column {name!r}", rule)
+    return kept.astype(narrowest(len(categories)), copy=False), categories
+
+
+def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] | None:
+    """The numbers the texts spell (None where missing); None where one of them spells none."""
+    numbers: list[Any] = []
+    for text, gone in zip(texts, missing, strict=True):
+        # int('1_2') is 12 in Python, but in a table 1_2 is a name
+        number = None if gone or "_" in text else as_number(text)
+        if not gone and (number is None or (isinstance(number, int) and abs(number) >= 2**63)):
+            return None
+        if isinstance(number, float) and math.isinf(number):
+            raise ValueError(
+                f"column {name!r} holds the infinite label {text!r}; declare it with missing=, or clean the table."
+            )
+        numbers.append(number)
+    if any(isinstance(number, float) for number in numbers):
+        return [None if number is None else float(number) for number in numbers]
+    return numbers
+
+
+def _warn_of_nulls(texts: list[str], missing: list[bool], name: str) -> None:
+    for text, gone in zip(texts, missing, strict=True):
+        if not gone and text.strip().lower() in _NULL_WORDS:
+            warnings.warn(
+                f"column {name!r} holds the text {text!r} as a label; pass missing={text!r} (--missing {text}) "
+                f"if it means no label.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def as_ids(ids: list[str]) -> Array:
+    """Texts as an array; one long id must not make every id as wide as itself."""
+    wide = max(map(len, ids), default=0) > 64
+    return read_only(np.array(ids, dtype=object if wide else np.str_))

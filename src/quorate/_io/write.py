@@ -1,0 +1,127 @@
+"""Label tables out: columns as CSV or Parquet, arrays as .npy, .npz or Zarr, all written aside and renamed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._coding import code_values
+from quorate._io.arrays import without_objects, write_npz, write_zarr
+from quorate._io.files import FilePath, format_of, is_standard, write_aside, write_folder_aside
+from quorate._io.parquet import write_parquet
+from quorate._io.text import BLOCK, DELIMITERS, label_column
+from quorate._missing import DEFAULT, missing_rule
+from quorate._types import Ensemble
+
+Array = NDArray[Any]
+
+
+class Column(NamedTuple):
+    """A column of a table: the values, or codes (-1 missing) and the categories they stand for."""
+
+    name: str
+    values: Array
+    categories: Array | None = None
+
+
+def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwrite: bool) -> None:
+    if ids is not None:
+        columns = [Column("id", ids), *columns]
+    if format_of(path) == "parquet":
+        write_aside(path, lambda file: write_parquet(file, columns), overwrite=overwrite)
+        return
+    delimiter = DELIMITERS[format_of(path)]
+    if is_standard(path):
+        write_csv(sys.stdout, columns, delimiter)
+        return
+    packed = Path(path).suffix.lower() == ".gz"
+
+    def write(file: IO[bytes]) -> None:
+        # without a time stamp, the same labels make the same file
+        out = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) if packed else file
+        stream = io.TextIOWrapper(out, encoding="utf-8", newline="")
+        write_csv(stream, columns, delimiter)
+        stream.flush()
+        stream.detach()
+        if packed:
+            out.close()
+
+    write_aside(path, write, overwrite=overwrite)
+
+
+def write_arrays(path: FilePath, arrays: dict[str, Array], overwrite: bool) -> None:
+    kind = format_of(path)
+    if kind == "npy":
+        labels = arrays["labels"]
+        write_aside(path, lambda file: np.save(file, labels, allow_pickle=False), overwrite=overwrite)
+        return
+    plain = {name: without_objects(values, name) for name, values in arrays.items()}
+    if kind == "npz":
+        write_aside(path, lambda file: write_npz(file, plain), overwrite=overwrite)
+    else:
+        write_folder_aside(path, lambda folder: write_zarr(folder, plain), overwrite=overwrite)
+
+
+def refuse_loss(ensemble: Ensemble, kind: str) -> None:
+    """Raise where reading the file back would give another ensemble; warn where only the weights would differ."""
+    if ensemble.n_objects != ensemble.n_rows:
+        raise ValueError(f".{kind} files hold one row an object, and this ensemble is compressed; use .npz or .zarr.")
+    if "id" in ensemble.member_names and kind != "npy":
+        raise ValueError("a member is named 'id', as the column of ids is; rename it, or use .npz or .zarr.")
+    if not ensemble.unit_weights:
+        warnings.warn(
+            f".{kind} files do not keep member weights; pass weights= to load_labels, or use .npz or .zarr.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if kind == "npy":
+        return
+    for name, categories in zip(ensemble.member_names, ensemble.categories, strict=True):
+        if _n_read_back(categories, name, kind) < len(categories):
+            raise ValueError(
+                f"{name!r} holds labels that load_labels would take for missing, for equal or for faulty in a .{kind} "
+                f"file; use .npz or .zarr, which keep labels as they are."
+            )
+
+
+def _n_read_back(categories: Array, name: str, kind: str) -> int:
+    """How many of the categories a reader of the file would tell apart."""
+    rule = missing_rule(DEFAULT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if kind == "parquet":
+                return len(code_values(categories, name, rule)[1])
+            return len(label_column(np.arange(len(categories)), as_texts(categories), name, rule)[1])
+        except ValueError:
+            return 0
+
+
+def as_texts(values: Array) -> list[str]:
+    # dates: tolist() would give nanoseconds as integers
+    return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
+
+
+def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
+    """Write block by block, with plain line ends on every system."""
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    # the last place serves code -1: a missing label is an empty cell
+    texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
+    for start in range(0, len(columns[0].values), BLOCK):
+        parts = [column.values[start : start + BLOCK] for column in columns]
+        cells = [_cells(part, known) for part, known in zip(parts, texts, strict=True)]
+        writer.writerows(zip(*cells, strict=True))
+
+
+def _cells(values: Array, texts: list[str] | None) -> Iterable[str]:
+    return as_texts(values) if texts is None else map(texts.__getitem__, values.tolist())

@@ -1,0 +1,422 @@
+"""Scores against the definitions, against scikit-learn, and against exact arithmetic where numbers are large."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import label_tables, labelled_tables, labelling_pairs
+
+from quorate import Consensus, as_ensemble, compress
+from quorate._evaluate import accuracy, anmi, ari, cluster_density, density, evaluate, inter_density, nmi
+from quorate._members import member_anmi, member_nmi_matrix
+from quorate.solvers import contingency as tables_of
+
+CLOSE = {"rel": 1e-10, "abs": 1e-12}
+AVERAGES = ("geometric", "arithmetic")
+
+
+def _ensemble(table, **options):
+    return as_ensemble(table, orientation="objects", **options)
+
+
+# two labellings
+
+
+@given(labelling_pairs(), st.sampled_from(AVERAGES))
+def test_nmi(pair, average):
+    assert nmi(*pair, average=average) == pytest.approx(oracle.nmi(*pair, average), **CLOSE)
+
+
+@given(labelling_pairs())
+def test_ari(pair):
+    assert ari(*pair) == pytest.approx(oracle.ari(*pair), **CLOSE)
+
+
+@given(labelling_pairs())
+def test_accuracy(pair):
+    assert accuracy(*pair) == oracle.accuracy(*pair)
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 3), (500, 17), (400, 400)])
+def test_scores_agree_with_scikit_learn(n, k):
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    rng = np.random.default_rng(n)
+    first = rng.integers(0, k, n)
+    second = np.where(rng.random(n) < 0.4, rng.integers(0, k + 2, n), first)
+    for average in AVERAGES:
+        expected = normalized_mutual_info_score(first, second, average_method=average)
+        assert nmi(first, second, average=average) == pytest.approx(expected, **CLOSE)
+    assert ari(first, second) == pytest.approx(adjusted_rand_score(first, second), **CLOSE)
+
+
+@pytest.mark.parametrize(("n", "k"), [(200, 12), (900, 40)])
+def test_accuracy_agrees_with_linear_sum_assignment(n, k):
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(k)
+    first, second = rng.integers(0, k, n), rng.integers(0, k + 5, n)
+    table = np.zeros((k, k + 5))
+    np.add.at(table, (first, second), 1)
+    expected = table[linear_sum_assignment(table, maximize=True)].sum() / n
+    assert accuracy(first, second) == accuracy(second, first) == expected
+
+
+@given(labelling_pairs(), st.randoms(use_true_random=False))
+def test_scores_are_exactly_symmetric_and_blind_to_names_and_order(pair, random):
+    first, second = pair
+    names = random.sample(["x", "y", "z", "u"], 4)
+    renamed = [None if label == -1 else names[label] for label in first]
+    order = random.sample(range(len(first)), len(first))
+    shuffled = [renamed[i] for i in order], [second[i] for i in order]
+    for score in (nmi, ari, accuracy, lambda a, b: nmi(a, b, average="arithmetic")):
+        assert score(first, second) == score(second, first) == score(*shuffled)
+        if score is not ari:
+            assert score(first * 3, second * 3) == score(first, second)
+
+
+def test_trivial_labellings():
+    one, two, alone = [0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]
+    for average in AVERAGES:
+        assert nmi(one, one, average=average) == nmi(alone, alone, average=average) == 1.0
+        assert nmi(one, two, average=average) == nmi(alone, one, average=average) == 0.0
+    assert ari(one, one) == ari(alone, alone) == ari([3], [4]) == 1.0
+    assert ari(one, two) == ari(one, alone) == 0.0
+    assert accuracy(one, one) == accuracy(alone, alone) == 1.0
+    assert accuracy(one, alone) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["a", "a", "b", None], [1, 1, 2, 2]),
+        (np.array([0.0, 0.0, 1.5, np.nan]), np.array([True, True, False, False])),
+        ([10**12, 10**12, 5, -1], np.array(["p", "p", "q", "q"])),
+        (Consensus(labels=np.array([0, 0, 1, 1], dtype=np.int32), objective=0.0), ["a", "a", "b", "b"]),
+    ],
+)
+def test_labels_of_any_type(first, second):
+    assert nmi(first, second) == ari(first, second) == accuracy(first, second) == 1.0
+
+
+@pytest.mark.parametrize("score", [nmi, ari, accuracy])
+def test_bad_labellings_are_refused(score):
+    with pytest.raises(ValueError, match="same objects, got 2 and 3 labels"):
+        score([0, 1], [0, 1, 1])
+    with pytest.raises(ValueError, match="no labelled object in common"):
+        score([0, -1], [-1, 0])
+    with pytest.raises(ValueError, match="second must label at least one object"):
+        score([0, 1], [None, None])
+    with pytest.raises(ValueError, match="first must be one label an object, got a table of 2 columns"):
+        score(np.zeros((3, 2), dtype=int), [0, 1, 1])
+    with pytest.raises(ValueError, match="at least one object"):
+        score([], [])
+    with pytest.raises(TypeError, match="must be an array"):
+        score("ab", "ab")
+
+
+def test_average_is_checked():
+    ensemble = as_ensemble([[0, 0, 1], [0, 1, 1]])
+    for call in (
+        lambda: nmi([0, 1], [0, 1], average="max"),
+        lambda: anmi([0, 1, 1], ensemble, average="max"),
+        lambda: member_anmi(ensemble, average="max"),
+        lambda: member_nmi_matrix(ensemble, average="max"),
+    ):
+        with pytest.raises(ValueError, match="average must be one of 'geometric', 'arithmetic', got 'max'"):
+            call()
+
+
+# a labelling and an ensemble
+
+
+@given(labelled_tables(max_objects=8, max_members=4))
+def test_anmi_and_densities(case):
+    table, labels, weights, _ = case
+    ensemble = _ensemble(table, weights=weights)
+    for average in AVERAGES:
+        expected = oracle.anmi(labels, table, weights, average)
+        assert anmi(labels, ensemble, average=average) == pytest.approx(expected, **CLOSE)
+    assert cluster_density(labels, ensemble) == pytest.approx(oracle.cluster_density(labels, table, weights), **CLOSE)
+    assert density(labels, ensemble) == pytest.approx(oracle.density(labels, table, weights), **CLOSE)
+    between = inter_density(labels, ensemble)
+    assert between == pytest.approx(oracle.inter_density(labels, table, weights), **CLOSE)
+    assert np.array_equal(between, between.T)
+
+
+@given(labelled_tables(max_objects=8, max_members=4))
+def test_evaluate_against_definitions(case):
+    table, labels, weights, _ = case
+    scores = evaluate(labels, _ensemble(table, weights=weights), truth=table[:, 0] if table[:, 0].min() >= 0 else None)
+    assert scores.n_objects == sum(label != -1 for label in labels)
+    assert scores.n_clusters == len(set(labels) - {-1})
+    assert scores.anmi == pytest.approx(oracle.anmi(labels, table, weights), **CLOSE)
+    assert scores.anmi_arithmetic == pytest.approx(oracle.anmi(labels, table, weights, "arithmetic"), **CLOSE)
+    assert scores.density == pytest.approx(oracle.density(labels, table, weights), **CLOSE)
+    assert scores.inter_density == pytest.approx(oracle.mean_inter_density(labels, table, weights), **CLOSE)
+    if scores.nmi is not None:
+        truth = table[:, 0].tolist()
+        assert scores.nmi == pytest.approx(oracle.nmi(labels, truth), **CLOSE)
+        assert scores.nmi_arithmetic == pytest.approx(oracle.nmi(labels, truth, "arithmetic"), **CLOSE)
+        assert scores.ari == pytest.approx(oracle.ari(labels, truth), **CLOSE)
+        assert scores.accuracy == oracle.accuracy(labels, truth)
+
+
+@given(labelled_tables(max_objects=8, max_members=4))
+def test_counts_stand_for_objects(case):
+    table, labels, weights, counts = case
+    rows = _ensemble(table, weights=weights, counts=counts)
+    objects = _ensemble(oracle.repeat(table, counts), weights=weights)
+    spread = oracle.repeat(labels, counts)
+    assert evaluate(labels, rows, truth=labels) == evaluate(spread, objects, truth=spread)
+    assert np.array_equal(inter_density(labels, rows), inter_density(spread, objects))
+    assert np.array_equal(member_nmi_matrix(rows), member_nmi_matrix(objects), equal_nan=True)
+
+
+@given(labelled_tables(max_objects=8, max_members=4))
+def test_members_against_each_other(case):
+    table, _, weights, _ = case
+    ensemble = _ensemble(table, weights=weights)
+    matrix = member_nmi_matrix(ensemble)
+    n_members = table.shape[1]
+    columns = table.T.tolist()
+    for i in range(n_members):
+        for j in range(n_members):
+            shares = any(a >= 0 and b >= 0 for a, b in zip(columns[i], columns[j], strict=True))
+            expected = oracle.nmi(columns[i], columns[j]) if shares else math.nan
+            assert matrix[i, j] == pytest.approx(expected, **CLOSE, nan_ok=True)
+    assert np.array_equal(matrix, matrix.T, equal_nan=True)
+    assert np.all(np.diag(matrix) == 1.0)
+    for i, found in enumerate(member_anmi(ensemble)):
+        others = [j for j in range(n_members) if j != i and not np.isnan(matrix[i, j])]
+        expected = oracle.anmi(columns[i], table[:, others], weights[others]) if others else math.nan
+        assert found == pytest.approx(expected, **CLOSE, nan_ok=True)
+
+
+@given(label_tables(max_members=4))
+def test_mean_and_best_member(table):
+    """Candel 2023, 5.4.3, each pair by the number of objects it shares."""
+    ensemble = _ensemble(table)
+    scores = evaluate(table.max(axis=1), ensemble)
+    columns = table.T.tolist()
+    known = [[sum(a >= 0 and b >= 0 for a, b in zip(x, y, strict=True)) for y in columns] for x in columns]
+    pairs = [(i, j) for i in range(len(columns)) for j in range(len(columns)) if i != j and known[i][j]]
+    if not pairs:
+        assert scores.mean_member is None
+        assert scores.best_member is None
+        return
+    values = [oracle.nmi(columns[i], columns[j]) for i, j in pairs]
+    assert scores.mean_member == pytest.approx(np.average(values, weights=[known[i][j] for i, j in pairs]), **CLOSE)
+    assert scores.best_member == pytest.approx(np.nanmax(member_anmi(ensemble)), **CLOSE)
+
+
+def test_mean_and_best_member_without_missing_labels_are_plain_means():
+    members = np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 2], [0, 1, 0, 1, 2, 2]])
+    matrix = member_nmi_matrix(members.T)
+    off = matrix[~np.eye(3, dtype=bool)].reshape(3, 2)
+    scores = evaluate(members[0], members.T)
+    assert scores.mean_member == pytest.approx(off.mean())
+    assert scores.best_member == pytest.approx(off.mean(axis=1).max())
+
+
+def test_one_member_has_no_peers():
+    scores = evaluate([0, 0, 1, 1], as_ensemble([0, 0, 1, 1]))
+    assert scores.mean_member is None
+    assert scores.best_member is None
+    assert np.isnan(member_anmi(as_ensemble([0, 0, 1]))).all()
+    assert (scores.anmi, scores.density, scores.inter_density) == (1.0, 1.0, 0.0)
+
+
+def test_unanimity_scores_exactly_one():
+    labels = np.arange(30) % 7
+    scores = evaluate(labels, [labels] * 10, truth=labels)
+    assert (scores.anmi, scores.anmi_arithmetic, scores.density, scores.inter_density) == (1.0, 1.0, 1.0, 0.0)
+    assert (scores.mean_member, scores.best_member, scores.accuracy) == (1.0, 1.0, 1.0)
+
+
+def test_one_cluster_and_singletons():
+    table = np.array([[0, 0], [0, 1], [1, 1]])
+    assert evaluate([0, 0, 0], table).inter_density == 0.0
+    assert cluster_density([0, 1, 2], table).tolist() == [0.0, 0.0, 0.0]
+    assert evaluate([0, 1, 2], table).density == 0.0
+    assert evaluate([0], as_ensemble([[1, 2]], orientation="objects")).n_objects == 1
+
+
+def test_unlabelled_objects_are_left_out():
+    table = np.array([[0, 0], [0, 1], [1, 1], [1, 0], [0, 1]])
+    labels = np.array([0, 0, 1, 1, -1])
+    part = evaluate(labels[:4], table[:4])
+    whole = evaluate(labels, table)
+    members = {"mean_member": None, "best_member": None}
+    assert replace(whole, **members) == replace(part, **members)
+
+
+def test_consensus_is_taken_as_labels():
+    table = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
+    labels = np.array([0, 0, 1, 1], dtype=np.int32)
+    result = Consensus(labels=labels, objective=0.0)
+    assert evaluate(result, table, truth=result) == evaluate(labels, table, truth=labels)
+    assert anmi(result, table) == anmi(labels, table)
+
+
+def test_wrong_lengths_are_refused():
+    table = np.array([[0, 0], [0, 1], [1, 1]])
+    for score in (anmi, density, cluster_density, inter_density, evaluate):
+        with pytest.raises(ValueError, match="one label a row of the ensemble, 3 in all, got 2"):
+            score([0, 1], table)
+    with pytest.raises(ValueError, match="truth must have one label a row of the ensemble, 3 in all, got 4"):
+        evaluate([0, 1, 1], table, truth=[0, 1, 1, 1])
+    with pytest.raises(ValueError, match="labels and truth have no labelled object in common"):
+        evaluate([0, 1, -1], table, truth=[-1, -1, 1])
+    with pytest.raises(ValueError, match="labels must label at least one object"):
+        evaluate([-1, -1, -1], table)
+
+
+def test_scores_print_and_convert():
+    scores = evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]], truth=["a", "a", "b", "c"])
+    assert str(scores).splitlines()[0].split() == ["n", "objects", "4"]
+    assert len(str(scores).splitlines()) == len(scores.as_dict()) == 12
+    assert all(type(value) in (int, float) for value in scores.as_dict().values())
+    assert "\nnmi" not in str(evaluate([0, 0, 1, 1], [[0, 0, 1, 1]]))
+
+
+def test_input_is_untouched_and_global_random_state_too():
+    table = np.array([[0, 5], [3, -1], [3, 5]])
+    labels = np.array([2, 0, 2])
+    before = table.copy(), labels.copy(), np.random.get_state()[1].copy()  # noqa: NPY002
+    evaluate(labels, table, truth=labels)
+    assert np.array_equal(table, before[0])
+    assert np.array_equal(labels, before[1])
+    assert np.array_equal(np.random.get_state()[1], before[2])  # noqa: NPY002
+
+
+# large numbers
+
+
+LARGE = [10**8, 3, 10**8 - 7, 10**8 + 11, 1]
+LARGE_TABLE = [[0, 0, 0], [0, 1, 0], [1, 1, -1], [1, 0, 1], [2, 2, 2]]
+LARGE_LABELS = [0, 0, 1, 1, 2]
+
+
+def _exact_pairs(labels, table, counts):
+    """Ordered pairs of different objects that share a label, within and between clusters, member by member."""
+    within, between = [], []
+    for column in zip(*table, strict=True):
+        groups = {}
+        for label, base, count in zip(labels, column, counts, strict=True):
+            if base != -1:
+                group = groups.setdefault(base, {})
+                group[label] = group.get(label, 0) + count
+        squares = sum(c * c for group in groups.values() for c in group.values())
+        within.append(sum(c * (c - 1) for group in groups.values() for c in group.values()))
+        between.append(sum(sum(group.values()) ** 2 for group in groups.values()) - squares)
+    return within, between
+
+
+def _exact_ari(first, second, counts):
+    def pairs(keys):
+        sizes = {}
+        for key, count in zip(keys, counts, strict=True):
+            sizes[key] = sizes.get(key, 0) + count
+        return sum(Fraction(size * (size - 1), 2) for size in sizes.values())
+
+    both, one, other = pairs(list(zip(first, second, strict=True))), pairs(first), pairs(second)
+    expected = one * other / pairs([0] * len(counts))
+    return float((both - expected) / ((one + other) / 2 - expected))
+
+
+@pytest.mark.parametrize("scale", [1, 40, 10**3])
+def test_large_counts_against_exact_arithmetic(scale):
+    """Beyond 3e9 objects the squares leave int64 as well."""
+    counts = [count * scale for count in LARGE]
+    n = sum(counts)
+    ensemble = as_ensemble(np.array(LARGE_TABLE), counts=counts)
+    truth = [0, 1, 1, 1, 0]
+    scores = evaluate(LARGE_LABELS, ensemble, truth=truth)
+    within, between = _exact_pairs(LARGE_LABELS, LARGE_TABLE, counts)
+    sizes = [counts[0] + counts[1], counts[2] + counts[3], counts[4]]
+    unordered = n * n - sum(size * size for size in sizes)
+    assert scores.n_objects == n
+    assert scores.inter_density == pytest.approx(float(Fraction(sum(between), 3 * unordered)), rel=1e-12)
+    assert scores.ari == pytest.approx(_exact_ari(LARGE_LABELS, truth, counts), rel=1e-12)
+    assert scores.accuracy == pytest.approx(float(Fraction(counts[0] + counts[2] + counts[3], n)), rel=1e-15)
+    expected = [
+        Fraction(_exact_pairs([label if label == c else -9 for label in LARGE_LABELS], rows, kept)[0][q])
+        for c in range(3)
+        for rows, kept in [_only(c, counts)]
+        for q in range(3)
+    ]
+    for c, found in enumerate(cluster_density(LARGE_LABELS, ensemble)):
+        pairs = 3 * sizes[c] * (sizes[c] - 1)
+        exact = float(sum(expected[3 * c : 3 * c + 3]) / pairs) if pairs else 0.0
+        assert found == pytest.approx(exact, rel=1e-12)
+    assert sum(expected) == sum(within)
+
+
+def _only(cluster, counts):
+    """Rows of one cluster, the others without labels."""
+    kept = [row if label == cluster else [-1] * 3 for row, label in zip(LARGE_TABLE, LARGE_LABELS, strict=True)]
+    return kept, counts
+
+
+def test_large_counts_change_no_nmi():
+    """NMI depends on shares alone."""
+    table = np.array(LARGE_TABLE)
+    small, large = (as_ensemble(table, counts=np.array([2, 1, 3, 2, 1]) * scale) for scale in (1, 10**8))
+    assert anmi(LARGE_LABELS, large) == pytest.approx(anmi(LARGE_LABELS, small), rel=1e-14)
+    assert np.allclose(member_nmi_matrix(large), member_nmi_matrix(small), rtol=1e-14, equal_nan=True)
+
+
+def test_a_small_inter_density_beside_a_huge_cluster():
+    """The difference of squares near 1e16 must not be lost."""
+    ensemble = as_ensemble([[0, 0, 1]], counts=[10**8, 1, 1])
+    assert evaluate([0, 1, 1], ensemble).inter_density == 10**8 / (2 * 10**8)
+
+
+# many clusters
+
+
+def test_as_many_clusters_as_objects_stay_linear():
+    """A dense table would hold 1e10 cells."""
+    n = 100_000
+    alone = np.arange(n)
+    halves = alone % (n // 2)
+    assert nmi(alone, alone[::-1]) == ari(alone, alone) == 1.0
+    assert accuracy(alone[:3000], alone[:3000] // 2) == accuracy(alone[:3000] // 2, alone[:3000]) == 0.5
+    scores = evaluate(alone, np.stack([halves, alone], axis=1))
+    assert scores.density == 0.0
+    assert scores.inter_density == pytest.approx(1 / (2 * (n - 1)))
+
+
+@given(labelled_tables(max_objects=8, max_members=3))
+def test_sparse_tables_equal_dense_ones(case):
+    table, labels, weights, counts = case
+    ensemble = _ensemble(table, weights=weights, counts=counts)
+    dense = evaluate(labels, ensemble, truth=labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables_of, "_is_small", lambda n_cells, n_entries: False)
+        assert evaluate(labels, ensemble, truth=labels) == dense
+
+
+def test_compressed_rows_score_as_all_objects():
+    rng = np.random.default_rng(5)
+    table = rng.integers(-1, 3, (300, 4))
+    ensemble = as_ensemble(table[table.max(axis=1) >= 0])
+    rows, inverse = compress(ensemble)
+    labels = rng.integers(0, 4, rows.n_rows)
+    assert evaluate(labels, rows) == evaluate(labels[inverse], ensemble)
+
+
+def test_optimisers_are_imported_only_when_needed():
+    code = "import sys, quorate._evaluate as e; e.nmi([0, 1], [0, 1]); print('scipy.optimize' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"

@@ -1,0 +1,107 @@
+"""Kernels against their slow obvious twins, on ragged, tiny, tied and missing-laden tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import label_tables, labelled_tables
+
+from quorate._types import read_only
+from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
+from quorate.ops.rows import distinct_rows
+from quorate.ops.tables import cluster_counts
+
+
+def _distinct(labels):
+    inverse = np.empty(len(labels), dtype=np.intp)
+    return distinct_rows(read_only(labels), inverse), inverse
+
+
+@given(label_tables())
+def test_distinct_rows(labels):
+    first, inverse = _distinct(labels.astype(np.int8))
+    expected_first, expected_inverse = oracle.distinct_rows(labels)
+    assert first.tolist() == expected_first
+    assert inverse.tolist() == expected_inverse
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_distinct_rows_beyond_the_first_table(dtype):
+    """More rows than the hash table starts with, each twice, so that it grows and still finds them."""
+    labels = np.stack([np.arange(3000) % 128, np.arange(3000) // 128], axis=1).astype(dtype)
+    first, inverse = _distinct(np.concatenate([labels, labels[::-1]]))
+    assert np.array_equal(first, np.arange(3000))
+    assert np.array_equal(inverse, np.concatenate([np.arange(3000), np.arange(3000)[::-1]]))
+
+
+@pytest.mark.parametrize("scale", [1, 2**16, 2**32, 2**50])
+def test_distinct_rows_of_labels_that_share_low_bits(scale):
+    labels = (np.arange(2000) * scale)[:, None]
+    first, inverse = _distinct(labels)
+    assert len(first) == 2000
+    assert np.array_equal(inverse, np.arange(2000))
+
+
+def _code(values, missing=(-1,)):
+    """`code_columns` with the tables its caller makes."""
+    low = values.min(axis=0).astype(np.int64)
+    spans = values.max(axis=0) - low + 1
+    starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
+    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
+    for column, span in enumerate(spans):
+        for value in missing:
+            if 0 <= value - low[column] < span:
+                lookup[starts[column] + value - low[column]] = MISSING
+    seen = np.zeros(values.shape[1], dtype=np.int64)
+    codes = np.empty(values.shape, dtype=np.int8)
+    code_columns(read_only(values), low, starts, lookup, seen, codes)
+    return codes, seen
+
+
+@given(label_tables(), st.integers(-3, 3), st.sampled_from([(-1,), (0,), (-1, 2), ()]))
+def test_code_columns(labels, shift, missing):
+    values = labels * 2 + shift
+    codes, seen = _code(values, missing)
+    expected, categories = oracle.code_columns(values, missing)
+    assert np.array_equal(codes, expected)
+    assert seen.tolist() == [len(found) for found in categories]
+
+
+@given(label_tables())
+def test_code_columns_is_idempotent(labels):
+    codes, seen = _code(labels)
+    assert is_coded(read_only(codes), np.zeros(labels.shape[1], dtype=np.int64)).tolist() == seen.tolist()
+    assert np.array_equal(_code(codes.astype(np.int64))[0], codes)
+
+
+@given(label_tables(max_clusters=3))
+def test_is_coded(labels):
+    found = is_coded(read_only(labels), np.zeros(labels.shape[1], dtype=np.int64))
+    expected = oracle.is_coded(labels)
+    assert (found.tolist() if found.min() >= 0 else None) == expected
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_canonical(labels):
+    result = canonical(np.array(labels, dtype=np.int32), 6)
+    assert result.dtype == np.int32
+    assert result.tolist() == oracle.canonical(labels)
+
+
+@given(labelled_tables())
+def test_cluster_counts(case):
+    table, labels, _, counts = case
+    codes = _code(table)[0]
+    assignment = np.array(oracle.canonical(labels), dtype=np.int32)
+    n_clusters = int(assignment.max()) + 1
+    offsets = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)]).astype(np.int64)
+    found = cluster_counts(read_only(codes), offsets, counts, assignment, n_clusters)
+    objects, clusters = oracle.repeat(codes, counts), oracle.repeat(assignment, counts)
+    indicator = clusters[:, None] == np.arange(n_clusters)
+    assert np.array_equal(found, oracle.one_hot(objects).T @ indicator)
+    for member, start in enumerate(offsets[:-1]):
+        for (label, cluster), count in oracle.contingency(objects[:, member], clusters).items():
+            assert found[start + label, cluster] == count
