@@ -143,7 +143,12 @@ class Consensus:
 
 @dataclass(frozen=True)
 class Method:
-    """A line of the register METHODS: a consensus function and what one should know before calling it."""
+    """A line of the register METHODS: a consensus function and what one should know before calling it.
+
+    `bytes_needed`, where given, tells the memory for an ensemble and the method's options, in place of eight bytes for
+    each pair of rows. A method that `combines` others is handed `run`, a function that runs one of them by name on
+    the same ensemble with the same limits.
+    """
 
     solve: Callable[..., Consensus]
     title: str
@@ -151,6 +156,8 @@ class Method:
     memory: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
+    bytes_needed: Callable[..., int] | None = None
+    combines: bool = False
 
 
 @dataclass(frozen=True, repr=False)

@@ -91,7 +91,8 @@ def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | 
     values = np.ones(len(indices)) if weights is None else np.asarray(weights)
     if len(values) != len(indices) or indptr[0] != 0 or indptr[-1] != len(indices):
         raise ValueError(
-            f"edge_weights and indices must have indptr[-1] = {indptr[-1]} entries, got {len(values)} and {len(indices)}."
+            f"edge_weights and indices must have indptr[-1] = {indptr[-1]} entries, "
+            f"got {len(values)} and {len(indices)}."
         )
     if len(indices) and not (np.min(indices) >= 0 and np.max(indices) < n_vertices):
         raise ValueError(
