@@ -1,7 +1,7 @@
 """The consensus functions, one file each, and their register."""
 
 from quorate._types import Method
-from quorate.methods import best, bisecting, cspa, greedy, hbgf, hgpa, kmeans, mcla
+from quorate.methods import best, bisecting, cspa, greedy, hbgf, hgpa, kmeans, mcla, supra
 
 METHODS: dict[str, Method] = {
     "best": best.METHOD,
@@ -12,4 +12,5 @@ METHODS: dict[str, Method] = {
     "hgpa": hgpa.METHOD,
     "kmeans": kmeans.METHOD,
     "mcla": mcla.METHOD,
+    "supra": supra.METHOD,
 }
