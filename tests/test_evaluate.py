@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 from strategies import label_tables, labelled_tables, labelling_pairs
 
 from quorate import Consensus, as_ensemble, compress
-from quorate._evaluate import accuracy, anmi, ari, cluster_density, density, evaluate, inter_density, nmi
-from quorate._members import member_anmi, member_nmi_matrix
+from quorate._evaluate import (
+    accuracy,
+    anmi,
+    ari,
+    cluster_density,
+    density,
+    evaluate,
+    inter_density,
+    member_anmi,
+    member_nmi_matrix,
+    nmi,
+)
 from quorate.solvers import contingency as tables_of
 
 CLOSE = {"rel": 1e-10, "abs": 1e-12}

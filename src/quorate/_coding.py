@@ -32,6 +32,7 @@ def code_table(columns: list[Array], names: tuple[str, ...], rule: MissingRule) 
 
 def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
     """Codes (n,) and categories of one column of any type."""
+    values = _native(values)
     kind = values.dtype.kind
     if kind == "b":
         values, kind = values.astype(np.int8), "i"
@@ -42,14 +43,14 @@ def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Arr
         return codes[:, 0], categories[0]
     if kind in "mM":
         units = values.view(np.int64)
-        codes, (stamps,) = _code_with_sentinel(units, np.isnat(values), name, MissingRule(()))
+        codes, (stamps,) = _code_masked(units, np.isnat(values), name)
         return codes[:, 0], stamps.view(values.dtype)
     return code_objects(values.tolist(), name, rule)
 
 
 def code_integers(values: Array, names: tuple[str, ...], rule: MissingRule) -> Coded:
     """Code an integer table (n, H) whole; no copy where it is coded already and narrow."""
-    values = read_only(values)
+    values = read_only(_native(values))
     low, high = values.min(axis=0).astype(np.int64), values.max(axis=0).astype(np.int64)
     if rule.values == (-1,) and low.min() >= -1:
         seen = is_coded(values, np.zeros(values.shape[1], dtype=np.int64))
@@ -92,22 +93,23 @@ def _code_sparse(values: Array, names: tuple[str, ...], rule: MissingRule) -> Co
         distinct, ranks = np.unique(values[:, column], return_inverse=True)
         is_missing = np.isin(distinct, rule.integers)
         rule.refuse_negative(distinct[~is_missing & (distinct < 0)].tolist(), name)
-        codes, (categories,) = _code_with_sentinel(ranks, is_missing[ranks], name, MissingRule(()))
+        codes, (categories,) = _code_masked(ranks, is_missing[ranks], name)
         columns.append(codes[:, 0])
         found.append(distinct[categories])
     labels = np.stack(columns, axis=1).astype(narrowest(max(map(len, found))), copy=False)
     return labels, tuple(found)
 
 
-def _code_with_sentinel(values: Array, missing: Array, name: str, rule: MissingRule) -> Coded:
-    """Code integers of which some are masked: the masked become a value nobody else has."""
+def _code_masked(values: Array, missing: Array, name: str) -> Coded:
+    """Code integers of any sign, of which some are masked."""
     if not missing.any():
-        return code_integers(values[:, None], (name,), rule)
-    known = values[~missing]
-    sentinel = int(known.min()) - 1 if len(known) else -1
-    masked = np.where(missing, sentinel, values)
-    codes, (categories,) = code_integers(masked[:, None], (name,), MissingRule((sentinel, *rule.values)))
-    return codes, (categories,)
+        return code_integers(values[:, None], (name,), MissingRule(()))
+    if values.min(where=~missing, initial=0) < 0:
+        # ranks leave -1 free to stand for the masked
+        distinct, ranks = np.unique(values, return_inverse=True)
+        codes, (order,) = _code_masked(ranks, missing, name)
+        return codes, (distinct[order],)
+    return code_integers(np.where(missing, -1, values)[:, None], (name,), MissingRule((-1,)))
 
 
 def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
@@ -119,11 +121,11 @@ def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Ar
     known = values[~missing]
     rule.refuse_negative(np.unique(known[known < 0]).tolist(), name)
     whole = np.where(missing, 0, values)
-    if np.array_equal(whole, np.floor(whole)) and np.abs(whole).max(initial=0) < 2**53:
-        codes, (categories,) = _code_with_sentinel(whole.astype(np.int64), missing, name, MissingRule(()))
+    if np.array_equal(whole, np.floor(whole)) and float(np.abs(whole).max(initial=0)) < 2**53:
+        codes, (categories,) = _code_masked(whole.astype(np.int64), missing, name)
         return codes[:, 0], categories
     distinct, ranks = np.unique(whole, return_inverse=True)
-    codes, (order,) = _code_with_sentinel(ranks, missing, name, MissingRule(()))
+    codes, (order,) = _code_masked(ranks, missing, name)
     return codes[:, 0], distinct[order]
 
 
@@ -157,7 +159,8 @@ def as_array(values: list[Any]) -> Array:
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and not is_null(values[0]):
         array = np.asarray(values)
-        if array.ndim == 1:
+        # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
+        if array.ndim == 1 and array.tolist() == values:
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values
@@ -170,6 +173,11 @@ def _signed(values: Array, name: str) -> Array:
             raise ValueError(f"{name} holds a label beyond 2**63 - 1; pass such labels as text.")
         return values.astype(np.int64)
     return values
+
+
+def _native(values: Array) -> Array:
+    """In the byte order of this machine, the only one kernels can read."""
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def _hashable(value: Any) -> bool:

@@ -156,13 +156,20 @@ def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...],
     codings: list[list[NDArray[Any]]] = [[] for _ in parts]
     for member in range(parts[0].n_members):
         numbers: dict[Any, int] = {}
-        for part, coding in zip(parts, codings, strict=True):
-            found = [numbers.setdefault(v, len(numbers)) for v in part.categories[member].tolist()]
+        values = _one_type([part.categories[member] for part in parts])
+        for labels, coding in zip(values, codings, strict=True):
+            found = [numbers.setdefault(v, len(numbers)) for v in labels.tolist()]
             # the last place serves code -1, which stays missing
             coding.append(np.array([*found, -1], dtype=np.int64))
-        values = [part.categories[member] for part in parts]
         categories.append(_gather(values, [coding[-1][:-1] for coding in codings], len(numbers)))
     return tuple(categories), codings
+
+
+def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Categories of several parts in one type: as objects where NumPy would turn numbers into texts."""
+    kinds = {labels.dtype.kind for labels in values}
+    common = np.result_type(*values) if len(kinds) == 1 or kinds <= set("bif") else np.dtype(object)
+    return [labels.astype(common) for labels in values]
 
 
 def _gather(values: list[NDArray[Any]], places: list[NDArray[Any]], size: int) -> NDArray[Any]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._coding import code_values
 from quorate._ensemble import as_ensemble, compress
-from quorate._members import member_scores
 from quorate._missing import DEFAULT, missing_rule
 from quorate._tables import as_table
 from quorate._types import Consensus, Ensemble, FloatArray, Scores
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
+from quorate.solvers.members import mean_of_others, member_pairs, member_scores
 
 
 class _Labelling(NamedTuple):
@@ -200,6 +200,56 @@ def inter_density(labels: Any, ensemble: Any) -> FloatArray:
     return result
 
 
+def member_nmi_matrix(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
+    """NMI of every two members on the objects both know; NaN where there are none.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    average : {"geometric", "arithmetic"}
+        As for `nmi`.
+
+    Returns
+    -------
+    array of shape (n_members, n_members)
+        Symmetric, with ones on the diagonal.
+
+    Examples
+    --------
+    >>> member_nmi_matrix([[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 0, 1]]).round(3)
+    array([[1.   , 0.816, 0.   ],
+           [0.816, 1.   , 0.408],
+           [0.   , 0.408, 1.   ]])
+    """
+    _check.choice(average, "average", AVERAGES)
+    rows, _ = compress(as_ensemble(ensemble))
+    return member_pairs(rows, average)[0]
+
+
+def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
+    """ANMI of each member with the other members; NaN for one that shares objects with no other.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    average : {"geometric", "arithmetic"}
+        As for `nmi`.
+
+    Returns
+    -------
+    array of shape (n_members,)
+
+    Examples
+    --------
+    >>> member_anmi([[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 0, 1]]).round(3)
+    array([0.408, 0.612, 0.204])
+    """
+    _check.choice(average, "average", AVERAGES)
+    rows, _ = compress(as_ensemble(ensemble))
+    values, shared = member_pairs(rows, average)
+    return mean_of_others(values, shared * rows.weights)
+
+
 def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     """Score a labelling against the ensemble it stands for, and against the truth where there is one.
 
@@ -240,7 +290,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     ensemble = as_ensemble(ensemble)
     labelling = _labelling(labels, "labels")
     scored = _scored(labelling, ensemble)
-    mean_member, best_member = member_scores(ensemble)
+    mean_member, best_member = member_scores(compress(ensemble)[0])
     return Scores(
         n_objects=int(scored.sizes.sum()),
         n_clusters=labelling.n_clusters,

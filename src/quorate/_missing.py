@@ -24,7 +24,9 @@ class MissingRule:
 
     @property
     def integers(self) -> tuple[int, ...]:
-        return tuple(int(v) for v in self.values if _is_number(v) and float(v).is_integer())
+        """Those an int64 table can hold."""
+        whole = [int(v) for v in self.values if isinstance(v, int) or (_is_number(v) and float(v).is_integer())]
+        return tuple(v for v in whole if -(2**63) <= v < 2**63)
 
     def covers(self, value: Any) -> bool:
         if is_null(value):

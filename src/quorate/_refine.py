@@ -17,7 +17,7 @@ from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
 from quorate.solvers.climbing import climb
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.members import anmi, completed
+from quorate.solvers.labelling import anmi, completed
 
 MAX_SWEEPS = 100
 

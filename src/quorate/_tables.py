@@ -63,6 +63,7 @@ def _refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
 
 
 def _from_array(array: Array, orientation: str | None) -> Table:
+    array = _plain(array)
     if array.ndim == 1:
         array, orientation = array[:, None], None
     if array.ndim != 2:
@@ -82,7 +83,19 @@ def _from_array(array: Array, orientation: str | None) -> Table:
     return Table([array[:, column] for column in range(array.shape[1])], names)
 
 
+def _plain(array: Array) -> Array:
+    """A masked array with None where it is masked; any other as it is, without its subclass."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        known = ~np.ma.getmaskarray(array)
+        plain = np.full(array.shape, None, dtype=object)
+        plain[known] = array.data[known]
+        return plain
+    return np.asarray(array)
+
+
 def _from_sequence(labels: Any, orientation: str | None) -> Table:
+    if hasattr(labels, "__array__"):
+        return _from_array(np.asarray(labels), orientation)
     if isinstance(labels, str | bytes) or not isinstance(labels, Sequence):
         raise TypeError(
             f"labels must be an array, a data frame or a list of label vectors, got {type(labels).__name__}; "
@@ -120,7 +133,7 @@ def _one_length(vectors: Sequence[Any], what: str) -> bool:
 def _vector(values: Any, name: str) -> Array:
     """One label vector as a 1-D array, types kept (np.asarray would turn [1, 'a', None] into text)."""
     if isinstance(values, np.ndarray):
-        array = values
+        array = _plain(values)
     elif hasattr(values, "__array__"):
         frame = _from_frame(values, None, None)
         array = frame.columns[0] if frame is not None else np.asarray(values)
@@ -135,7 +148,8 @@ def _plain_vector(values: list[Any]) -> Array:
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, bool} and all(abs(value) < 2**62 for value in values):
         return np.asarray(values, dtype=np.int64)
-    if kinds and kinds <= {int, float, bool, type(None)} and all(v is None or abs(v) < 2**53 or v != v for v in values):
+    small = all(not isinstance(value, int) or abs(value) < 2**53 for value in values)
+    if kinds and kinds <= {int, float, bool, type(None)} and small:
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     array = np.empty(len(values), dtype=object)
     array[:] = values
@@ -152,7 +166,7 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     try:
         frame = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
     except Exception as error:
-        _refuse_duplicates(tuple(str(name) for name in getattr(labels, "columns", ())))
+        _refuse_duplicates(tuple(map(str, getattr(labels, "column_names", getattr(labels, "columns", ())))))
         raise ValueError(f"labels could not be read as a table: {error}") from error
     if frame is native:
         if hasattr(native, "categories") and hasattr(native, "codes"):
@@ -167,19 +181,22 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     if ids is not None:
         if ids not in names:
             raise ValueError(f"ids={ids!r} is not a column; the columns are {', '.join(map(repr, names))}.")
-        found = _series(frame[frame.columns[names.index(ids)]])
-    kept = [(column, name) for column, name in zip(frame.columns, names, strict=True) if name != ids]
-    columns = [_series(frame[column]) for column, _ in kept]
+        found = _series(list(frame.iter_columns())[names.index(ids)])
+    # by place: a column whose name is a number would be taken for a row
+    kept = [(column, name) for column, name in zip(frame.iter_columns(), names, strict=True) if name != ids]
+    columns = [_series(column) for column, _ in kept]
     if orientation == "members":
         return _from_array(np.column_stack([np.asarray(c, dtype=object) for c in columns]), "members")
     return Table(columns, tuple(name for _, name in kept), found)
 
 
 def _series(series: Any) -> Array:
-    """One column as an array; nulls as NaN in numbers, None in everything else."""
+    """One column as an array; nulls as NaN in floats, NaT in times, None in everything else."""
+    if series.dtype.is_nested():
+        raise ValueError(f"{series.name} holds {series.dtype} where a single label was expected; leave it out.")
     nulls = series.is_null().to_numpy()
-    if not nulls.any():
-        values = series.to_numpy()
+    values = series.to_numpy()
+    if not nulls.any() or series.dtype.is_float() or values.dtype.kind in "mM":
         return np.asarray(values, dtype=object) if values.dtype.kind not in "biufmMUSO" else np.asarray(values)
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
@@ -205,4 +222,4 @@ def _refuse_duplicates(names: tuple[str, ...]) -> None:
 
 
 def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | bytes) or not hasattr(value, "__len__")
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0

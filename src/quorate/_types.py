@@ -146,8 +146,8 @@ class Method:
     """A line of the register METHODS: a consensus function and what one should know before calling it.
 
     `bytes_needed`, where given, tells the memory for an ensemble and the method's options, in place of eight bytes for
-    each pair of rows. A method that `combines` others is handed `run`, a function that runs one of them by name on
-    the same ensemble with the same limits.
+    each pair of rows. A method that `combines` others is handed `runs`: for each method that does not, a function of
+    n_clusters and a generator that runs it on the same ensemble within the same limits.
     """
 
     solve: Callable[..., Consensus]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import IO, Any
 
 import numpy as np
@@ -11,65 +12,63 @@ from numpy.typing import NDArray
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
-# Okabe and Ito: told apart by people with any kind of colour vision
+# Okabe and Ito: told apart by people with any kind of colour vision; the largest cluster takes the first
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00")
 GAP = "#E4E4E4"
-QUIET = "#9A9A9A"
+QUIET = "#A6A6A6"
+DARK = "#222222"
 
 
 def draw(
-    file: IO[bytes],
-    ensemble: Ensemble,
-    labels: Array,
-    names: Sequence[str],
-    right: Sequence[tuple[str, float]],
+    file: IO[bytes], ensemble: Ensemble, labels: Array, names: Sequence[str], right: Sequence[tuple[str, float]]
 ) -> None:
     """Draw to a PNG file: `names` are those of the clusters, `right` the share each segmentation places right."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(12.5, 6.6), dpi=130, layout="constrained")
-    left, side = figure.subplots(1, 2, width_ratios=(1.45, 1))
+    figure = Figure(figsize=(12.5, 7), dpi=130, layout=ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.1))
+    left, side = figure.subplots(1, 2, width_ratios=(1.6, 1))
     _draw_table(left, ensemble, labels, names)
     _draw_bars(side, right)
     *singles, (_, ours) = right
     best, share = max(singles, key=lambda pair: pair[1])
     figure.suptitle(
-        f"Four partial segmentations, one consensus: {ours:.0%} of the customers placed right, "
-        f"{share:.0%} by the best department ({best})",
-        fontsize=14,
+        f"Four partial segmentations, one consensus: {ours:.0%} of the customers placed right\n"
+        f"(the best department alone, {best}: {share:.0%})",
+        fontsize=15,
         fontweight="bold",
     )
     figure.savefig(file, format="png")
 
 
 def _draw_table(axes: Any, ensemble: Ensemble, labels: Array, names: Sequence[str]) -> None:
-    """One row a customer, sorted by consensus; a segment has the colour of the cluster it shares most with."""
-    from matplotlib.colors import ListedColormap
-
-    seen = np.column_stack([_translate(column, labels) for column in ensemble.labels.T])
+    """One row a customer, large clusters first, one column a segmentation and one for the consensus."""
+    # clusters numbered by size, so that numbers are places and colours
     sizes = np.bincount(labels)
-    # large clusters first; in a cluster those come first on whom all agree, then equal rows side by side
-    agreeing = (seen == labels[:, None]).sum(axis=1) - (seen >= 0).sum(axis=1)
-    order = np.lexsort((*seen.T[::-1], agreeing[::1] * -1, -sizes[labels]))
-    image = np.column_stack([seen[order], np.full(len(order), -2), labels[order]])
-    colours = ListedColormap(["#FFFFFF", GAP, *COLOURS[: len(sizes)]])
-    axes.imshow(image, aspect="auto", interpolation="nearest", cmap=colours, vmin=-2.5, vmax=len(sizes) - 0.5)
-    places = np.arange(ensemble.n_members + 2)
-    axes.set_xticks(np.delete(places, ensemble.n_members), [*ensemble.member_names, "consensus"], fontsize=11)
-    axes.xaxis.tick_top()
-    edges = np.cumsum(np.sort(sizes)[::-1])
-    starts = edges - np.sort(sizes)[::-1]
     ranked = np.argsort(-sizes, kind="stable")
-    axes.set_yticks((starts + edges) / 2, [f"{names[c]}\n{sizes[c]:,}" for c in ranked], fontsize=11)
-    for edge in edges[:-1]:
-        axes.axhline(edge - 0.5, color="white", linewidth=3)
-    for place in range(ensemble.n_members):
-        axes.axvline(place + 0.5, color="white", linewidth=3)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    names, sizes = [names[cluster] for cluster in ranked], sizes[ranked]
+    ranks = np.argsort(ranked)[labels]
+    seen = np.column_stack([_translate(column, ranks) for column in ensemble.labels.T])
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    # those on whom nobody disagrees first, then equal rows side by side
+    disagreeing = ((seen >= 0) & (seen != ranks[:, None])).sum(axis=1)
+    order = np.lexsort((*seen.T[::-1], disagreeing, ranks))
+    places = [*range(ensemble.n_members), ensemble.n_members + 0.25]
+    for place, column in zip(places, [*seen[order].T, ranks[order]], strict=True):
+        _draw_column(axes, place, column, len(sizes))
+    for member in range(ensemble.n_members):
+        _remark(axes, member, seen[order, member], edges, names)
+    axes.set(xlim=(-0.5, places[-1] + 0.5), ylim=(edges[-1], 0))
+    axes.hlines(edges[1:-1], -0.5, places[-1] + 0.5, color="white", linewidth=4)
+    axes.set_xticks(places, [*ensemble.member_names, "consensus"], fontsize=12)
+    axes.set_yticks(
+        (edges[1:] + edges[:-1]) / 2, [f"{n}\n{s:,}" for n, s in zip(names, sizes, strict=True)], fontsize=11
+    )
+    _strip(axes)
+    axes.xaxis.tick_top()
     axes.set_xlabel(
-        "One row a customer, sorted by consensus. A segment has the colour of the consensus cluster\n"
-        "it shares most customers with; light grey: no label.",
+        "One row a customer, sorted by consensus. A department's segment has the colour of the consensus\n"
+        "segment it shares most customers with; light grey: no label.",
         fontsize=10,
     )
 
@@ -82,19 +81,54 @@ def _translate(column: Array, labels: Array) -> Array:
     return np.where(known, shared.argmax(axis=1)[column], -1)
 
 
+def _draw_column(axes: Any, place: float, column: Array, n_clusters: int) -> None:
+    from matplotlib.colors import ListedColormap
+
+    axes.imshow(
+        column[:, None],
+        extent=(place - 0.46, place + 0.46, len(column), 0),
+        aspect="auto",
+        interpolation="nearest",
+        cmap=ListedColormap([GAP, *COLOURS[:n_clusters]]),
+        vmin=-1.5,
+        vmax=n_clusters - 0.5,
+    )
+
+
+def _remark(axes: Any, member: int, column: Array, edges: Array, names: Sequence[str]) -> None:
+    """Say it where a member misses most of a cluster, or merges it with another one."""
+    for cluster, (start, end) in enumerate(pairwise(edges.tolist())):
+        part = column[start:end]
+        known = part[part >= 0]
+        told = int(np.bincount(known, minlength=len(names)).argmax()) if len(known) else cluster
+        if 2 * len(known) < len(part):
+            text = "mostly\nno label"
+        elif told != cluster:
+            text = "merged with\n" + names[told]
+        else:
+            continue
+        box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        axes.text(member, (start + end) / 2, text, ha="center", va="center", fontsize=8.5, color=DARK, bbox=box)
+
+
 def _draw_bars(axes: Any, right: Sequence[tuple[str, float]]) -> None:
     names, shares = zip(*right, strict=True)
     places = np.arange(len(names))
-    axes.barh(places, shares, color=[QUIET] * (len(names) - 1) + [COLOURS[0]], height=0.65)
+    axes.barh(places, shares, color=[QUIET] * (len(names) - 1) + [DARK], height=0.62)
     for place, share in zip(places, shares, strict=True):
-        axes.text(share + 0.01, place, f"{share:.0%}", va="center", fontsize=12, fontweight="bold")
+        axes.text(share + 0.015, place, f"{share:.0%}", va="center", fontsize=13, fontweight="bold")
     axes.set_yticks(places, names, fontsize=12)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.08)
+    axes.set_xlim(0, 1.12)
     axes.set_xticks([])
+    _strip(axes)
+    axes.set_title("Customers placed right, of all", fontsize=12, pad=10, loc="left")
+    axes.set_xlabel(
+        "Segments matched to the true types in the best way;\nwho has no label is not placed right.",
+        fontsize=10,
+    )
+
+
+def _strip(axes: Any) -> None:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_title("Customers placed right, of all", fontsize=12, loc="left")
-    axes.set_xlabel(
-        "Segments matched to the true types in the best way;\nwho has no label is not placed right.", fontsize=10
-    )

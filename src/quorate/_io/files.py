@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,8 +85,11 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
             yield file
             return
         refuse_content(path, file.peek(8), b"\x1f\x8b")
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield io.BufferedReader(unpacked)
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield io.BufferedReader(unpacked)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{os.fspath(path)} is damaged or cut short: {error}.") from error
 
 
 def refuse_unreadable(path: FilePath) -> None:

@@ -11,7 +11,6 @@ import io
 import itertools
 import math
 import warnings
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
@@ -75,8 +74,6 @@ def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, tr
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"{name} is damaged or cut short: {error}.") from error
     finally:
         stream.detach()
     if not rows.lines:

@@ -7,7 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.members import column, completed, member_scores
+from quorate.solvers.labelling import column, column_scores, completed
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
@@ -43,7 +43,7 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
     >>> result.info["member"], result.labels.tolist()
     ('a', [0, 0, 1, 1])
     """
-    scores = member_scores(ensemble)
+    scores = column_scores(ensemble)
     fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)
     if not len(fitting):
         found = ", ".join(str(k) for k in np.unique(ensemble.n_clusters))

@@ -11,7 +11,7 @@ from quorate.ops.coding import canonical
 from quorate.solvers.climbing import climb
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.label_kmeans import best_of_restarts
-from quorate.solvers.members import anmi, column, completed, in_content_order, member_scores
+from quorate.solvers.labelling import anmi, column, column_scores, completed, in_content_order
 
 
 def greedy(
@@ -84,7 +84,7 @@ def _start(
     ensemble: Ensemble, n_clusters: int | None, rng: np.random.Generator, init: str
 ) -> tuple[str, NDArray[np.int32], int]:
     """Name, labels and number of clusters of the labelling the moves begin from."""
-    scores = np.array(member_scores(ensemble))
+    scores = np.array(column_scores(ensemble))
     fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)
     chosen = int(fitting[np.argmax(scores[fitting])]) if len(fitting) else -1
     k = n_clusters or int(ensemble.n_clusters[chosen])

@@ -11,7 +11,7 @@ from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import column_weights, one_hot
 from quorate.solvers.hypergraph_partition import partition_hypergraph
-from quorate.solvers.members import in_content_order
+from quorate.solvers.labelling import in_content_order
 from quorate.solvers.row_partition import cuts, draw_seed, forced_partition
 
 

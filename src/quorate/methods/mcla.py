@@ -13,7 +13,7 @@ from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
 from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.members import in_content_order
+from quorate.solvers.labelling import in_content_order
 from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
 
 

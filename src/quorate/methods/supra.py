@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.members import anmi, in_content_order
+from quorate.solvers.labelling import anmi, in_content_order
 
 FEW_ROWS = 5_000
 """Distinct rows up to which methods of quadratic memory are worth their time in the default set."""
@@ -24,7 +25,7 @@ def supra(
     n_clusters: int,
     *,
     rng: np.random.Generator,
-    run: Callable[[str, int, np.random.Generator], Consensus],
+    runs: Mapping[str, Callable[[int, np.random.Generator], Consensus]],
     methods: Sequence[str] | None = None,
 ) -> Consensus:
     """Run several methods and return the labelling of the highest ANMI.
@@ -36,8 +37,9 @@ def supra(
     rng : numpy.random.Generator
         Each method gets a generator of its own, made from one draw and the method's name: what a method
         answers does not depend on which others run.
-    run : callable
-        Runs a method by name on this ensemble; handed in by `quorate.solve`, which knows the register.
+    runs : mapping
+        For each method of the register, a function of n_clusters and a generator that runs it on this ensemble;
+        handed in by `quorate.solve`, for no method knows another.
     methods : list of names in METHODS, optional
         What to run; None takes kmeans, mcla, hbgf and greedy, and cspa on up to 5,000 distinct rows.
 
@@ -61,11 +63,11 @@ def supra(
     --------
     >>> from quorate import consensus
     >>> members = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]]
-    >>> result = consensus(members, 2, method="supra", methods=["kmeans", "best", "eac2"], random_state=0)
-    >>> result.labels.tolist(), result.info["winner"], sorted(result.info["failed"])
-    ([0, 0, 0, 1, 1, 1], 'kmeans', ['eac2'])
+    >>> result = consensus(members, 2, method="supra", methods=["best", "kmeans", "greedy"])
+    >>> result.labels.tolist(), result.info["winner"], round(result.objective, 3)
+    ([0, 0, 0, 1, 1, 1], 'best', 0.653)
     """
-    names = _names(methods, ensemble)
+    names = _names(methods, ensemble, runs)
     seed = int(rng.integers(2**62))
     # sums over members in one order, so that equal labellings score equal whatever the members' order
     ordered = in_content_order(ensemble)
@@ -75,7 +77,7 @@ def supra(
     for name in names:
         own = np.random.default_rng([seed, zlib.crc32(name.encode())])
         try:
-            answers[name] = run(name, n_clusters, own)
+            answers[name] = runs[name](n_clusters, own)
         except Exception as error:  # whatever goes wrong in one method must not cost the others' answers
             failed[name] = f"{type(error).__name__}: {error}"
             continue
@@ -87,15 +89,12 @@ def supra(
     return replace(answers[winner], objective=scores[winner], info=info)
 
 
-def _names(methods: Any, ensemble: Ensemble) -> tuple[str, ...]:
+def _names(methods: Any, ensemble: Ensemble, runs: Mapping[str, Any]) -> tuple[str, ...]:
     if methods is None:
         return LINEAR + (QUADRATIC if ensemble.n_rows <= FEW_ROWS else ())
-    if isinstance(methods, str) or not isinstance(methods, Sequence) or not all(isinstance(m, str) for m in methods):
-        raise TypeError(f"methods must be a list of names in METHODS, got {methods!r}.")
-    names = tuple(dict.fromkeys(methods))
-    if not names or "supra" in names:
-        raise ValueError(f"methods must name at least one method other than supra, got {list(methods)!r}.")
-    return names
+    if isinstance(methods, str) or not isinstance(methods, Sequence) or not methods:
+        raise TypeError(f"methods must be a list of at least one name in METHODS, got {methods!r}.")
+    return tuple(dict.fromkeys(_check.choice(name, "methods", tuple(runs)) for name in methods))
 
 
 METHOD = Method(

@@ -11,7 +11,7 @@ from quorate._types import Ensemble
 from quorate.ops.tables import cluster_counts, own_and_rival
 from quorate.ops.threads import map_blocks
 from quorate.solvers.ensemble_graphs import column_weights, components
-from quorate.solvers.members import cluster_means
+from quorate.solvers.labelling import cluster_means
 
 
 class Cuts(NamedTuple):

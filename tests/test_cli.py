@@ -1,0 +1,416 @@
+"""The shell tool: what it prints where, what it writes, and one line for everything that is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate import METHODS, cli, consensus, evaluate, load_labels
+from quorate.cli import main
+
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """60 objects of 3 kinds, seen by 4 members with a little noise and gaps; the truth is a column too."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    lines = ["name,a,b,c,d,truth"]
+    for place, kind in enumerate(truth):
+        seen = [kind if rng.random() > 0.1 else rng.integers(3) for _ in range(4)]
+        cells = [f"s{seen[0]}", str(seen[1] + 1), "" if place % 7 == 0 else str(seen[2]), "xyz"[seen[3]]]
+        lines.append(f"o{place},{','.join(cells)},{'ABC'[kind]}")
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+MEMBERS = ("--id", "name", "--columns", "a,b,c,d")
+
+
+def fails(capsys: Output, *arguments: Any, status: int = 2) -> str:
+    """Run, expect failure, and give back the one line that says why."""
+    assert main([str(argument) for argument in arguments]) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("quorate: error: ")
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def test_a_consensus_is_written_and_summed_up(table: Path, tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "out.csv"
+    assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-m", "kmeans", "-o", str(out)]) == 0
+    text = capsys.readouterr().out
+    for word in ("kmeans", "60 (", "clusters     3", "ANMI", "best clustering", "density", "seconds", f"in {out}"):
+        assert word in text
+    expected = consensus(load_labels(table, ids="name", columns=list("abcd")), 3, random_state=0)
+    lines = out.read_text().splitlines()
+    assert lines[0] == "id,label,confidence"
+    assert [line.split(",")[:2] for line in lines[1:]] == [[f"o{n}", str(c)] for n, c in enumerate(expected.labels)]
+
+
+def test_without_output_nothing_is_written(table: Path, tmp_path: Path, capsys: Output) -> None:
+    assert main(["consensus", str(table), *MEMBERS, "-k", "3"]) == 0
+    assert "not saved; add -o FILE" in capsys.readouterr().out
+    assert [p.name for p in tmp_path.iterdir()] == ["labels.csv"]
+
+
+def test_json(table: Path, tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "out.parquet"
+    assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (facts["method"], facts["n_objects"], facts["n_members"], facts["n_clusters"]) == ("kmeans", 60, 4, 3)
+    assert facts["output"] == str(out)
+    assert sum(facts["sizes"]) == 60
+    ensemble = load_labels(table, ids="name", columns=list("abcd"))
+    assert facts["scores"]["anmi"] == pytest.approx(evaluate(consensus(ensemble, 3, random_state=0), ensemble).anmi)
+    assert load_labels(out, ids="id", columns=["label"]).n_objects == 60
+
+
+def test_json_knows_no_nan() -> None:
+    strict = cli._strict({"a": float("nan"), "b": [float("inf"), 1.5], "c": (None, True), "d": {"e": -float("inf")}})
+    assert strict == {"a": None, "b": [None, 1.5], "c": [None, True], "d": {"e": None}}
+
+
+def test_one_member_has_no_others(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("a\n1\n1\n2\n")
+    assert main(["consensus", str(path), "-k", "2"]) == 0
+    assert "best clustering" not in capsys.readouterr().out
+    assert main(["consensus", str(path), "-k", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["scores"]["best_member"] is None
+
+
+def test_standard_input_and_output(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(table.read_text()))
+    assert main(["consensus", "-", *MEMBERS, "-k", "3", "-o", "-"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("id,label,confidence\no0,0,")
+    assert captured.out.count("\n") == 61
+    assert "on standard output" in captured.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO(captured.out))
+    assert main(["score", str(table), "-", *MEMBERS, "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_method_that_finds_k(table: Path, capsys: Output) -> None:
+    assert main(["consensus", str(table), *MEMBERS, "-m", "best", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_clusters"] == 3
+    assert "needs n_clusters" in fails(capsys, "consensus", table, *MEMBERS, "-m", "kmeans")
+
+
+def test_options_of_the_method(table: Path, capsys: Output) -> None:
+    arguments = ["consensus", str(table), *MEMBERS, "-k", "3", "--option", "n_init=2", "--option", "max_iter=5"]
+    assert main([*arguments, "--quiet", "--seed", "7"]) == 0
+    assert capsys.readouterr().out == ""
+    assert "'kmeans' has no option 'speed'" in fails(capsys, *arguments, "--option", "speed=1")
+    assert "--option must be NAME=VALUE, got 'n_init'" in fails(capsys, *arguments, "--option", "n_init")
+    assert cli._options(["a=1", "b=0.5", "c=true", "d=None", "e=x=y", "f="]) == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": None,
+        "e": "x=y",
+        "f": "",
+    }
+
+
+def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("x,y,z\n1,0,2\n1,-9,2\n")
+    common = ("consensus", path, "-k", "2", "--orientation", "members")
+    arguments = [*map(str, common), "--missing", "0", "--missing", "-9"]
+    assert main([*arguments, "--json"]) == 2
+    assert "1 of 3 objects have no label" in capsys.readouterr().err
+    path.write_text("x,y,z\n1,0,2\n1,1,2\n")
+    assert main([*arguments, "--weights", "1,2.5", "-o", "-"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["id,label,confidence", "x,0,1.0"]
+    assert "--weights must be numbers" in fails(capsys, *common, "--weights", "1;2")
+    assert "one value a member, 2 in all" in fails(capsys, *common, "--weights", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-k", "0"], "n_clusters must be at least 1, got 0"),
+        (["-k", "-3"], "n_clusters must be at least 1, got -3"),
+        (["-k", "2.5"], "-k must be an integer, got '2.5'"),
+        (["-k", "three"], "-k must be an integer, got 'three'"),
+        (["-k", "61"], "n_clusters = 61 is more than the"),
+        (["-k", "3", "--seed", "x"], "--seed must be an integer, got 'x'"),
+        (["-k", "3", "--seed", "-1"], "random_state must be at least 0"),
+        (["-k", "3", "-m", "magic"], "method must be one of 'best'"),
+        (["-k", "3", "-o", "out.xlsx"], "must end in .csv"),
+        (["-k", "3", "-o", "nowhere/out.csv"], "the folder nowhere does not exist"),
+        (["-k", "3", "--json", "-o", "-"], "both write to standard output"),
+        (["-k", "3", "--max-bytes", "much"], "--max-bytes must be numbers"),
+        (["-k"], "argument -k: expected one argument; see quorate consensus --help"),
+        (["--clusters", "3"], "unrecognized arguments: --clusters 3"),
+        (["-k", "3", "--progress", "--no-progress"], "not allowed with argument"),
+        (["-k", "3", "--orientation", "rows"], "invalid choice: 'rows'"),
+    ],
+)
+def test_bad_options(
+    table: Path,
+    arguments: list[str],
+    message: str,
+    capsys: Output,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert message in fails(capsys, "consensus", table, *MEMBERS, *arguments)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--k", "3"], ["dance"], ["consensus"], ["score", "a.csv"]])
+def test_bad_commands(arguments: list[str], capsys: Output) -> None:
+    assert "--help" in fails(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a,b\n", "holds a header but no rows"),
+        (b"", "is empty"),
+        (b"a,b\n1\n", "line 2 has 1 cells"),
+        (b"a,a\n1,2\n", "'a' more than once"),
+        (b"PAR1....", "content is a Parquet file"),
+        (b"a,b\n1,\xff\n", "not UTF-8"),
+        (b"id,b\n1,2\n2,2\n", "(--id id)"),
+        (b"a,b\n1,\n2,\n", "'b' labels no object"),
+        (b"a,b\n1,1\n,\n", "have no label in any member"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: bytes, message: str, capsys: Output) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    assert message in fails(capsys, "consensus", path, "-k", "1")
+    assert message in fails(capsys, "score", path, path)
+
+
+def test_bad_places(table: Path, tmp_path: Path, capsys: Output) -> None:
+    assert "there is no such file" in fails(capsys, "consensus", tmp_path / "nothing.csv", "-k", "2")
+    (tmp_path / "folder.csv").mkdir()
+    assert "it is a folder" in fails(capsys, "consensus", tmp_path / "folder.csv", "-k", "2")
+    assert "a folder of that name" in fails(
+        capsys, "consensus", table, *MEMBERS, "-k", "2", "-o", tmp_path / "folder.csv", "--force"
+    )
+
+
+def test_an_existing_output_needs_force(table: Path, tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("dear\n")
+    arguments = ["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out)]
+    assert "(--force)" in fails(capsys, *arguments)
+    assert out.read_text() == "dear\n"
+    assert main([*arguments, "--force", "--quiet"]) == 0
+    assert out.read_text().startswith("id,label")
+
+
+def test_the_output_is_refused_before_the_work(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    monkeypatch.setattr(quorate, "load_labels", pytest.fail)
+    assert "exists already" in fails(capsys, "consensus", table, "-k", "3", "-o", table)
+
+
+def test_warnings_take_one_line(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("a,b\n1,1\nNA,2\n2,2\n")
+    assert main(["consensus", str(path), "-k", "2", "--quiet"]) == 0
+    assert capsys.readouterr().err == (
+        "quorate: warning: column 'a' holds the text 'NA' as a label; pass missing='NA' (--missing NA) "
+        "if it means no label.\n"
+    )
+    assert main(["consensus", str(path), "-k", "2", "--quiet", "--missing", "NA"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 2, "not enough memory"),
+        (ValueError("two\n  lines"), 2, "two lines"),
+    ],
+)
+def test_what_stops_it(
+    error: BaseException, status: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    def stop(_: argparse.Namespace) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_methods", stop)
+    assert fails(capsys, "methods", status=status) == f"quorate: error: {line}\n"
+
+
+# ---- score
+
+
+@pytest.fixture
+def labelled(table: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "out.csv"
+    assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out), "--quiet"]) == 0
+    return out
+
+
+def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
+    assert main(["score", *map(str, arguments), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_score(table: Path, labelled: Path, capsys: Output) -> None:
+    ensemble = load_labels(table, ids="name", columns=list("abcd"))
+    labels = consensus(ensemble, 3, random_state=0).labels
+    expected = evaluate(labels, ensemble).as_dict()
+    assert scores_of(capsys, table, labelled, *MEMBERS) == pytest.approx(expected)
+    assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
+    assert capsys.readouterr().out == f"{evaluate(labels, ensemble)}\n"
+
+
+def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> None:
+    ensemble = load_labels(table, ids="name", columns=list("abcd"))
+    labels = consensus(ensemble, 3, random_state=0).labels
+    expected = evaluate(labels, ensemble, truth=np.repeat([0, 1, 2], 20)).as_dict()
+    for columns in ([], ["--columns", "a,b,c,d"], ["--columns", "a,b,c,d,truth"]):
+        found = scores_of(capsys, table, labelled, "--id", "name", "--truth", "truth", *columns)
+        assert found == pytest.approx(expected)
+    assert expected["accuracy"] is not None
+    assert expected["accuracy"] > 0.9
+
+
+def test_the_truth_beside_the_labelling(table: Path, labelled: Path, capsys: Output) -> None:
+    lines = labelled.read_text().splitlines()
+    kinds = ["kind", *np.repeat(["p", "q", "r"], 20).tolist()]
+    labelled.write_text("\n".join(f"{line},{kind}" for line, kind in zip(lines, kinds, strict=True)))
+    found = scores_of(capsys, table, labelled, *MEMBERS, "--truth", "kind")
+    again = scores_of(capsys, table, labelled, *MEMBERS, "--truth", "truth")
+    assert found == again
+    assert found["nmi"] > 0.8
+    message = fails(capsys, "score", table, labelled, *MEMBERS, "--truth", "nothing")
+    assert f"neither {table} nor {labelled} has a column 'nothing'" in message
+
+
+def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> None:
+    expected = scores_of(capsys, table, labelled, *MEMBERS)
+    header, *rows = labelled.read_text().splitlines()
+    labelled.write_text("\n".join([header, *rows[::-1]]))
+    assert scores_of(capsys, table, labelled, *MEMBERS) == expected
+    by_order = scores_of(capsys, table, labelled, "--columns", "a,b,c,d")
+    assert by_order["anmi"] < expected["anmi"]
+    labelled.write_text("\n".join([header, *rows[3:]]))
+    message = fails(capsys, "score", table, labelled, *MEMBERS)
+    assert "has no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
+    assert "labels 57 objects, but the table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
+    labelled.write_text("\n".join([header, *rows, "stranger,1,0.5"]))
+    assert "labels 1 objects that are not in the table: 'stranger'." in fails(
+        capsys, "score", table, labelled, *MEMBERS
+    )
+
+
+def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output) -> None:
+    expected = scores_of(capsys, table, table, *MEMBERS, "--label", "truth")
+    np.save(tmp_path / "truth.npy", np.repeat([3, 5, 4], 20))
+    assert scores_of(capsys, table, tmp_path / "truth.npy", *MEMBERS) == expected
+    path = tmp_path / "named.csv"
+    path.write_text("\n".join(["segment", *np.repeat(["x", "y", "z"], 20)]))
+    assert scores_of(capsys, table, path, *MEMBERS) == expected
+    path.write_text("\n".join(["one,two", *["1,2"] * 60]))
+    assert "Name the column that holds the labelling with --label" in fails(capsys, "score", table, path, *MEMBERS)
+    np.save(tmp_path / "two.npy", np.ones((60, 2), dtype=int))
+    assert "2 labellings without names" in fails(capsys, "score", table, tmp_path / "two.npy", *MEMBERS)
+    path.write_text("\n".join(["label,k", ",1", *["1,2"] * 59]))
+    message = fails(capsys, "score", table, path, *MEMBERS, "--truth", "k")
+    assert "leaves 1 objects without a label" in message
+    assert "only one of the two files" in fails(capsys, "score", "-", "-")
+
+
+# ---- the rest
+
+
+def test_methods(capsys: Output) -> None:
+    assert main(["methods"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["name", *METHODS]
+    assert main(["methods", "--json"]) == 0
+    register = json.loads(capsys.readouterr().out)
+    assert register["kmeans"]["reference"] == METHODS["kmeans"].reference
+    assert set(register) == set(METHODS)
+
+
+def test_help_and_version(capsys: Output) -> None:
+    for arguments in (["--help"], ["consensus", "--help"], ["score", "-h"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 0
+        assert "usage: quorate" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"quorate {quorate.__version__}\n"
+
+
+def test_progress_is_told_once_it_takes_long(capsys: Output) -> None:
+    shown = argparse.Namespace(quiet=False, no_progress=False, progress=True)
+    with cli._steps(shown)("thinking"):
+        time.sleep(1.2)
+    assert capsys.readouterr().err == "quorate: thinking ... 1 s\n"
+    with cli._steps(shown)("thinking"):
+        pass
+    with cli._steps(argparse.Namespace(quiet=True, no_progress=False, progress=True))("thinking"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_on_a_terminal_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with cli._steps(argparse.Namespace(quiet=False, no_progress=False, progress=False))("thinking"):
+        time.sleep(1.1)
+    assert terminal.getvalue().startswith("\r\x1b[Kquorate: thinking ... 1 s")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def shell(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "quorate", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+
+
+def test_a_real_pipe(table: Path) -> None:
+    done = shell("consensus", "-", *MEMBERS, "-k", "3", "-o", "-", input=table.read_text())
+    assert done.returncode == 0
+    assert done.stdout.startswith("id,label,confidence\no0,0,")
+    assert done.stderr.startswith("method       kmeans\n")
+    failed = shell("consensus", str(table.parent / "nothing.csv"), "-k", "3")
+    assert failed.returncode == 2
+    assert failed.stderr == f"quorate: error: cannot read {table.parent / 'nothing.csv'}: there is no such file.\n"
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "1,1\n2,2\n" * 50_000)
+    command = f'"{sys.executable}" -m quorate consensus "{path}" -k 2 -o - --quiet | head -n 1'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "label,confidence\n"
+    assert done.stderr == ""
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, quorate.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'json', 'csv')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
