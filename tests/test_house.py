@@ -24,7 +24,7 @@ LAYERS = [
     {"solvers"},
     {"_tables", "_coding", "_ensemble"},
     {"methods"},
-    {"_consensus", "_evaluate", "_io", "_csv", "datasets"},
+    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "_csv", "datasets"},
     {"generate"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},

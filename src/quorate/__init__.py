@@ -4,10 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate._consensus import consensus, solve
+    from quorate._consensus import choose_k, consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_labels
+    from quorate._refine import refine
     from quorate._types import Consensus, Ensemble, Method, Scores
     from quorate.estimators import ConsensusClustering
     from quorate.methods import METHODS
@@ -25,6 +26,7 @@ __all__ = [
     "anmi",
     "ari",
     "as_ensemble",
+    "choose_k",
     "compress",
     "consensus",
     "density",
@@ -32,6 +34,7 @@ __all__ = [
     "load_labels",
     "merge",
     "nmi",
+    "refine",
     "save_labels",
     "solve",
 ]
@@ -48,6 +51,7 @@ _HOMES = {
     "anmi": "_evaluate",
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
+    "choose_k": "_consensus",
     "compress": "_ensemble",
     "consensus": "_consensus",
     "density": "_evaluate",
@@ -55,6 +59,7 @@ _HOMES = {
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",
+    "refine": "_refine",
     "save_labels": "_io",
     "solve": "_consensus",
 }

@@ -58,7 +58,7 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     >>> members = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]]
     >>> result = refine(["a", "b", "a", "b", "b", "b"], members)
     >>> result.labels.tolist(), round(result.info["start_anmi"], 3), round(result.objective, 3)
-    ([0, 0, 0, 1, 1, 1], 0.12, 0.653)
+    ([0, 0, 0, 1, 1, 1], 0.267, 0.653)
     """
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     ensemble = as_ensemble(ensemble)

@@ -26,7 +26,7 @@ def supra(
     *,
     rng: np.random.Generator,
     runs: Mapping[str, Callable[[int, np.random.Generator], Consensus]],
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str] | str | None = None,
 ) -> Consensus:
     """Run several methods and return the labelling of the highest ANMI.
 
@@ -40,7 +40,7 @@ def supra(
     runs : mapping
         For each method of the register, a function of n_clusters and a generator that runs it on this ensemble;
         handed in by `quorate.solve`, for no method knows another.
-    methods : list of names in METHODS, optional
+    methods : list of names in METHODS, or text with commas between them, optional
         What to run; None takes kmeans, mcla, hbgf and greedy, and cspa on up to 5,000 distinct rows.
 
     Returns
@@ -92,7 +92,9 @@ def supra(
 def _names(methods: Any, ensemble: Ensemble, runs: Mapping[str, Any]) -> tuple[str, ...]:
     if methods is None:
         return LINEAR + (QUADRATIC if ensemble.n_rows <= FEW_ROWS else ())
-    if isinstance(methods, str) or not isinstance(methods, Sequence) or not methods:
+    if isinstance(methods, str):
+        methods = [name.strip() for name in methods.split(",")]
+    if not isinstance(methods, Sequence) or not methods:
         raise TypeError(f"methods must be a list of at least one name in METHODS, got {methods!r}.")
     return tuple(dict.fromkeys(_check.choice(name, "methods", tuple(runs)) for name in methods))
 

@@ -72,5 +72,6 @@ def _member_sums(ensemble: Ensemble, values: FloatArray) -> FloatArray:
 
 
 def _x_log_x(counts: NDArray[np.int64]) -> FloatArray:
-    values: FloatArray = counts * np.log(np.maximum(counts, 1))
+    whole = counts.astype(np.float64)
+    values: FloatArray = whole * np.log(np.maximum(whole, 1.0))
     return values

@@ -44,7 +44,8 @@ def components(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
     number, labels = connected_components(_beside(one_hot(ensemble)), directed=False)
     if number != n_clusters:
         return None
-    return canonical(labels[: ensemble.n_rows].astype(np.int32), number)
+    found: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
+    return found
 
 
 def _beside(incidence: Any) -> Any:
@@ -74,7 +75,7 @@ def co_association_graph(ensemble: Ensemble, neighbours: int | None = None) -> A
     transposed = incidence.T.tocsr()
     graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
     graph.sort_indices()
-    mass = ensemble.counts.astype(_wide(ensemble.counts))
+    mass: NDArray[Any] = ensemble.counts.astype(_wide(ensemble.counts))
     rows = np.repeat(np.arange(ensemble.n_rows), np.diff(graph.indptr))
     graph.data = graph.data * mass[rows] * mass[graph.indices]
     return graph
@@ -143,4 +144,5 @@ def cluster_sizes(ensemble: Ensemble) -> FloatArray:
     """Number of objects in each cluster of each member, (d,)."""
     together = np.zeros(ensemble.n_rows, dtype=np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)
-    return table[:, 0].astype(np.float64)
+    sizes: FloatArray = table[:, 0].astype(np.float64)
+    return sizes

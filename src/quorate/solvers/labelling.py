@@ -48,7 +48,7 @@ def cluster_means(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int
     """Mean one-hot rows of the clusters times the member weights, (d, k), and the clusters' sizes in objects."""
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
     known = labels >= 0
-    sizes = np.bincount(labels[known], weights=ensemble.counts[known], minlength=n_clusters)
+    sizes: FloatArray = np.bincount(labels[known], ensemble.counts[known], n_clusters).astype(np.float64)
     weights = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
     return table * weights / np.maximum(sizes, 1.0), sizes
 
