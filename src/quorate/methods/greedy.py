@@ -19,7 +19,7 @@ def greedy(
     n_clusters: int | None,
     *,
     rng: np.random.Generator,
-    init: str = "member",
+    init: str = "best",
     max_iter: int = 100,
 ) -> Consensus:
     """Move rows one at a time, each to the cluster that raises the ANMI most, until no move raises it.
@@ -31,9 +31,10 @@ def greedy(
         None takes the number of clusters of the member of the highest ANMI.
     rng : numpy.random.Generator
         For the k-means start.
-    init : {"member", "kmeans"}
-        Where to start: from the member of the highest ANMI among those of n_clusters clusters (k-means where no
-        member has that many), or from k-means on the label rows. For any other start, see `quorate.refine`.
+    init : {"best", "member", "kmeans"}
+        Where to start: from the member of the highest ANMI among those of n_clusters clusters ("member", the paper's
+        start; k-means where no member has that many), from k-means on the label rows, or from the one of these two
+        that has the higher ANMI ("best"). For any other start, see `quorate.refine`.
     max_iter : int
         Sweeps at most; `converged` says whether the last one moved nothing.
 
@@ -45,7 +46,7 @@ def greedy(
 
     Notes
     -----
-    The paper sweeps over objects and recomputes; here the contingency tables are kept, so that a move costs O(H k)
+    The paper starts from a member, sweeps over objects and recomputes; here the contingency tables are kept, so that a move costs O(H k)
     and a sweep O(m H k) for m rows, H members and k clusters. Moves are those of a full recomputation: a test
     compares them. Where we differ: objects with equal rows move together, as one block. A block may stay where its
     first object alone would have moved, and the other way round, so that the optimum reached can be another one than
@@ -64,7 +65,7 @@ def greedy(
     >>> result.labels.tolist(), result.info["start"], round(result.objective, 4)
     ([0, 0, 0, 1, 1, 1], 'member 0', 0.6528)
     """
-    _check.choice(init, "init", ("member", "kmeans"), "any other labelling goes to quorate.refine.")
+    _check.choice(init, "init", ("best", "member", "kmeans"), "any other labelling goes to quorate.refine.")
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     ordered = in_content_order(ensemble)
     name, start, k = _start(ordered, n_clusters, rng, init)
@@ -88,9 +89,13 @@ def _start(
     fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)
     chosen = int(fitting[np.argmax(scores[fitting])]) if len(fitting) else -1
     k = n_clusters or int(ensemble.n_clusters[chosen])
-    if init == "kmeans" or chosen < 0:
-        return "kmeans", best_of_restarts(ensemble, k, rng, n_init=10, max_iter=300).labels, k
-    return ensemble.member_names[chosen], completed(ensemble, column(ensemble, chosen), k), k
+    starts = {}
+    if chosen >= 0 and init != "kmeans":
+        starts[ensemble.member_names[chosen]] = completed(ensemble, column(ensemble, chosen), k)
+    if not starts or init == "best":
+        starts["kmeans"] = best_of_restarts(ensemble, k, rng, n_init=10, max_iter=300).labels
+    name = max(starts, key=lambda start: anmi(ensemble, starts[start], k))
+    return name, starts[name], k
 
 
 METHOD = Method(
