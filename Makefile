@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -25,6 +25,10 @@ check: $(STAMP)     ## formatting, lint, types
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
+	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo

@@ -16,11 +16,7 @@ NOT_FOR_LABELS = {
 }
 
 
-@parametrize_with_checks(
-    [ConsensusClustering(random_state=0)],
-    expected_failed_checks=lambda estimator: NOT_FOR_LABELS,
-    xfail_strict=True,
-)
+@parametrize_with_checks([ConsensusClustering(random_state=0)], expected_failed_checks=lambda estimator: NOT_FOR_LABELS)
 def test_scikit_learn_checks(estimator, check):  # type: ignore[no-untyped-def]
     check(estimator)
 

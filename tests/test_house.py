@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import quorate
@@ -24,10 +25,11 @@ LAYERS = [
     {"solvers"},
     {"_tables", "_coding", "_ensemble"},
     {"methods"},
-    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "_csv", "datasets"},
+    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generate"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
+    {"_arguments"},
     {"cli", "__main__"},
 ]
 
@@ -129,3 +131,21 @@ def test_import_loads_no_heavy_library() -> None:
 def test_using_labels_does_not_load_scikit_learn() -> None:
     code = "import quorate, sys; quorate.consensus([[0, 1], [0, 1]], 2); sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+COMPILED_TWICE = """
+import numpy as np, quorate, importlib, pkgutil, quorate.ops
+labels = np.random.default_rng(0).integers(6, size=(40_000, 8))
+quorate.evaluate(quorate.consensus(labels, 20, random_state=0, n_init=2), labels)
+for found in pkgutil.iter_modules(quorate.ops.__path__):
+    module = importlib.import_module(f"quorate.ops.{found.name}")
+    for name, kernel in vars(module).items():
+        if len(getattr(kernel, "signatures", ())) > 1:
+            print(found.name, name, kernel.signatures)
+"""
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: nothing is compiled at all")
+def test_no_kernel_is_compiled_twice_for_one_job() -> None:
+    done = subprocess.run([sys.executable, "-c", COMPILED_TWICE], check=True, capture_output=True, text=True)
+    assert done.stdout == ""

@@ -180,6 +180,10 @@ def test_columns(tmp_path: Path) -> None:
         load_labels(path, ids="a", columns=["a"])
     with pytest.raises(ValueError, match="'a' more than once"):
         load_labels(path, columns=["a", "a"])
+    with pytest.raises(ValueError, match="columns must name at least one column"):
+        load_labels(path, columns=[])
+    with pytest.raises(ValueError, match="has no column beside the ids 'id'"):
+        load_labels(write(tmp_path, "id\nx\n"), ids="id")
 
 
 @pytest.mark.parametrize("name", ["id", "ID", ""])
@@ -416,6 +420,9 @@ def test_what_csv_cannot_keep_is_refused(tmp_path: Path) -> None:
             save_ensemble(tmp_path / "b.csv", ensemble)
     with pytest.raises(ValueError, match=r"use \.npz or \.zarr"):
         save_ensemble(tmp_path / "b.parquet", as_ensemble({"a": [1, -5, 2]}, missing=[]))
+    for suffix in ("csv", "parquet"):
+        with pytest.raises(ValueError, match=r"use \.npz or \.zarr"):
+            save_ensemble(tmp_path / f"b.{suffix}", as_ensemble({"a": ["", "x", "y"]}))
     with pytest.raises(ValueError, match="a member is named 'id'"):
         save_ensemble(tmp_path / "b.csv", as_ensemble({"id": [1, 2], "b": [1, 2]}))
     with pytest.warns(UserWarning, match="do not keep member weights"):
@@ -463,6 +470,21 @@ def test_arrays_of_other_people(tmp_path: Path) -> None:
         load_labels(tmp_path / "e.npz")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_an_empty_text_is_missing_in_any_file(tmp_path: Path, suffix: str) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": ["x", "", "y"], "b": ["1", "2", ""]})
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    elif suffix == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        np.savez(path, labels=frame.to_numpy().astype(str))
+    assert load_labels(path).labels.tolist() == [[0, 0], [-1, 1], [1, -1]]
+
+
 def test_zarr_of_other_people(tmp_path: Path) -> None:
     import zarr
 
@@ -500,6 +522,52 @@ def test_parquet_of_other_people(tmp_path: Path) -> None:
     whole = (tmp_path / "a.parquet").read_bytes()
     with pytest.raises(ValueError, match="could not be read as Parquet"):
         load_labels(write(tmp_path, whole[:100], "d.parquet"))
+
+
+def test_parquet_of_texts_equals_the_same_table_in_memory(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    words = np.array(["x", "y", "NA", None, "w"], dtype=object)
+    plain = pa.array(words[rng.integers(0, 5, 300)].tolist())
+    dictionary = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 3, 300)), ["c", "a", "b", "unused"])
+    table = pa.table(
+        {
+            "plain": plain,
+            "large": plain.cast(pa.large_string()),
+            "dictionary": dictionary,
+            "bool": rng.integers(0, 2, 300).astype(bool),
+            "date": pa.array(rng.integers(0, 4, 300)).cast(pa.timestamp("s")),
+            "number": rng.integers(0, 4, 300),
+        }
+    )
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=70)
+    for missing in (-1, ["NA", 3], []):
+        assert_same(load_labels(path, missing=missing), as_ensemble(table, missing=missing))
+    ids = pa.array([str(number) for number in range(300)])
+    pq.write_table(table.append_column("id", ids).take(list(range(4))), path)
+    assert load_labels(path, ids="id", orientation="objects", columns=["number"]).n_objects == 4
+
+
+def test_parquet_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    for table, message in (
+        (pa.table({"a": pa.array([], pa.string())}), "at least one object and one member, got 0 objects"),
+        (pa.table({"a": [[1], [2]]}), "single label was expected"),
+        (pa.table({"a": pa.array([None, None], pa.string()), "b": [1, 2]}), "'a' labels no object at all"),
+        (pa.table({"a": [1, 2], "__index_level_0__": ["x", "y"]}), "looks like the objects' ids"),
+        (pa.table({"a": [1], "b": [1]}), "1 rows and 2 columns"),
+    ):
+        pq.write_table(table, path)
+        with pytest.raises(ValueError, match=message):
+            load_labels(path)
+    pq.write_table(pa.table({"a": [1, 5], "b": [1, 6], "c": [2, 6]}), path)
+    assert load_labels(path, orientation="members").n_objects == 3
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])

@@ -21,8 +21,8 @@ OPT_OUT: dict[tuple[str, str], str] = {
     ("planted", "best"): "returns a member with its noise; it is the baseline the others are to beat",
     ("planted", "hgpa"): "counts the clusters cut, and under noise every cluster is cut: the weakest of its paper, too",
     ("missing", "hgpa"): "as under label noise: once every cluster is cut, its objective says nothing any more",
-    ("unequal", "cspa"): "cuts into parts of equal size (within 5%), as its paper says; equal planted parts it finds",
-    ("unequal", "hbgf"): "cuts into parts of equal size (within 5%), as METIS does; equal planted parts it finds",
+    ("unequal", "cspa"): "cuts into parts of about equal size, as its paper says; equal planted parts it finds",
+    ("unequal", "hbgf"): "cuts into parts of about equal size, as METIS does; equal planted parts it finds",
 }
 
 

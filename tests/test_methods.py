@@ -63,13 +63,20 @@ def test_lloyd_on_raw_objects_equals_rows_with_counts() -> None:
 
 
 def test_empty_clusters_are_filled() -> None:
-    """Far more clusters than groups, started from rows of one group: all k come out."""
-    labels = np.repeat(np.arange(3), 20)[:, None] * np.ones(4, dtype=int)
-    labels[:, 0] += np.arange(60) % 7 * 3
-    rows, _ = compress(as_ensemble(labels))
-    run = lloyd(rows, row_centres(rows, np.arange(rows.n_rows)[-6:]), max_iter=50)
-    assert (run.centres.mass > 0).all()
-    assert run.converged
+    """Started from one and the same row, all clusters but the first are empty; all k come out, each with a row."""
+    for seed in range(5):
+        rows, _ = compress(as_ensemble(noisy(seed, n=100, missing=0.1)))
+        run = lloyd(rows, row_centres(rows, np.zeros(6, dtype=np.intp)), max_iter=100)
+        assert run.converged
+        assert (run.centres.mass > 0).all()
+        assert np.array_equal(np.bincount(run.labels, weights=rows.counts), run.centres.mass)
+
+
+def test_as_many_clusters_as_rows_are_filled() -> None:
+    rows, _ = compress(as_ensemble(noisy(2, n=30)))
+    run = lloyd(rows, row_centres(rows, np.zeros(rows.n_rows, dtype=np.intp)), max_iter=100)
+    assert sorted(run.labels.tolist()) == list(range(rows.n_rows))
+    assert run.inertia == pytest.approx(0.0)
 
 
 def test_restarts_on_a_sample_end_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +116,9 @@ def test_kmeans_reports_convergence() -> None:
         ({"init": "random"}, "init must be one of 'k-means\\+\\+'"),
         ({"init": [0, 1]}, "3 different row numbers"),
         ({"init": [0, 1, 10**6]}, "init must name rows"),
+        ({"random_state": -1}, "random_state must be at least 0"),
+        ({"random_state": "today"}, "random_state must be an integer"),
+        ({"method": "magic"}, "method must be one of 'best'"),
     ],
 )
 def test_kmeans_refuses(options: dict[str, object], words: str) -> None:

@@ -11,7 +11,7 @@ from strategies import label_tables, labelled_tables
 
 from quorate._types import read_only
 from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
-from quorate.ops.rows import distinct_rows
+from quorate.ops.rows import _MULTIPLIER, _hash_row, distinct_rows
 from quorate.ops.tables import cluster_counts
 
 
@@ -43,6 +43,23 @@ def test_distinct_rows_of_labels_that_share_low_bits(scale):
     first, inverse = _distinct(labels)
     assert len(first) == 2000
     assert np.array_equal(inverse, np.arange(2000))
+
+
+def test_distinct_rows_of_one_hash():
+    """The second label is chosen to undo what the first did to the hash."""
+
+    def after_first(label):
+        start = int(_MULTIPLIER)
+        turned = ((start << 5) | (start >> 59)) % 2**64
+        value = (turned ^ (label + 1)) * int(_MULTIPLIER) % 2**64
+        return ((value << 5) | (value >> 59)) % 2**64
+
+    twin = (after_first(0) ^ after_first(1) ^ 1) - 1
+    labels = np.array([[0, 0], [1, twin - 2**64 if twin >= 2**63 else twin], [0, 0]], dtype=np.int64)
+    assert _hash_row(labels, 0) == _hash_row(labels, 1)
+    first, inverse = _distinct(labels)
+    assert first.tolist() == [0, 1]
+    assert inverse.tolist() == [0, 1, 0]
 
 
 def _code(values, missing=(-1,)):

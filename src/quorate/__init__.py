@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from quorate._consensus import choose_k, consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
-    from quorate._io import load_labels, save_labels
+    from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._refine import refine
     from quorate._types import Consensus, Ensemble, Method, Scores
     from quorate.estimators import ConsensusClustering
@@ -35,6 +35,7 @@ __all__ = [
     "merge",
     "nmi",
     "refine",
+    "save_ensemble",
     "save_labels",
     "solve",
 ]
@@ -60,6 +61,7 @@ _HOMES = {
     "merge": "_ensemble",
     "nmi": "_evaluate",
     "refine": "_refine",
+    "save_ensemble": "_io",
     "save_labels": "_io",
     "solve": "_consensus",
 }

@@ -63,6 +63,8 @@ def as_ensemble(
            [-1,  1]], dtype=int8)
     """
     if isinstance(labels, Ensemble):
+        if missing != DEFAULT or orientation is not None:
+            raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
         return _with_options(labels, weights, ids, counts)
     rule = missing_rule(missing)
     table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
@@ -70,13 +72,13 @@ def as_ensemble(
         matrix, categories = code_integers(table.block, table.names, rule)
     else:
         matrix, categories = code_table(table.columns, table.names, rule)
-    _refuse_unlabelled(matrix, table.names, categories)
-    found_ids = table.ids if ids is None or isinstance(ids, str) else _as_ids(ids, len(matrix))
+    refuse_unlabelled(matrix, table.names, categories)
+    found_ids = table.ids if ids is None or isinstance(ids, str) else as_ids(ids, len(matrix))
     return Ensemble(
         labels=matrix,
         counts=_as_counts(counts, len(matrix)),
         n_clusters=np.array([len(found) for found in categories], dtype=np.int64),
-        weights=_as_weights(weights, matrix.shape[1]),
+        weights=as_weights(weights, matrix.shape[1]),
         member_names=table.names,
         categories=categories,
         object_ids=found_ids,
@@ -196,7 +198,7 @@ def _refuse_different(parts: list[Ensemble]) -> None:
             raise ValueError(f"parts must have the same member weights; part {place} differs from part 0.")
 
 
-def _refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories: tuple[NDArray[Any], ...]) -> None:
+def refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories: tuple[NDArray[Any], ...]) -> None:
     empty = [name for name, found in zip(names, categories, strict=True) if len(found) == 0]
     if empty:
         raise ValueError(f"{', '.join(map(repr, empty))} labels no object at all; leave it out.")
@@ -213,15 +215,15 @@ def _refuse_unlabelled(labels: NDArray[Any], names: tuple[str, ...], categories:
 
 def _with_options(ensemble: Ensemble, weights: Any, ids: Any, counts: Any) -> Ensemble:
     if weights is not None:
-        ensemble = replace(ensemble, weights=_as_weights(weights, ensemble.n_members))
+        ensemble = replace(ensemble, weights=as_weights(weights, ensemble.n_members))
     if ids is not None:
-        ensemble = replace(ensemble, object_ids=_as_ids(ids, ensemble.n_rows))
+        ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
     if counts is not None:
         ensemble = replace(ensemble, counts=_as_counts(counts, ensemble.n_rows))
     return ensemble
 
 
-def _as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
+def as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
     if weights is None:
         return np.ones(n_members)
     values = np.asarray(weights, dtype=np.float64)
@@ -243,7 +245,7 @@ def _as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _as_ids(ids: Any, n_rows: int) -> NDArray[Any]:
+def as_ids(ids: Any, n_rows: int) -> NDArray[Any]:
     values = np.asarray(ids)
     if values.shape != (n_rows,):
         raise ValueError(f"ids must have one value an object, {n_rows:,} in all, got shape {values.shape}.")

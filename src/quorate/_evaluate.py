@@ -307,7 +307,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
 def _labelling(labels: Any, name: str) -> _Labelling:
     """One labelling, coded as a member would be."""
     if isinstance(labels, Consensus):
-        labels = labels.labels
+        return _Labelling(labels.labels, labels.n_clusters)
     table = as_table(labels, None, None)
     if table.shape[1] != 1:
         raise ValueError(f"{name} must be one label an object, got a table of {table.shape[1]} columns; choose one.")

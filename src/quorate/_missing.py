@@ -86,6 +86,8 @@ def is_null(value: Any) -> bool:
 
 def as_number(text: str) -> int | float | None:
     """The number a text spells, None where it spells none; an integer where it can be one."""
+    if "_" in text:  # Python reads 1_2 as 12; to a user they are two labels
+        return None
     try:
         return int(text)
     except ValueError:

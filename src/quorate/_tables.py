@@ -44,11 +44,11 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
         table = _from_frame(labels, orientation, ids) or _from_sequence(labels, orientation)
     if ids is not None and table.ids is None:
         raise ValueError(f"ids={ids!r} names a column, but the labels have no named columns; pass the ids themselves.")
-    _refuse_shape(table.shape, orientation)
+    refuse_shape(table.shape, orientation)
     return table
 
 
-def _refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
+def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     n_objects, n_members = shape
     if n_objects == 0 or n_members == 0:
         raise ValueError(
@@ -112,7 +112,7 @@ def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
     """A list of label vectors: one vector a member."""
     _one_length(vectors, "label vector")
     names = names or _member_names(len(vectors))
-    _refuse_duplicates(names)
+    refuse_duplicates(names)
     return Table([_vector(v, name) for v, name in zip(vectors, names, strict=True)], names)
 
 
@@ -166,7 +166,7 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     try:
         frame = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
     except Exception as error:
-        _refuse_duplicates(tuple(map(str, getattr(labels, "column_names", getattr(labels, "columns", ())))))
+        refuse_duplicates(tuple(map(str, getattr(labels, "column_names", getattr(labels, "columns", ())))))
         raise ValueError(f"labels could not be read as a table: {error}") from error
     if frame is native:
         if hasattr(native, "categories") and hasattr(native, "codes"):
@@ -176,7 +176,7 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     if isinstance(frame, nw.Series):
         return Table([_series(frame)], (str(frame.name or "member 0"),), _index_ids(index))
     names = tuple(str(name) for name in frame.columns)
-    _refuse_duplicates(names)
+    refuse_duplicates(names)
     found = _index_ids(index)
     if ids is not None:
         if ids not in names:
@@ -215,7 +215,7 @@ def _member_names(n_members: int) -> tuple[str, ...]:
     return tuple(f"member {place}" for place in range(n_members))
 
 
-def _refuse_duplicates(names: tuple[str, ...]) -> None:
+def refuse_duplicates(names: tuple[str, ...]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"column names must be unique, got {', '.join(map(repr, twice))} more than once; rename them.")

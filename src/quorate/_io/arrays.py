@@ -12,9 +12,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import _refuse_unlabelled, as_ensemble
+from quorate._ensemble import as_ensemble, refuse_unlabelled
 from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
 from quorate._io.text import Choose
+from quorate._missing import MissingRule, missing_rule
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -69,6 +70,9 @@ def ensemble_from_arrays(
     if weights is None:
         weights = arrays.get(_WEIGHTS)
     categories = _saved_categories(arrays, labels)
+    if labels.dtype.kind in "US":
+        # an empty text is no label in any kind of file
+        missing = MissingRule((*missing_rule(missing).values, ""))
     ensemble = as_ensemble(
         labels,
         weights=weights,
@@ -94,7 +98,7 @@ def pick_members(ensemble: Ensemble, members: tuple[str, ...]) -> Ensemble:
         return ensemble
     places = [ensemble.member_names.index(member) for member in members]
     labels, categories = ensemble.labels[:, places], tuple(ensemble.categories[place] for place in places)
-    _refuse_unlabelled(labels, members, categories)
+    refuse_unlabelled(labels, members, categories)
     return replace(
         ensemble,
         labels=labels,
@@ -129,7 +133,9 @@ def without_objects(values: Array, name: str) -> Array:
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    # before numpy 2.1 allow_pickle would be one more array here; `without_objects` sees to it that none is pickled
+    named: dict[str, Any] = dict(arrays)
+    np.savez_compressed(file, **named)
 
 
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:

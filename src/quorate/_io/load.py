@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coding import narrowest
-from quorate._ensemble import _as_weights, _refuse_unlabelled, as_ensemble
+from quorate._ensemble import as_ensemble, as_weights, refuse_unlabelled
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
 from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
-from quorate._io.parquet import read_parquet
+from quorate._io.parquet import code_arrow, read_parquet
 from quorate._io.text import DELIMITERS, Choice, Choose, Texts, as_ids, label_column, read_csv
 from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import _refuse_duplicates, _refuse_shape
+from quorate._tables import as_table, refuse_duplicates, refuse_shape
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
-_ID_NAMES = ("id", "ID", "Id", "object_id", "")
+_ID_NAMES = ("id", "ID", "Id", "object_id", "__index_level_0__", "")
 
 
 def load_labels(
@@ -46,7 +46,7 @@ def load_labels(
     columns : list of str, optional
         The columns that are members; all but the ids by default.
     missing : value or list of values, default -1
-        What stands for a missing label; in text files an empty cell and "nan" always do.
+        What stands for a missing label; nulls and empty texts always do, and "nan" in text files.
     orientation : {"objects", "members"}, optional
         What one row stands for. With "members", `ids` is the column that names the members, and the header
         names the objects.
@@ -98,8 +98,7 @@ def load_chosen(
             texts = read_csv(file, name, DELIMITERS[kind], choose, transposed=orientation == "members")
         return _from_texts(texts, missing, orientation, weights)
     if kind == "parquet":
-        table, ids = read_parquet(path, choose)
-        ensemble = as_ensemble(table, ids=ids, missing=missing, orientation=orientation, weights=weights)
+        ensemble = _from_parquet(path, choose, missing, orientation, weights)
     else:
         ensemble = ensemble_from_arrays(read_arrays(path), name, choose, missing, orientation, weights)
     refuse_repeated(ensemble.object_ids, name)
@@ -119,12 +118,16 @@ def choose_columns(names: tuple[str, ...], ids: str | None, columns: Sequence[st
             + (f"its columns are {known}." if names else "its columns have no names: leave ids and columns out.")
         )
     if columns is not None:
-        _refuse_duplicates(tuple(columns))
+        if not columns:
+            raise ValueError("columns must name at least one column, got none; leave it out to take all.")
+        refuse_duplicates(tuple(columns))
         if ids in columns:
             raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
         return Choice(ids, tuple(columns))
     if ids is None:
         _refuse_id_name(names, source)
+    elif len(names) == 1:
+        raise ValueError(f"{source} has no column beside the ids {ids!r}; one column a clustering was expected.")
     return Choice(ids, tuple(name for name in names if name != ids))
 
 
@@ -150,23 +153,38 @@ def refuse_ids(ensemble: Ensemble, path: FilePath) -> None:
 
 
 def _from_texts(texts: Texts, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
-    """The columns of a text file as an ensemble, checked as `as_ensemble` checks."""
-    _refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
+    refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
     rule = missing_rule(missing)
     columns = zip(texts.codes, texts.texts, texts.names, strict=True)
     coded = [label_column(codes, found, name, rule) for codes, found, name in columns]
+    return _assemble(coded, texts.names, None if texts.ids is None else as_ids(texts.ids), weights)
+
+
+def _from_parquet(path: FilePath, choose: Choose, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
+    table, choice = read_parquet(path, choose)
+    if orientation == "members":
+        return as_ensemble(table, ids=choice.ids, missing=missing, orientation=orientation, weights=weights)
+    refuse_shape((table.num_rows, len(choice.members)), orientation)
+    rule = missing_rule(missing)
+    coded = [code_arrow(table.select([name]), name, rule) for name in choice.members]
+    ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
+    return _assemble(coded, choice.members, ids, weights)
+
+
+def _assemble(coded: list[tuple[Array, Array]], names: tuple[str, ...], ids: Array | None, weights: Any) -> Ensemble:
+    """Codes and categories of columns as an ensemble, checked as `as_ensemble` checks."""
     n_clusters = np.array([len(categories) for _, categories in coded], dtype=np.int64)
-    labels = np.empty((len(texts.codes[0]), len(coded)), dtype=narrowest(int(n_clusters.max())))
+    labels = np.empty((len(coded[0][0]), len(coded)), dtype=narrowest(int(n_clusters.max())))
     for place, (codes, _) in enumerate(coded):
         labels[:, place] = codes
     categories = tuple(found for _, found in coded)
-    _refuse_unlabelled(labels, texts.names, categories)
+    refuse_unlabelled(labels, names, categories)
     return Ensemble(
         labels=labels,
         counts=np.ones(len(labels), dtype=np.int64),
         n_clusters=n_clusters,
-        weights=_as_weights(weights, len(coded)),
-        member_names=texts.names,
+        weights=as_weights(weights, len(coded)),
+        member_names=names,
         categories=categories,
-        object_ids=None if texts.ids is None else as_ids(texts.ids),
+        object_ids=ids,
     )

@@ -8,9 +8,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._coding import code_integers, code_values, drop_missing, narrowest
 from quorate._io.files import FilePath, name_of, reading, refuse_content
-from quorate._io.text import Choose
-from quorate._tables import _refuse_duplicates
+from quorate._io.text import Choice, Choose
+from quorate._missing import MissingRule
+from quorate._tables import as_table, refuse_duplicates
+
+Array = NDArray[Any]
 
 
 def need_pyarrow() -> Any:
@@ -22,23 +26,43 @@ def need_pyarrow() -> Any:
     return pyarrow
 
 
-def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, str | None]:
-    """The chosen columns as a pyarrow table, and the name of the column of ids."""
+def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
+    """The chosen columns as a pyarrow table, and the choice."""
     with reading(path) as file:
         refuse_content(path, file.peek(4), b"PAR1")
         pyarrow = need_pyarrow()
         try:
             source = pyarrow.parquet.ParquetFile(file)
             names = tuple(source.schema_arrow.names)
-            _refuse_duplicates(names)
+            refuse_duplicates(names)
             choice = choose(names)
             wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
-            return source.read(columns=wanted), choice.ids
+            return source.read(columns=wanted), choice
         except (pyarrow.ArrowException, OSError) as error:
             raise ValueError(f"{name_of(path)} could not be read as Parquet: {error}") from error
 
 
-def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, NDArray[Any], NDArray[Any] | None]]) -> None:
+def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
+    """Codes and categories of a table of one column; texts never become one Python string an object."""
+    kinds = need_pyarrow().types
+    column = table[name]
+    if not kinds.is_dictionary(column.type):
+        if not (kinds.is_string(column.type) or kinds.is_large_string(column.type)):
+            return code_values(as_table(table, "objects", None).columns[0], name, rule)
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    # a file's own dictionary has any order, and may hold labels that nobody has
+    places = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes, (order,) = code_integers(places[:, None], (name,), MissingRule((-1,)))
+    known = whole.dictionary.to_pylist()
+    # the last place serves code -1
+    categories = [*(known[place] for place in order.tolist()), None]
+    missing = [rule.covers(value) or value == "" for value in categories]
+    kept, found = drop_missing(codes[:, 0], categories, missing, name, rule)
+    return kept.astype(narrowest(len(found)), copy=False), found
+
+
+def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | None]]) -> None:
     """Write columns, or codes and their categories, as values; -1 becomes null."""
     pyarrow = need_pyarrow()
     arrays = {}
@@ -56,5 +80,5 @@ def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, NDArray[Any], ND
     pyarrow.parquet.write_table(pyarrow.table(arrays), file)
 
 
-def _plain(values: NDArray[Any]) -> Any:
+def _plain(values: Array) -> Any:
     return values.tolist() if values.dtype.kind in "UO" else values

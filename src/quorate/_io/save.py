@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import _as_ids
+from quorate._ensemble import as_ids
 from quorate._io.arrays import arrays_of_ensemble
 from quorate._io.files import FilePath, format_of, refuse_repeated
 from quorate._io.write import Column, refuse_loss, write_arrays, write_table
@@ -117,6 +117,6 @@ def _label_vector(labels: Any) -> Array:
 
 
 def _id_vector(ids: Any, n_objects: int) -> Array:
-    values = _as_ids(ids, n_objects)
+    values = as_ids(ids, n_objects)
     refuse_repeated(values, "ids")
     return values

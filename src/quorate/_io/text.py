@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from quorate._coding import drop_missing, narrowest
 from quorate._missing import MissingRule, as_number
-from quorate._tables import _refuse_duplicates
+from quorate._tables import refuse_duplicates
 from quorate._types import read_only
 
 Array = NDArray[Any]
@@ -114,7 +114,7 @@ def _header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     if header is None:
         raise ValueError(f"{name} is empty; a header line and one row an object were expected.")
     try:
-        _refuse_duplicates(header)
+        refuse_duplicates(header)
     except ValueError as error:
         raise ValueError(f"{name}: {error} (The first line must be a header.)") from None
     other = next((mark for mark in (";", "\t", ",") if mark != delimiter and mark in header[0]), None)
@@ -219,7 +219,7 @@ def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] |
     numbers: list[Any] = []
     for text, gone in zip(texts, missing, strict=True):
         # int('1_2') is 12 in Python, but in a table 1_2 is a name
-        number = None if gone or "_" in text else as_number(text)
+        number = None if gone else as_number(text)
         if not gone and (number is None or (isinstance(number, int) and abs(number) >= 2**63)):
             return None
         if isinstance(number, float) and math.isinf(number):

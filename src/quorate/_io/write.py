@@ -19,7 +19,7 @@ from quorate._io.arrays import without_objects, write_npz, write_zarr
 from quorate._io.files import FilePath, format_of, is_standard, write_aside, write_folder_aside
 from quorate._io.parquet import write_parquet
 from quorate._io.text import BLOCK, DELIMITERS, label_column
-from quorate._missing import DEFAULT, missing_rule
+from quorate._missing import DEFAULT, MissingRule, missing_rule
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -47,7 +47,7 @@ def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwr
 
     def write(file: IO[bytes]) -> None:
         # without a time stamp, the same labels make the same file
-        out = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) if packed else file
+        out = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) if packed else file
         stream = io.TextIOWrapper(out, encoding="utf-8", newline="")
         write_csv(stream, columns, delimiter)
         stream.flush()
@@ -100,7 +100,7 @@ def _n_read_back(categories: Array, name: str, kind: str) -> int:
         warnings.simplefilter("ignore")
         try:
             if kind == "parquet":
-                return len(code_values(categories, name, rule)[1])
+                return len(code_values(categories, name, MissingRule((*rule.values, "")))[1])
             return len(label_column(np.arange(len(categories)), as_texts(categories), name, rule)[1])
         except ValueError:
             return 0

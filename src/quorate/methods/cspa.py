@@ -24,7 +24,7 @@ def cspa(
     n_clusters: int,
     *,
     rng: np.random.Generator,
-    imbalance: float = 0.05,
+    imbalance: float = 0.1,
     neighbours: int | None = None,
 ) -> Consensus:
     """Partition the graph of co-associations into balanced clusters with METIS.

@@ -20,7 +20,7 @@ def hbgf(
     n_clusters: int,
     *,
     rng: np.random.Generator,
-    imbalance: float = 0.05,
+    imbalance: float = 0.1,
 ) -> Consensus:
     """Partition rows and members' clusters together with METIS, joined where a row carries a cluster's label.
 

@@ -22,7 +22,7 @@ def mcla(
     n_clusters: int,
     *,
     rng: np.random.Generator,
-    imbalance: float = 0.05,
+    imbalance: float = 0.1,
 ) -> Consensus:
     """Group the members' clusters into balanced meta-clusters with METIS; each row goes where it belongs most.
 

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, read_only
-from quorate.ops.rows import distinct_rows
+from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
 
 Average = Literal["geometric", "arithmetic"]
@@ -51,8 +50,7 @@ def contingency(
     cells = first[known].astype(np.int64) * n_second + second[known]
     if _is_small(n_first * n_second, len(first)):
         return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
-    inverse = np.empty(len(cells), dtype=np.intp)
-    found = cells[distinct_rows(read_only(cells[:, None]), inverse)]
+    found, inverse = np.unique(cells, return_inverse=True)
     return Contingency(found // n_second, found % n_second, squarable(_add_up(inverse, counts)))
 
 

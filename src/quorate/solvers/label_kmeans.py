@@ -92,8 +92,8 @@ def _draw(pull: NDArray[np.generic], uniform: FloatArray) -> NDArray[np.intp]:
     """Rows drawn with probability proportional to `pull`, which is never zero everywhere: rows are distinct."""
     edges = np.cumsum(pull)
     rows = np.searchsorted(edges, uniform * edges[-1], side="right")
-    last: NDArray[np.intp] = np.flatnonzero(pull)[-1:]
-    return np.minimum(rows, last)
+    drawn: NDArray[np.intp] = np.minimum(rows, np.flatnonzero(pull)[-1])
+    return drawn
 
 
 def _distances(ensemble: Ensemble, norms: FloatArray, row: int) -> FloatArray:
