@@ -46,12 +46,12 @@ def greedy(
 
     Notes
     -----
-    The paper starts from a member, sweeps over objects and recomputes; here the contingency tables are kept, so that a move costs O(H k)
-    and a sweep O(m H k) for m rows, H members and k clusters. Moves are those of a full recomputation: a test
-    compares them. Where we differ: objects with equal rows move together, as one block. A block may stay where its
-    first object alone would have moved, and the other way round, so that the optimum reached can be another one than
-    the paper's; equal rows never end up in different clusters, which a sweep over objects does not promise. ANMI
-    gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its last row.
+    The paper starts from a member, sweeps over objects and recomputes; here the contingency tables are kept, so that
+    a move costs O(H k) and a sweep O(m H k) for m rows, H members and k clusters. Moves are those of a full
+    recomputation: a test compares them. Where we differ: objects with equal rows move together, as one block. A
+    block may stay where its first object alone would have moved, and the other way round, so that the optimum reached
+    can be another one than the paper's; equal rows never end up in different clusters, which a sweep over objects does
+    not promise. ANMI gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its last row.
 
     References
     ----------
