@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate.solvers.integer_weights import Parts, integer_weights
+from quorate.solvers.integer_weights import Parts, capped, integer_weights
+
+FEW_VERTICES = 8
+"""Below this many vertices a part METIS may put all of them into one part; halving is safe, and cheap on so few."""
 
 # METIS seeds the C library's generator, which all threads share: two runs at once would spoil each other's numbers.
 _ONE_AT_A_TIME = threading.Lock()
@@ -39,7 +42,7 @@ def partition_graph(
     k : int
         Number of parts, at most the number of vertices.
     seed : int
-        From 0 to 2**31 - 1.
+        From 0 to 2**31 - 2.
     imbalance : float
         A part may weigh 1 + imbalance times the mean, where vertices are light enough for that.
 
@@ -50,9 +53,10 @@ def partition_graph(
 
     Notes
     -----
-    Time and memory grow with the edges. Up to 8 parts by recursive bisection, above by k-way refinement, as METIS'
-    authors advise. METIS leaves parts empty where single vertices outweigh a part or k is close to the number of
-    vertices; the heaviest part of more than one vertex is then bisected, by METIS again, until there are k.
+    Time and memory grow with the edges. Up to 8 parts, or 100 vertices a part, by recursive bisection; above by
+    k-way refinement. A vertex heavier than a mean part fills a part by itself: its weight counts as that much, and
+    the other parts share what is left. METIS may still leave parts empty; the heaviest part of more than one
+    vertex is then bisected, by METIS again, until there are k.
 
     References
     ----------
@@ -73,13 +77,14 @@ def partition_graph(
     n_vertices = len(indptr) - 1
     _check.integer(n_vertices, "the number of vertices", low=1)
     k = _check.integer(k, "k", low=1, high=n_vertices, advice="a part needs a vertex of its own.")
-    seed = _check.integer(seed, "seed", low=0, high=2**31 - 1)
+    seed = _check.integer(seed, "seed", low=0, high=2**31 - 2)
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
     graph = _graph(indptr, indices, edge_weights, n_vertices)
     mass = np.ones(n_vertices) if vertex_weights is None else np.asarray(vertex_weights)
     if mass.shape != (n_vertices,):
         raise ValueError(f"vertex_weights must have shape ({n_vertices},), got {mass.shape}.")
-    labels = _metis(graph, mass, k, seed, imbalance)
+    mass = capped(mass, k)
+    labels = _split(graph, mass, k, seed, imbalance)
     n_repaired = _fill_empty(graph, mass, labels, k, seed, imbalance)
     return Parts(labels, _cut(graph, labels), n_repaired)
 
@@ -109,28 +114,54 @@ def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | 
     return graph
 
 
-def _metis(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float) -> NDArray[np.int32]:
+def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float) -> NDArray[np.int32]:
+    """Labels 0..k-1 by METIS in one go, or by halves where vertices are so few that METIS gives up."""
+    n_vertices = graph.shape[0]
     if k == 1:
-        return np.zeros(graph.shape[0], dtype=np.int32)
-    if k == graph.shape[0]:
+        return np.zeros(n_vertices, dtype=np.int32)
+    if k == n_vertices:
         return np.arange(k, dtype=np.int32)
+    if n_vertices >= FEW_VERTICES * k:
+        return _metis(graph, mass, [1 / k] * k, seed, imbalance)
+    first = k // 2
+    half = _metis(graph, mass, [first / k, 1 - first / k], seed, imbalance)
+    _make_room(graph, half, first, k - first)
+    labels = np.empty(n_vertices, dtype=np.int32)
+    for side, n_parts, start in ((0, first, 0), (1, k - first, first)):
+        vertices = np.flatnonzero(half == side)
+        labels[vertices] = start + _split(graph[vertices][:, vertices], mass[vertices], n_parts, seed, imbalance)
+    return labels
+
+
+def _metis(graph: Any, mass: NDArray[Any], shares: list[float], seed: int, imbalance: float) -> NDArray[np.int32]:
     import pymetis
 
     dtype = pymetis.zero_copy_dtype()
     total = np.iinfo(dtype).max // 4
-    adjacency = pymetis.CSRAdjacency(graph.indptr.astype(dtype), graph.indices.astype(dtype))
-    # ufactor is the allowed imbalance in thousandths
-    options = pymetis.Options(seed=seed, ufactor=max(1, round(1000 * imbalance)))
+    # the C library takes seeds 0 and 1 for one; ufactor is the allowed imbalance in thousandths
+    options = pymetis.Options(seed=seed + 1, ufactor=max(1, round(1000 * imbalance)))
+    # k-way refinement of a graph too small to be coarsened forgets the seed, and cuts more
+    bisect = len(shares) <= 8 or graph.shape[0] <= 100 * len(shares)
     with _ONE_AT_A_TIME:
         _, parts = pymetis.part_graph(
-            k,
-            adjacency,
-            vweights=integer_weights(mass, largest=2**40, total=total).astype(dtype),
+            len(shares),
+            pymetis.CSRAdjacency(graph.indptr.astype(dtype), graph.indices.astype(dtype)),
+            vweights=integer_weights(mass if mass.any() else mass + 1, largest=2**40, total=total).astype(dtype),
             eweights=integer_weights(graph.data, total=total).astype(dtype),
-            recursive=k <= 8,
+            tpwgts=shares if len(set(shares)) > 1 else None,
+            recursive=bisect,
             options=options,
         )
     return np.array(parts, dtype=np.int32)
+
+
+def _make_room(graph: Any, half: NDArray[np.int32], first: int, second: int) -> None:
+    """See that side 0 has at least `first` vertices and side 1 `second`; those move that hold least to their side."""
+    for side, needed in ((0, first), (1, second)):
+        while np.count_nonzero(half == side) < needed:
+            others = np.flatnonzero(half != side)
+            ties = graph[others][:, others].sum(axis=1) - graph[others][:, np.flatnonzero(half == side)].sum(axis=1)
+            half[others[np.argmin(ties)]] = side
 
 
 def _fill_empty(graph: Any, mass: NDArray[Any], labels: NDArray[np.int32], k: int, seed: int, imbalance: float) -> int:
@@ -141,11 +172,9 @@ def _fill_empty(graph: Any, mass: NDArray[Any], labels: NDArray[np.int32], k: in
         weight = np.where(divisible, np.bincount(labels, mass, minlength=k), -1.0)
         vertices = np.flatnonzero(labels == np.argmax(weight))
         inside = graph[vertices][:, vertices]
-        half = _metis(inside, mass[vertices], 2, seed, imbalance) == 1
-        if half.all() or not half.any():
-            # no bisection: part with the vertex that holds least to the others
-            half = np.arange(len(vertices)) == np.argmin(inside.sum(axis=1))
-        labels[vertices[half]] = part
+        half = _metis(inside, mass[vertices], [0.5, 0.5], seed, imbalance)
+        _make_room(inside, half, 1, 1)
+        labels[vertices[half == 1]] = part
     return len(empty)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate.solvers.integer_weights import Parts, integer_weights
+from quorate.solvers.integer_weights import Parts, capped, integer_weights
 
 Objective = Literal["cut", "connectivity"]
 
@@ -46,7 +46,7 @@ def partition_hypergraph(
     k : int
         Number of parts, at most the number of vertices.
     seed : int
-        From 0 to 2**31 - 1.
+        From 0 to 2**31 - 2.
     imbalance : float
         A part may weigh 1 + imbalance times the mean, where vertices are light enough for that.
     objective : "cut" or "connectivity"
@@ -60,7 +60,8 @@ def partition_hypergraph(
     Notes
     -----
     Needs the package mtkahypar (extra `hypergraph`). Its weights are 32-bit integers; larger or real ones are
-    scaled, see `integer_weights`. A part that comes back empty takes the lightest vertex of the heaviest part.
+    scaled, see `integer_weights`. A vertex heavier than a mean part counts as one part's weight. A part that comes
+    back empty takes the lightest vertex of the heaviest part.
 
     References
     ----------
@@ -70,10 +71,11 @@ def partition_hypergraph(
     mass = np.asarray(vertex_weights)
     n_vertices = _check.integer(len(mass), "the number of vertices", low=1)
     k = _check.integer(k, "k", low=1, high=n_vertices, advice="a part needs a vertex of its own.")
-    seed = _check.integer(seed, "seed", low=0, high=2**31 - 1)
+    seed = _check.integer(seed, "seed", low=0, high=2**31 - 2)
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
     _check.choice(objective, "objective", ("cut", "connectivity"))
     pins = _pins(indptr, indices, edge_weights, n_vertices)
+    mass = capped(mass, k)
     labels = _mtkahypar(pins, mass, k, seed, imbalance, objective)
     n_repaired = _fill_empty(mass, labels, k)
     return Parts(labels, _cut(pins, labels, k, objective), n_repaired)

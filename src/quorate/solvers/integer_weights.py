@@ -45,3 +45,17 @@ def integer_weights(weights: NDArray[Any], *, largest: int = LARGEST, total: int
     scale = min(largest / top, total / sum_)
     scaled: NDArray[np.int64] = np.rint(weights * scale).astype(np.int64)
     return np.where(weights > 0, np.maximum(scaled, 1), 0)
+
+
+def capped(mass: NDArray[Any], k: int) -> NDArray[Any]:
+    """Vertex weights cut down to the mean weight of a part, the mean taken over what the cut leaves.
+
+    Otherwise parts next to a vertex of several parts' weight have room for everything, and some stay empty.
+    """
+    descending = np.sort(mass)[::-1].astype(np.float64)
+    light = descending.sum() - np.concatenate([[0.0], np.cumsum(descending[: k - 1])])
+    # with the h heaviest alone in their parts, the others' mean; right for the first h whose next vertex fits
+    means = light / np.arange(k, 0, -1)
+    fits = np.flatnonzero(descending[:k] <= means * (1 + 1e-12))
+    # fewer vertices of positive weight than parts: nothing fits, nothing is too heavy
+    return np.minimum(mass, means[fits[0]]) if len(fits) and means[fits[0]] > 0 else mass
