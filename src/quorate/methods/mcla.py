@@ -23,6 +23,7 @@ def mcla(
     *,
     rng: np.random.Generator,
     imbalance: float = 0.1,
+    n_init: int = 10,
 ) -> Consensus:
     """Group the members' clusters into balanced meta-clusters with METIS; each row goes where it belongs most.
 
@@ -35,6 +36,8 @@ def mcla(
         Draws the seed of METIS and breaks ties between meta-clusters.
     imbalance : float
         A meta-cluster may hold 1 + imbalance times the mean number of clusters.
+    n_init : int
+        Seeds of METIS tried; the least cut wins. The graph of clusters is small, and a poor cut costs much.
 
     Returns
     -------
@@ -68,6 +71,7 @@ def mcla(
     ([0, 0, 0, 1, 1, 2, 2], [0.75, 1.0, 0.67, 1.0, 0.5, 1.0, 1.0])
     """
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
+    n_init = _check.integer(n_init, "n_init", low=1)
     ordered = in_content_order(ensemble)
     found = forced_partition(ordered, n_clusters)
     if found is not None:
@@ -80,7 +84,13 @@ def mcla(
             f"n_clusters = {n_clusters:,} is more than the {graph.shape[0]:,} clusters of all members, which mcla "
             f"groups; ask for fewer, or use another method."
         )
-    groups = partition_graph(graph.indptr, graph.indices, graph.data, None, n_clusters, draw_seed(rng), imbalance)
+    groups = min(
+        (
+            partition_graph(graph.indptr, graph.indices, graph.data, None, n_clusters, draw_seed(rng), imbalance)
+            for _ in range(n_init)
+        ),
+        key=lambda parts: parts.cut,
+    )
     winner = _compete(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
