@@ -37,14 +37,14 @@ class Data(NamedTuple):
 
 def two_gaussians(rng: np.random.Generator, n: int = 1000) -> Data:
     """2D2K: two Gaussians. The paper says variance 0.1; its printed NMI of .847 needs a standard deviation of 0.1
-    (means 4.05 deviations apart: .853 at best; with the variance 0.1 it would be .14)."""
+    (means 4.05 deviations apart: .85 at best; with the variance 0.1 it would be .17)."""
     truth = np.repeat([0, 1], [n - n // 2, n // 2])
     means = np.array([[-0.227, 0.077], [0.095, 0.323]])
     return Data("2D2K", means[truth] + 0.1 * rng.standard_normal((n, 2)), truth, 2, "euclidean")
 
 
 def five_gaussians(rng: np.random.Generator, n: int = 1000) -> Data:
-    """8D5K: five Gaussians of standard deviation 0.1 (see `two_gaussians`), means uniform in the unit cube of eight dimensions."""
+    """8D5K: five Gaussians of standard deviation 0.1 (see `two_gaussians`), means uniform in the unit cube."""
     truth = np.arange(n) % 5
     X = rng.uniform(size=(5, 8))[truth] + 0.1 * rng.standard_normal((n, 8))
     return Data("8D5K", X, truth, 5, "euclidean")
