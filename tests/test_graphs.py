@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from test_laws import noisy
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
+from quorate.methods.hgpa import OBJECTIVES
 from quorate.ops.ambiguity import ambiguous_pairs
 from quorate.ops.competition import compete, winners_share
 from quorate.ops.moves import TOLERANCE
@@ -221,6 +222,16 @@ def test_imbalance_is_an_option(method: str) -> None:
     assert consensus(labels, 4, method=method, random_state=0, imbalance=0.3).n_clusters == 4
     with pytest.raises(ValueError, match="imbalance must lie in"):
         consensus(labels, 4, method=method, imbalance=-1.0)
+
+
+def test_hgpa_counts_cut_clusters_or_parts_reached() -> None:
+    labels = noisy(0, n=90, k=3, members=8, noise=0.3)
+    found = {goal: consensus(labels, 3, method="hgpa", random_state=0, objective=goal) for goal in OBJECTIVES}
+    for goal, result in found.items():
+        reached = [len(set(result.labels[column == c].tolist())) for column in labels.T for c in range(3)]
+        assert result.objective == sum(r > 1 if goal == "cut" else r - 1 for r in reached)
+    with pytest.raises(ValueError, match="objective must be one of"):
+        consensus(labels, 3, method="hgpa", objective="area")
 
 
 def test_balance_is_kept() -> None:

@@ -10,9 +10,11 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import column_weights, one_hot
-from quorate.solvers.hypergraph_partition import partition_hypergraph
+from quorate.solvers.hypergraph_partition import Objective, partition_hypergraph
 from quorate.solvers.labelling import in_content_order
 from quorate.solvers.row_partition import cuts, draw_seed, forced_partition
+
+OBJECTIVES: tuple[Objective, ...] = ("cut", "connectivity")
 
 
 def hgpa(
@@ -21,6 +23,7 @@ def hgpa(
     *,
     rng: np.random.Generator,
     imbalance: float = 0.05,
+    objective: str = "cut",
 ) -> Consensus:
     """Partition rows with Mt-KaHyPar so that as few of the members' clusters as possible are cut.
 
@@ -32,11 +35,14 @@ def hgpa(
         Draws the seed of Mt-KaHyPar.
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
+    objective : {"cut", "connectivity"}
+        Count a cut cluster once, as the paper does, or once for each part it reaches beyond the first, which still
+        says something where noise cuts every cluster.
 
     Returns
     -------
     Consensus
-        `objective` is the number of members' clusters cut, each by its member's weight, to be minimised.
+        `objective` is what was counted, each cluster by its member's weight, to be minimised.
         ``info["n_repaired"]`` counts parts that came back empty and were filled.
 
     Notes
@@ -59,23 +65,28 @@ def hgpa(
     ([0, 0, 0, 1, 1, 1], 1.0)
     """
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
+    goal: Objective = _check.choice(objective, "objective", OBJECTIVES)
     ordered = in_content_order(ensemble)
     found, n_repaired = forced_partition(ordered, n_clusters), 0
     if found is None:
-        found, n_repaired = _partition(ordered, n_clusters, rng, imbalance)
+        found, n_repaired = _partition(ordered, n_clusters, rng, imbalance, goal)
     labels = canonical(found, n_clusters)
+    cut = cuts(ordered, labels, n_clusters)
     return Consensus(
         labels=labels,
-        objective=cuts(ordered, labels, n_clusters).clusters,
+        objective=cut.clusters if goal == "cut" else cut.parts,
         confidence=row_confidence(ordered, labels),
         info={"n_repaired": n_repaired},
     )
 
 
-def _partition(ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: float) -> tuple[NDArray[np.int32], int]:
+def _partition(
+    ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: float, goal: Objective
+) -> tuple[NDArray[np.int32], int]:
     edges = one_hot(ensemble).T.tocsr()
+    weights, seed = column_weights(ensemble), draw_seed(rng)
     parts = partition_hypergraph(
-        edges.indptr, edges.indices, column_weights(ensemble), ensemble.counts, k, draw_seed(rng), imbalance=imbalance
+        edges.indptr, edges.indices, weights, ensemble.counts, k, seed, imbalance, objective=goal
     )
     return parts.labels, parts.n_repaired
 

@@ -18,12 +18,13 @@ class Cuts(NamedTuple):
     """What a partition separates, each by member weight.
 
     `pairs`: pairs of objects some member joins; `labels`: labels outside the part that holds most of their
-    cluster; `clusters`: clusters that are not whole.
+    cluster; `clusters`: clusters that are not whole; `parts`: parts they reach beyond the first.
     """
 
     pairs: float
     labels: float
     clusters: float
+    parts: float
 
 
 def forced_partition(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
@@ -69,9 +70,11 @@ def cuts(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
     weights = column_weights(ensemble)
     counts = table.astype(np.float64)
+    reached = np.maximum((table > 0).sum(axis=1), 1)
     sizes = counts.sum(axis=1)
     return Cuts(
         pairs=float(weights @ (sizes**2 - (counts**2).sum(axis=1)) / 2),
         labels=float(weights @ (sizes - counts.max(axis=1))),
-        clusters=float(weights @ ((table > 0).sum(axis=1) > 1)),
+        clusters=float(weights @ (reached > 1)),
+        parts=float(weights @ (reached - 1)),
     )
