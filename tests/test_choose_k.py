@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_laws import noisy
 
 from quorate import ConsensusClustering, anmi, choose_k, consensus
 from quorate._choose import _lifetimes
+from quorate.cli import main
 
 
 @pytest.mark.parametrize("k", [2, 3, 6, 9])
@@ -105,3 +109,27 @@ def test_refined_and_estimated() -> None:
     labels = noisy(0, n=300, k=4, members=10, noise=0.2)
     assert "refine" in consensus(labels, (2, 5), refine=True, random_state=0).info
     assert ConsensusClustering("auto", random_state=0).fit(labels).labels_.max() == 3
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "labels.csv"
+    labels = noisy(0, n=300, k=4, members=10, noise=0.2)
+    np.savetxt(path, labels, fmt="%d", delimiter=",", header=",".join("abcdefghij"), comments="")
+    return str(path)
+
+
+@pytest.mark.parametrize("k", ["auto", "2:6"])
+def test_shell_tool_chooses(table: str, k: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["consensus", table, "-k", k, "--refine"]) == 0
+    assert "chosen       4 clusters: ANMI is highest" in capsys.readouterr().out
+    assert main(["consensus", table, "-k", k, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["n_clusters"] == told["choice"]["n_clusters"] == 4
+    assert told["choice"]["table"][0]["n_clusters"] == 2
+
+
+def test_shell_tool_refuses_bad_ranges(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong, message in (("2:x", "-k must be an integer, auto, or a range such as 2:20"), ("6:2", "at least 6")):
+        assert main(["consensus", table, "-k", wrong]) == 2
+        assert message in capsys.readouterr().err

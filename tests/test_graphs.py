@@ -187,7 +187,9 @@ def test_neighbours_keep_the_strongest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(kept, np.where(chosen | chosen.T, whole, 0))
 
 
-def test_meta_graph_is_jaccard() -> None:
+@pytest.mark.parametrize("dense", [0, 10**6])
+def test_meta_graph_is_jaccard(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ensemble_graphs, "DENSE_ENTRIES", dense)
     ensemble, _ = compress(as_ensemble(noisy(5, n=50, missing=0.2)))
     graph = ensemble_graphs.meta_graph(ensemble).toarray()
     objects = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)

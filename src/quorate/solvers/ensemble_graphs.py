@@ -15,6 +15,10 @@ BLOCK_ENTRIES = 2**24
 """Entries of the co-association matrix held at once while neighbours are chosen."""
 
 
+DENSE_ENTRIES = 2**22
+"""Entries of the table between all clusters and one member's up to which it is counted densely."""
+
+
 def one_hot(ensemble: Ensemble) -> Any:
     """The sparse indicator matrix (n_rows, d) with integer ones; clusters numbered by `ensemble.offsets`."""
     from scipy.sparse import csr_array
@@ -75,15 +79,16 @@ def co_association_graph(ensemble: Ensemble, neighbours: int | None = None) -> A
     transposed = incidence.T.tocsr()
     graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
     graph.sort_indices()
-    mass: NDArray[Any] = ensemble.counts.astype(_wide(ensemble.counts))
+    mass: NDArray[Any] = ensemble.counts.astype(_wide(ensemble))
     rows = np.repeat(np.arange(ensemble.n_rows), np.diff(graph.indptr))
     graph.data = graph.data * mass[rows] * mass[graph.indices]
     return graph
 
 
-def _wide(counts: NDArray[np.int64]) -> type:
-    """Integers while the product of two counts and a few members fits them, floats beyond."""
-    return np.int64 if int(counts.max()) < 2**25 else np.float64
+def _wide(ensemble: Ensemble) -> type:
+    """Integers while the largest edge there can be fits them, floats beyond."""
+    largest = float(ensemble.counts.max()) ** 2 * float(ensemble.weights.sum())
+    return np.int64 if largest < 2**62 else np.float64
 
 
 def _nearest(weighted: Any, transposed: Any, neighbours: int) -> Any:
@@ -125,19 +130,32 @@ def meta_graph(ensemble: Ensemble) -> Any:
 
     Clusters of one member share no object, so that no edge joins them.
     """
+    shared = _shared_objects(ensemble).tocoo()
+    first, second = shared.row, shared.col
+    member = np.repeat(np.arange(ensemble.n_members), ensemble.n_clusters)
+    kept = member[first] != member[second]
+    first, second, common = first[kept], second[kept], shared.data[kept].astype(np.float64)
+    sizes, weights = cluster_sizes(ensemble), column_weights(ensemble).astype(np.float64)
+    jaccard = common / (sizes[first] + sizes[second] - common)
+    return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
+
+
+def _shared_objects(ensemble: Ensemble) -> Any:
+    """How many objects each two clusters share, (d, d) sparse: by tables where these are small, else by a product."""
     from scipy.sparse import csr_array, hstack
 
-    sizes = cluster_sizes(ensemble)
-    weights = column_weights(ensemble).astype(np.float64)
-    blocks = []
-    for member, k in enumerate(ensemble.n_clusters):
-        labels = ensemble.labels[:, member].astype(np.int32)
-        shared = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, int(k)).astype(np.float64)
-        own = slice(int(ensemble.offsets[member]), int(ensemble.offsets[member + 1]))
-        shared[own] = 0.0
-        jaccard = shared / (sizes[:, None] + sizes[own] - shared)
-        blocks.append(csr_array(weights[:, None] * weights[own] * jaccard))
-    return hstack(blocks, format="csr")
+    if int(ensemble.offsets[-1]) * int(ensemble.n_clusters.max()) > DENSE_ENTRIES:
+        incidence = one_hot(ensemble)
+        counted = incidence.copy()
+        counted.data = np.repeat(ensemble.counts, np.diff(incidence.indptr))
+        return incidence.T.tocsr() @ counted
+    tables = (
+        cluster_counts(
+            ensemble.labels, ensemble.offsets, ensemble.counts, ensemble.labels[:, q].astype(np.int32), int(k)
+        )
+        for q, k in enumerate(ensemble.n_clusters)
+    )
+    return hstack([csr_array(table) for table in tables], format="csr")
 
 
 def cluster_sizes(ensemble: Ensemble) -> FloatArray:
