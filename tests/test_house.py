@@ -26,10 +26,11 @@ LAYERS = [
     {"_tables", "_coding", "_ensemble", "_co_association"},
     {"_tree", "_coarsen"},
     {"methods"},
-    {"_consensus", "_evaluate", "_io", "datasets"},
+    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
+    {"_arguments"},
     {"cli", "_cli_generate", "__main__"},
 ]
 

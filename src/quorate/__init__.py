@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate._coarsen import coarsen
     from quorate._co_association import CoAssociation, co_association
-    from quorate._consensus import consensus, solve
+    from quorate._coarsen import coarsen
+    from quorate._consensus import choose_k, consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
+    from quorate._refine import refine
     from quorate._tree import CATree, ca_tree
     from quorate._types import Consensus, Ensemble, Method, Scores
     from quorate.estimators import ConsensusClustering, EnsembleClustering
@@ -33,6 +34,7 @@ __all__ = [
     "ari",
     "as_ensemble",
     "ca_tree",
+    "choose_k",
     "co_association",
     "coarsen",
     "compress",
@@ -43,6 +45,7 @@ __all__ = [
     "load_labels",
     "merge",
     "nmi",
+    "refine",
     "save_ensemble",
     "save_labels",
     "solve",
@@ -64,6 +67,7 @@ _HOMES = {
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
     "ca_tree": "_tree",
+    "choose_k": "_consensus",
     "co_association": "_co_association",
     "coarsen": "_coarsen",
     "compress": "_ensemble",
@@ -74,6 +78,7 @@ _HOMES = {
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",
+    "refine": "_refine",
     "save_ensemble": "_io",
     "save_labels": "_io",
     "solve": "_consensus",

@@ -149,7 +149,9 @@ class Method:
     """A line of the register METHODS: a consensus function and what one should know before calling it.
 
     `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
-    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much.
+    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much. A method
+    that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
+    that runs it on the same ensemble within the same limits.
     """
 
     solve: Callable[..., Consensus]
@@ -160,6 +162,7 @@ class Method:
     stochastic: bool = False
     memory_for: Callable[[Ensemble, Mapping[str, Any]], int] | None = None
     instead: str = ""
+    combines: bool = False
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from quorate._arguments import choice_facts, number_of_clusters
+
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
@@ -120,13 +122,14 @@ def _add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--orientation", choices=("objects", "members"), help="what one row of the table stands for (objects)"
     )
-    parser.add_argument("-k", metavar="K", help="number of clusters; some methods find it themselves")
+    parser.add_argument("-k", metavar="K", help="number of clusters, auto, or a range as 2:20; some methods find it")
     parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the labels; - for standard output")
     parser.add_argument("--seed", metavar="INT", default="0", help="one seed, one answer (%(default)s)")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )
+    parser.add_argument("--refine", action="store_true", help="then move objects to raise the ANMI")
     parser.add_argument("--max-bytes", metavar="BYTES", help="refuse to use more memory than this, e.g. 8e9")
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
     _add_talk(parser)
@@ -160,7 +163,7 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
 
 
 def _consensus(arguments: argparse.Namespace) -> None:
-    k, seed = _integer(arguments.k, "-k"), _integer(arguments.seed, "--seed")
+    k, seed = number_of_clusters(arguments.k), _integer(arguments.seed, "--seed")
     options = _options(arguments.option)
     if arguments.json and arguments.output == "-":
         raise ValueError("--json and -o - both write to standard output; write the labels to a file")
@@ -176,7 +179,7 @@ def _consensus(arguments: argparse.Namespace) -> None:
         ensemble = load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
     start = time.perf_counter()
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, k, method=arguments.method, random_state=seed, **options)
+        result = consensus(ensemble, k, method=arguments.method, random_state=seed, refine=arguments.refine, **options)
     seconds = time.perf_counter() - start
     with step("scoring"):
         scores = evaluate(result, ensemble)
@@ -201,6 +204,7 @@ def _facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, A
         "n_iter": result.n_iter,
         "converged": result.converged,
         "seconds": round(seconds, 3),
+        **choice_facts(result),
     }
 
 
@@ -226,6 +230,8 @@ def _tell_consensus(arguments: argparse.Namespace, summary: dict[str, Any], scor
     stream = sys.stdout
     if arguments.output == "-":
         stream, lines["labels"] = sys.stderr, "on standard output"
+    if "choice" in summary:
+        lines["chosen"] = summary["choice"]["reason"]
     stream.write("".join(f"{name:<12} {value}\n" for name, value in lines.items()))
 
 

@@ -26,8 +26,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int or None, default 2
-        None where the method finds the number itself.
+    n_clusters : int, "auto", (low, high) or None, default 2
+        None where the method finds the number itself; "auto" or a range leaves the choice to `quorate.choose_k`.
     method : str, default "kmeans"
         A name in METHODS.
     method_options : dict, optional
@@ -64,7 +64,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int | None = 2,
+        n_clusters: int | str | tuple[int, int] | None = 2,
         *,
         method: str = DEFAULT_METHOD,
         method_options: Mapping[str, Any] | None = None,
