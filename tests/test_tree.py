@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracle_tree import distance, slow_cut, slow_objects, slow_reduce, slow_tree
 from sklearn.metrics import adjusted_rand_score
 from strategies import label_tables
-from test_laws import noisy, number
+from test_laws import OPT_OUT, noisy, number
 
 from quorate import METHODS, CATree, as_ensemble, ca_tree, coarsen, compress, consensus
 from quorate.ops import threads
@@ -196,7 +196,8 @@ def test_every_method_runs_coarsened(method: str, asked: object) -> None:
     result = consensus(labels, number(method, 4), method=method, coarsen=asked, random_state=0)
     firsts = [int(np.flatnonzero(result.labels == c)[0]) for c in range(result.n_clusters)]
     assert firsts == sorted(firsts)
-    assert adjusted_rand_score(truth, result.labels) > (0.5 if method == "best" else 0.9)
+    if ("planted", method) not in OPT_OUT:
+        assert adjusted_rand_score(truth, result.labels) > 0.9
     told = result.info["coarsen"]
     assert told["n_rows"] == result.info["n_rows"] <= told["n_distinct_rows"]
     assert result.rows is not None
