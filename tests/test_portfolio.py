@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -167,6 +167,21 @@ def test_each_takes_sparse_input(place: int, words: tuple[Any, Any]) -> None:
 
 
 @TEN
+def test_matrices_and_arrays_of_scipy_agree(place: int, words: tuple[Any, Any]) -> None:
+    X = words[0]
+    labels = [robust_portfolio(4, 0)[place].fit_predict(kind(X)) for kind in (csr_array, csr_matrix, csc_array)]
+    assert np.array_equal(labels[0], labels[1])
+    assert np.array_equal(labels[0], labels[2])
+
+
+@TEN
+def test_features_of_any_scale(place: int) -> None:
+    X = datasets.eight_d_five_k(150, random_state=0).X
+    one, large = (robust_portfolio(5, 0)[place].fit_predict(scale * X) for scale in (1.0, 2.0**40))
+    assert np.array_equal(one, large)
+
+
+@TEN
 def test_sparse_and_dense_agree(place: int) -> None:
     if place == 1:
         pytest.skip("sparse data have features as hyperedges, dense data neighbourhoods")
@@ -195,6 +210,17 @@ def test_small_and_equal_objects(place: int) -> None:
             labels = robust_portfolio(k, 0)[place].fit_predict(X)
             assert set(labels.tolist()) == set(range(len(set(labels.tolist()))))
             assert len(set(labels.tolist())) <= k
+
+
+def test_rows_of_zeros_and_constant_rows_are_like_nothing() -> None:
+    X = np.array([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [2.0, 4.0, 6.0]])
+    for data in (X, csr_array(X)):
+        cosine, correlation = as_rows(data, "cosine"), as_rows(data, "correlation")
+        assert cosine.compare(slice(0, 1), cosine.prototypes(X[2:3])).tolist() == [[0.0]]
+        found = correlation.compare(slice(0, 5), correlation.prototypes(X[2:3]))[:, 0]
+        assert np.allclose(found, [0, 0, 1, -1, 1], atol=1e-12)
+        assert np.isfinite(similarity_graph(data, "correlation", 3).data).all()
+        assert set(GraphPartitioning(2, similarity="correlation").fit_predict(data).tolist()) == {0, 1}
 
 
 def test_the_portfolio() -> None:

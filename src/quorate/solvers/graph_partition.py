@@ -133,25 +133,35 @@ def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float) 
     return labels
 
 
-def _metis(graph: Any, mass: NDArray[Any], shares: list[float], seed: int, imbalance: float) -> NDArray[np.int32]:
-    import pymetis
+def _library() -> Any:
+    try:
+        import pymetis
+    except ImportError as error:
+        raise ImportError("graph partitioning needs the package pymetis: pip install pymetis.") from error
+    return pymetis
 
+
+def _metis(graph: Any, mass: NDArray[Any], shares: list[float], seed: int, imbalance: float) -> NDArray[np.int32]:
+    pymetis = _library()
     dtype = pymetis.zero_copy_dtype()
     total = np.iinfo(dtype).max // 4
     # the C library takes seeds 0 and 1 for one; ufactor is the allowed imbalance in thousandths
     options = pymetis.Options(seed=seed + 1, ufactor=max(1, round(1000 * imbalance)))
     # k-way refinement of a graph too small to be coarsened forgets the seed, and cuts more
     bisect = len(shares) <= 8 or graph.shape[0] <= 100 * len(shares)
-    with _ONE_AT_A_TIME:
-        _, parts = pymetis.part_graph(
-            len(shares),
-            pymetis.CSRAdjacency(graph.indptr.astype(dtype), graph.indices.astype(dtype)),
-            vweights=integer_weights(mass if mass.any() else mass + 1, largest=2**40, total=total).astype(dtype),
-            eweights=integer_weights(graph.data, total=total).astype(dtype),
-            tpwgts=shares if len(set(shares)) > 1 else None,
-            recursive=bisect,
-            options=options,
-        )
+    weights = {
+        "vweights": integer_weights(mass if mass.any() else mass + 1, largest=2**40, total=total).astype(dtype),
+        "eweights": integer_weights(graph.data, total=total).astype(dtype),
+        "tpwgts": shares if len(set(shares)) > 1 else None,
+    }
+    adjacency = pymetis.CSRAdjacency(graph.indptr.astype(dtype), graph.indices.astype(dtype))
+    try:
+        with _ONE_AT_A_TIME:
+            _, parts = pymetis.part_graph(len(shares), adjacency, **weights, recursive=bisect, options=options)
+    except RuntimeError as error:
+        raise ValueError(
+            f"METIS could not cut a graph of {graph.shape[0]:,} vertices into {len(shares)} parts: {error}"
+        ) from error
     return np.array(parts, dtype=np.int32)
 
 

@@ -130,6 +130,25 @@ def _mtkahypar(
     edge_weights = integer_weights(pins.data[pins.indptr[:-1]], total=largest // (2 * k))
     vertex_weights = integer_weights(mass, largest=largest // 4, total=largest // 4)
     edges = [part.tolist() for part in np.split(pins.indices, pins.indptr[1:-1])] if len(edge_weights) else []
+    try:
+        return _run(mtkahypar, pool, edges, vertex_weights, edge_weights, k, seed, imbalance, objective)
+    except Exception as error:  # the package's own kinds have no common base but this
+        raise ValueError(
+            f"Mt-KaHyPar could not cut a hypergraph of {len(mass):,} vertices into {k} parts: {error}"
+        ) from error
+
+
+def _run(
+    mtkahypar: Any,
+    pool: Any,
+    edges: list[list[int]],
+    vertex_weights: NDArray[np.int64],
+    edge_weights: NDArray[np.int64],
+    k: int,
+    seed: int,
+    imbalance: float,
+    objective: Objective,
+) -> NDArray[np.int32]:
     with _ONE_AT_A_TIME:
         mtkahypar.set_seed(seed)
         context = pool.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
@@ -137,7 +156,7 @@ def _mtkahypar(
         context.set_partitioning_parameters(k, imbalance, goal)
         context.logging = False
         hypergraph = pool.create_hypergraph(
-            context, len(mass), len(edges), edges, vertex_weights.tolist(), edge_weights.tolist()
+            context, len(vertex_weights), len(edges), edges, vertex_weights.tolist(), edge_weights.tolist()
         )
         return np.array(hypergraph.partition(context).get_partition(), dtype=np.int32)
 
