@@ -79,13 +79,26 @@ def test_neighbours_are_the_most_similar(similarity: Any, kind: str) -> None:
         X[:, 0] += 0.1
     data = {"sparse": csr_array(X), "float32": X.astype(np.float32)}.get(kind, X)
     tolerance = 1e-5 if kind == "float32" else 1e-9
-    found = nearest(as_rows(data, similarity), 7)
+    found = nearest(data, similarity, 7)
     every = np.array([[likeness(a, b, similarity) for b in X] for a in X])
     np.fill_diagonal(every, -np.inf)
     best = np.sort(every, axis=1)[:, ::-1][:, :7]
     assert np.allclose(found.values, best, atol=tolerance)
     assert np.allclose(np.take_along_axis(every, found.places, axis=1), best, atol=tolerance)
     assert (found.places != np.arange(90)[:, None]).all()
+
+
+@FOUR
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_of_equal_neighbours_the_first_are_taken(similarity: Any, n_features: int) -> None:
+    """Six copies of each object, on a grid far from the origin: four of the own copies, in order."""
+    X = np.random.default_rng(7).integers(1, 3, size=(40, n_features)).astype(float)
+    X[:, 0], X[:, -1] = np.arange(40), 77.0
+    copies = np.repeat(X, 6, axis=0) + (1000.0 if similarity == "euclidean" else 0.0)
+    found = nearest(copies, similarity, 4)
+    assert np.allclose(found.values, 0.0 if similarity == "euclidean" else 1.0, atol=1e-9)
+    expected = [[p for p in range(i // 6 * 6, i // 6 * 6 + 6) if p != i][:4] for i in range(240)]
+    assert found.places.tolist() == expected
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.3, 4.0])
