@@ -147,8 +147,8 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
     [
         (["-k", "0"], "n_clusters must be at least 1, got 0"),
         (["-k", "-3"], "n_clusters must be at least 1, got -3"),
-        (["-k", "2.5"], "-k must be an integer, got '2.5'"),
-        (["-k", "three"], "-k must be an integer, got 'three'"),
+        (["-k", "2.5"], "-k must be an integer, auto, or a range such as 2:20, got '2.5'"),
+        (["-k", "three"], "-k must be an integer, auto, or a range such as 2:20, got 'three'"),
         (["-k", "61"], "n_clusters = 61 is more than the"),
         (["-k", "3", "--seed", "x"], "--seed must be an integer, got 'x'"),
         (["-k", "3", "--seed", "-1"], "random_state must be at least 0"),

@@ -24,12 +24,14 @@ LAYERS = [
     {"ops"},
     {"solvers"},
     {"_tables", "_coding", "_ensemble", "_co_association"},
+    {"_tree", "_coarsen"},
     {"methods"},
-    {"_consensus", "_evaluate", "_io", "datasets"},
-    {"generate"},
+    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
+    {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
-    {"cli", "__main__"},
+    {"_arguments"},
+    {"cli", "_cli_generate", "__main__"},
 ]
 
 

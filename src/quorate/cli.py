@@ -15,12 +15,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from quorate._arguments import choice_facts, number_of_clusters
+
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
   quorate score labels.csv consensus.csv --id customer
+  quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
+  quorate cluster features.csv -k 10 -o labels.csv
   quorate methods
   quorate demo
 
@@ -89,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_score(commands)
     methods = _add(commands, "methods", _methods, "list the consensus functions")
     methods.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    from quorate._cli_generate import add_generate
+
+    add_generate(commands)
     demo = _add(commands, "demo", _demo, "a retailer's customers, segmented four ways with gaps, made one")
     demo.add_argument("--output", metavar="DIR", default="quorate-demo", help="folder to write to (%(default)s)")
     demo.add_argument("--force", action="store_true", help="replace the files of an earlier demo")
@@ -115,13 +122,14 @@ def _add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--orientation", choices=("objects", "members"), help="what one row of the table stands for (objects)"
     )
-    parser.add_argument("-k", metavar="K", help="number of clusters; some methods find it themselves")
+    parser.add_argument("-k", metavar="K", help="number of clusters, auto, or a range as 2:20; some methods find it")
     parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the labels; - for standard output")
     parser.add_argument("--seed", metavar="INT", default="0", help="one seed, one answer (%(default)s)")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )
+    parser.add_argument("--refine", action="store_true", help="then move objects to raise the ANMI")
     parser.add_argument("--max-bytes", metavar="BYTES", help="refuse to use more memory than this, e.g. 8e9")
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
     _add_talk(parser)
@@ -155,7 +163,7 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
 
 
 def _consensus(arguments: argparse.Namespace) -> None:
-    k, seed = _integer(arguments.k, "-k"), _integer(arguments.seed, "--seed")
+    k, seed = number_of_clusters(arguments.k), _integer(arguments.seed, "--seed")
     options = _options(arguments.option)
     if arguments.json and arguments.output == "-":
         raise ValueError("--json and -o - both write to standard output; write the labels to a file")
@@ -171,7 +179,7 @@ def _consensus(arguments: argparse.Namespace) -> None:
         ensemble = load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
     start = time.perf_counter()
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, k, method=arguments.method, random_state=seed, **options)
+        result = consensus(ensemble, k, method=arguments.method, random_state=seed, refine=arguments.refine, **options)
     seconds = time.perf_counter() - start
     with step("scoring"):
         scores = evaluate(result, ensemble)
@@ -196,6 +204,7 @@ def _facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, A
         "n_iter": result.n_iter,
         "converged": result.converged,
         "seconds": round(seconds, 3),
+        **choice_facts(result),
     }
 
 
@@ -221,6 +230,8 @@ def _tell_consensus(arguments: argparse.Namespace, summary: dict[str, Any], scor
     stream = sys.stdout
     if arguments.output == "-":
         stream, lines["labels"] = sys.stderr, "on standard output"
+    if "choice" in summary:
+        lines["chosen"] = summary["choice"]["reason"]
     stream.write("".join(f"{name:<12} {value}\n" for name, value in lines.items()))
 
 
@@ -349,9 +360,14 @@ def _strict(value: Any) -> Any:
     return value
 
 
+def _is_watched(arguments: argparse.Namespace) -> bool:
+    """Whether anybody wants to see what goes on."""
+    return not (arguments.quiet or arguments.no_progress) and bool(arguments.progress or sys.stderr.isatty())
+
+
 def _steps(arguments: argparse.Namespace) -> Callable[[str], Any]:
     """A context manager for each step, that tells its name and time on standard error once it takes long."""
-    shown = not (arguments.quiet or arguments.no_progress) and (arguments.progress or sys.stderr.isatty())
+    shown = _is_watched(arguments)
 
     @contextmanager
     def step(name: str) -> Iterator[None]:

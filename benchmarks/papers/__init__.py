@@ -1,0 +1,1 @@
+"""One script a paper: the printed figure beside the measured one."""

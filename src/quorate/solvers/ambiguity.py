@@ -1,0 +1,52 @@
+"""PAC: the proportion of ambiguous pairs of objects."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble, read_only
+from quorate.ops.ambiguity import ambiguous_drawn, ambiguous_pairs
+
+EXACT_ROWS = 3_000
+"""Rows up to which all pairs are counted; above, pairs of objects are drawn."""
+DRAWN_PAIRS = 1_000_000
+"""The standard error of a proportion among so many pairs is at most 0.0005."""
+
+
+class Ambiguity(NamedTuple):
+    """The proportion, and how many pairs were drawn for it; 0 where all were counted."""
+
+    proportion: float
+    n_drawn: int
+
+
+def ambiguity(
+    ensemble: Ensemble,
+    members: NDArray[np.intp],
+    rng: np.random.Generator,
+    *,
+    low: float = 0.1,
+    high: float = 0.9,
+) -> Ambiguity:
+    """Share of pairs of objects whose co-association in the given members lies strictly between low and high.
+
+    Co-association among the members that know both objects; pairs no member knows are left out. All pairs of
+    rows on few rows, a sample of pairs of objects on many.
+    """
+    labels, weights = read_only(ensemble.labels[:, members]), read_only(ensemble.weights[members])
+    if ensemble.n_rows <= EXACT_ROWS:
+        found, known = ambiguous_pairs(labels, ensemble.counts, weights, low, high, 0, ensemble.n_rows)
+        alike = ensemble.counts[(labels >= 0).any(axis=1)]
+        # objects of one row agree in all members, which is ambiguous only where high lies above 1
+        known += int((alike * (alike - 1)).sum()) // 2
+        return Ambiguity(found / known if known else 0.0, 0)
+    edges = np.cumsum(ensemble.counts)
+    one = rng.integers(ensemble.n_objects, size=DRAWN_PAIRS)
+    # the second object is any but the first
+    other = (one + rng.integers(1, ensemble.n_objects, size=DRAWN_PAIRS)) % ensemble.n_objects
+    rows = [np.searchsorted(edges, objects, side="right") for objects in (one, other)]
+    found, known = ambiguous_drawn(labels, weights, low, high, rows[0], rows[1])
+    return Ambiguity(found / known if known else 0.0, DRAWN_PAIRS)

@@ -1,0 +1,166 @@
+"""The graphs an ensemble makes: rows that share clusters, rows beside clusters, clusters that share objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble, FloatArray
+from quorate.ops.coding import canonical
+from quorate.ops.tables import cluster_counts
+
+BLOCK_ENTRIES = 2**24
+"""Entries of the co-association matrix held at once while neighbours are chosen."""
+
+
+DENSE_ENTRIES = 2**22
+"""Entries of the table between all clusters and one member's up to which it is counted densely."""
+
+
+def one_hot(ensemble: Ensemble) -> Any:
+    """The sparse indicator matrix (n_rows, d) with integer ones; clusters numbered by `ensemble.offsets`."""
+    from scipy.sparse import csr_array
+
+    known = ensemble.labels >= 0
+    columns = (ensemble.labels + ensemble.offsets[:-1])[known].astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
+    ones = np.ones(len(columns), dtype=np.int64)
+    return csr_array((ones, columns, starts), shape=(ensemble.n_rows, int(ensemble.offsets[-1])))
+
+
+def column_weights(ensemble: Ensemble) -> NDArray[Any]:
+    """The weight of each cluster's member; integers where all are, so that sums stay exact."""
+    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
+    whole = weights.astype(np.int64)
+    return whole if np.array_equal(whole, weights) else weights
+
+
+def components(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
+    """Rows by connected component (over shared clusters) where there are exactly n_clusters, else None.
+
+    Then they are the one partition into so many parts that separates no two objects of any cluster: the least cut of
+    every graph here, whatever the sizes. A partitioner that must balance would cut it for the sake of balance.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    number, labels = connected_components(_beside(one_hot(ensemble)), directed=False)
+    if number != n_clusters:
+        return None
+    found: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
+    return found
+
+
+def _beside(incidence: Any) -> Any:
+    """The bipartite graph of an incidence matrix: its rows first, then its columns."""
+    from scipy.sparse import block_array
+
+    return block_array([[None, incidence], [incidence.T, None]], format="csr")
+
+
+def bipartite_graph(ensemble: Ensemble) -> Any:
+    """Rows and clusters as vertices; an edge weighs the objects that carry the label times the member's weight."""
+    incidence = one_hot(ensemble)
+    per_row = np.repeat(ensemble.counts, np.diff(incidence.indptr))
+    incidence.data = per_row * column_weights(ensemble)[incidence.indices]
+    return _beside(incidence)
+
+
+def co_association_graph(ensemble: Ensemble, neighbours: int | None = None) -> Any:
+    """Rows as vertices; an edge weighs the pairs of objects times the weight of the members that join them.
+
+    With `neighbours`, only each row's so many most co-associated rows keep their edges (and the rows that
+    count it among theirs); ties go to the lowest row.
+    """
+    incidence = one_hot(ensemble)
+    weighted = incidence.copy()
+    weighted.data = column_weights(ensemble)[incidence.indices]
+    transposed = incidence.T.tocsr()
+    graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
+    graph.sort_indices()
+    mass: NDArray[Any] = ensemble.counts.astype(_wide(ensemble))
+    rows = np.repeat(np.arange(ensemble.n_rows), np.diff(graph.indptr))
+    graph.data = graph.data * mass[rows] * mass[graph.indices]
+    return graph
+
+
+def _wide(ensemble: Ensemble) -> type:
+    """Integers while the largest edge there can be fits them, floats beyond."""
+    largest = float(ensemble.counts.max()) ** 2 * float(ensemble.weights.sum())
+    return np.int64 if largest < 2**62 else np.float64
+
+
+def _nearest(weighted: Any, transposed: Any, neighbours: int) -> Any:
+    from scipy.sparse import vstack
+
+    n_rows = weighted.shape[0]
+    step = max(1, BLOCK_ENTRIES // n_rows)
+    blocks = []
+    for start in range(0, n_rows, step):
+        block = (weighted[start : start + step] @ transposed).tocsr()
+        block.sort_indices()
+        blocks.append(_strongest(block, start, neighbours))
+    kept = vstack(blocks, format="csr")
+    return kept.maximum(kept.T).tocsr()
+
+
+def _strongest(block: Any, start: int, neighbours: int) -> Any:
+    """Each row's `neighbours` largest entries off the diagonal."""
+    rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    block.data[block.indices == rows + start] = 0
+    order = np.lexsort((block.indices, -block.data, rows))
+    rank = np.arange(len(order)) - np.repeat(block.indptr[:-1], np.diff(block.indptr))
+    dropped = order[rank >= neighbours]
+    block.data[dropped] = 0
+    block.eliminate_zeros()
+    return block
+
+
+def entries_bound(ensemble: Ensemble) -> int:
+    """Entries of the co-association graph at most: pairs of rows that share a cluster, over all clusters."""
+    ones = np.ones(ensemble.n_rows, dtype=np.int64)
+    together = np.zeros(ensemble.n_rows, dtype=np.int32)
+    rows_in = cluster_counts(ensemble.labels, ensemble.offsets, ones, together, 1)[:, 0]
+    return min(int((rows_in**2).sum()), ensemble.n_rows**2)
+
+
+def meta_graph(ensemble: Ensemble) -> Any:
+    """Clusters as vertices; an edge weighs their Jaccard index (in objects) times the weights of both members.
+
+    Clusters of one member share no object, so that no edge joins them.
+    """
+    shared = _shared_objects(ensemble).tocoo()
+    first, second = shared.row, shared.col
+    member = np.repeat(np.arange(ensemble.n_members), ensemble.n_clusters)
+    kept = member[first] != member[second]
+    first, second, common = first[kept], second[kept], shared.data[kept].astype(np.float64)
+    sizes, weights = cluster_sizes(ensemble), column_weights(ensemble).astype(np.float64)
+    jaccard = common / (sizes[first] + sizes[second] - common)
+    return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
+
+
+def _shared_objects(ensemble: Ensemble) -> Any:
+    """How many objects each two clusters share, (d, d) sparse: by tables where these are small, else by a product."""
+    from scipy.sparse import csr_array, hstack
+
+    if int(ensemble.offsets[-1]) * int(ensemble.n_clusters.max()) > DENSE_ENTRIES:
+        incidence = one_hot(ensemble)
+        counted = incidence.copy()
+        counted.data = np.repeat(ensemble.counts, np.diff(incidence.indptr))
+        return incidence.T.tocsr() @ counted
+    tables = (
+        cluster_counts(
+            ensemble.labels, ensemble.offsets, ensemble.counts, ensemble.labels[:, q].astype(np.int32), int(k)
+        )
+        for q, k in enumerate(ensemble.n_clusters)
+    )
+    return hstack([csr_array(table) for table in tables], format="csr")
+
+
+def cluster_sizes(ensemble: Ensemble) -> FloatArray:
+    """Number of objects in each cluster of each member, (d,)."""
+    together = np.zeros(ensemble.n_rows, dtype=np.int32)
+    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)
+    sizes: FloatArray = table[:, 0].astype(np.float64)
+    return sizes

@@ -1,0 +1,80 @@
+"""What partitions of rows have in common: answers that need no partitioner, empty clusters filled, what was cut."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble
+from quorate.ops.tables import cluster_counts, own_and_rival
+from quorate.ops.threads import map_blocks
+from quorate.solvers.ensemble_graphs import column_weights, components
+from quorate.solvers.labelling import cluster_means
+
+
+class Cuts(NamedTuple):
+    """What a partition separates, each by member weight.
+
+    `pairs`: pairs of objects some member joins; `labels`: labels outside the part that holds most of their
+    cluster; `clusters`: clusters that are not whole; `parts`: parts they reach beyond the first.
+    """
+
+    pairs: float
+    labels: float
+    clusters: float
+    parts: float
+
+
+def forced_partition(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
+    """The answer where there is only one: one cluster, a cluster a row, or the connected components."""
+    if n_clusters == 1:
+        return np.zeros(ensemble.n_rows, dtype=np.int32)
+    if n_clusters == ensemble.n_rows:
+        return np.arange(n_clusters, dtype=np.int32)
+    return components(ensemble, n_clusters)
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """A seed for a partitioner, which wants 31 bits."""
+    return int(rng.integers(2**31 - 1))
+
+
+def fill_clusters(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> int:
+    """Give each empty cluster the row least co-associated with its own, in place; returns how many were empty.
+
+    A cluster keeps its last row; ties go to the lowest row.
+    """
+    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
+    if not len(empty):
+        return 0
+    means, _ = cluster_means(ensemble, labels, n_clusters)
+    own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
+    map_blocks(
+        lambda start, stop: own_and_rival(ensemble.labels, ensemble.offsets, means, labels, start, stop, own, rival),
+        ensemble.n_rows,
+    )
+    sizes = np.bincount(labels, minlength=n_clusters)
+    loose = iter(np.argsort(own, kind="stable"))
+    for cluster in empty:
+        row = next(row for row in loose if sizes[labels[row]] > 1)
+        sizes[labels[row]] -= 1
+        labels[row] = cluster
+        sizes[cluster] = 1
+    return len(empty)
+
+
+def cuts(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
+    """What the partition cuts, from its contingency tables alone: O(rows x members)."""
+    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
+    weights = column_weights(ensemble)
+    counts = table.astype(np.float64)
+    reached = np.maximum((table > 0).sum(axis=1), 1)
+    sizes = counts.sum(axis=1)
+    return Cuts(
+        pairs=float(weights @ (sizes**2 - (counts**2).sum(axis=1)) / 2),
+        labels=float(weights @ (sizes - counts.max(axis=1))),
+        clusters=float(weights @ (reached > 1)),
+        parts=float(weights @ (reached - 1)),
+    )
