@@ -199,6 +199,25 @@ def test_meta_graph_is_jaccard(dense: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert graph[a, b] == pytest.approx(0 if a == b else (one_hot[:, a] & one_hot[:, b]).sum() / union)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_components(seed: int) -> None:
+    from scipy.sparse.csgraph import connected_components
+
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random((25, 3)) < 0.5, -1, rng.integers(9, size=(25, 3)))
+    labels[np.arange(25), rng.integers(3, size=25)] = rng.integers(9, size=25)
+    ensemble = as_ensemble(labels)
+    one_hot = ensemble_graphs.one_hot(ensemble)
+    number, expected = connected_components(one_hot @ one_hot.T, directed=False)
+    found = ensemble_graphs.components(ensemble, number)
+    assert found is not None
+    assert adjusted_rand_score(expected, found) == 1.0
+    assert [int(np.flatnonzero(found == c)[0]) for c in range(number)] == sorted(
+        int(np.flatnonzero(found == c)[0]) for c in range(number)
+    )
+    assert ensemble_graphs.components(ensemble, number + 1) is None
+
+
 def test_content_order_undoes_any_order() -> None:
     labels = noisy(1, members=7)
     order = np.random.default_rng(0).permutation(7)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.coding import canonical
+from quorate.ops.components import row_components
 from quorate.ops.tables import cluster_counts
 
 BLOCK_ENTRIES = 2**24
@@ -43,13 +43,8 @@ def components(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
     Then they are the one partition into so many parts that separates no two objects of any cluster: the least cut of
     every graph here, whatever the sizes. A partitioner that must balance would cut it for the sake of balance.
     """
-    from scipy.sparse.csgraph import connected_components
-
-    number, labels = connected_components(_beside(one_hot(ensemble)), directed=False)
-    if number != n_clusters:
-        return None
-    found: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
-    return found
+    found: NDArray[np.int32] = row_components(ensemble.labels, ensemble.offsets)
+    return found if int(found.max()) + 1 == n_clusters else None
 
 
 def _beside(incidence: Any) -> Any:
