@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_laws import noisy
 
-from quorate import METHODS, ConsensusClustering, consensus
+from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
+from quorate.generation import Projection, Share, Views
 
 NOT_FOR_LABELS = {
     "check_clustering": "clusters standardised measurements; X is a table of labels, where negative ones are errors",
@@ -18,6 +26,11 @@ NOT_FOR_LABELS = {
 
 @parametrize_with_checks([ConsensusClustering(random_state=0)], expected_failed_checks=lambda estimator: NOT_FOR_LABELS)
 def test_scikit_learn_checks(estimator, check):  # type: ignore[no-untyped-def]
+    check(estimator)
+
+
+@parametrize_with_checks([EnsembleClustering(random_state=0, n_members=5)])
+def test_scikit_learn_checks_on_features(estimator, check):  # type: ignore[no-untyped-def]
     check(estimator)
 
 
@@ -45,3 +58,80 @@ def test_takes_data_frames_of_text() -> None:
     estimator = ConsensusClustering(2, random_state=0)
     assert estimator.fit_predict(frame).tolist() == [0, 0, 1, 1]
     assert list(estimator.feature_names_in_) == ["a", "b"]
+
+
+BLOBS = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(80, 3)) for m in (0, 7, 14)])
+TRUTH = np.repeat(np.arange(3), 80)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"base": KMeans(8, n_init=1)},
+        {"base": AgglomerativeClustering(3), "columns": 2},
+        {"base": [KMeans(5, n_init=1), AgglomerativeClustering(4)], "k": (4, 7)},
+        {"columns": Projection(2)},
+        {"rows": Share(0.5, fill=True)},
+        {"method": "bisecting", "n_clusters": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_to_labels_and_back(options: dict[str, object], sparse: bool) -> None:
+    if sparse and "AgglomerativeClustering" in str(options):
+        pytest.skip("scikit-learn's AgglomerativeClustering takes no sparse X")
+    X = csr_matrix(BLOBS) if sparse else BLOBS
+    model = EnsembleClustering(**{"n_clusters": 3, "n_members": 8, "random_state": 0, **options}).fit(X)
+    assert adjusted_rand_score(TRUTH, model.labels_) > 0.98
+    assert np.array_equal(model.predict(X), model.labels_)
+    new = np.random.default_rng(1).normal(7, 1, size=(50, 3))
+    placed = model.predict(csr_matrix(new) if sparse else new)
+    assert (placed == model.labels_[100]).mean() > 0.95
+    memberships = model.transform(X)
+    assert memberships.shape == (240, 3)
+    assert (memberships.argmax(axis=1) == model.labels_).mean() > 0.95
+    assert memberships.min() >= 0
+    assert memberships.max() <= 1 + 1e-12
+
+
+def test_equals_generate_and_consensus() -> None:
+    model = EnsembleClustering(3, n_members=6, k=(4, 8), random_state=5).fit(BLOBS)
+    assert np.array_equal(model.ensemble_.labels, generate(BLOBS, 6, k=(4, 8), random_state=5).labels)
+    assert model.ensemble_.info["k"] == "k = 4 to 8 (given)"
+    assert model.consensus_.method == "kmeans"
+    assert model.confidence_.shape == (240,)
+    default = EnsembleClustering(3, random_state=5).fit(BLOBS)
+    assert default.ensemble_.info["k"] == "k = 3 to 15 (rule candel with k0 = 3, 240 objects)"
+
+
+def test_partial_rows_and_unknown_rows_are_placed() -> None:
+    """Members that saw half leave gaps; an object without gaps has a row nobody had."""
+    model = EnsembleClustering(3, n_members=12, rows=0.5, random_state=0).fit(BLOBS)
+    assert model.ensemble_.has_missing
+    assert (model.predict(BLOBS) == model.labels_).mean() > 0.98
+
+
+def test_transform_is_the_mean_co_association() -> None:
+    model = EnsembleClustering(3, n_members=5, k=6, random_state=0).fit(BLOBS[::4])
+    labels = model.ensemble_.labels
+    together = (labels[:, None] == labels[None]).mean(axis=2)
+    expected = np.stack([together[:, model.labels_ == c].mean(axis=1) for c in range(3)], axis=1)
+    assert np.allclose(model.transform(BLOBS[::4]), expected)
+
+
+def test_in_pipelines_with_names_and_set_output() -> None:
+    frame = pd.DataFrame(BLOBS, columns=["x", "y", "z"])
+    views = EnsembleClustering(3, n_members=4, columns=Views([["x", "y"], ["z"]]), random_state=0)
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), views).fit(frame)
+    assert adjusted_rand_score(TRUTH, pipeline.predict(frame)) > 0.95
+    out = pipeline.set_output(transform="pandas").transform(frame)
+    assert list(out.columns) == [f"ensembleclustering{c}" for c in range(3)]
+    assert list(pipeline[-1].feature_names_in_) == ["x", "y", "z"]
+
+
+def test_float32_and_large_offsets_are_predicted_alike() -> None:
+    X = (BLOBS + 1e7).astype(np.float64)
+    model = EnsembleClustering(3, random_state=0).fit(X)
+    assert np.array_equal(model.predict(X[::-1]), model.labels_[::-1])
+    assert pickle.loads(pickle.dumps(model)).predict(X[:5]).tolist() == model.labels_[:5].tolist()

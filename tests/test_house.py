@@ -23,14 +23,15 @@ LAYERS = [
     {"_types", "_check", "_missing"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble"},
+    {"_tables", "_coding", "_ensemble", "_co_association"},
+    {"_tree", "_coarsen"},
     {"methods"},
     {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
-    {"generate"},
+    {"generation"},
     {"estimators", "plot"},
     {"_demo", "dask", "report"},
     {"_arguments"},
-    {"cli", "__main__"},
+    {"cli", "_cli_generate", "__main__"},
 ]
 
 

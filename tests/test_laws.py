@@ -18,6 +18,7 @@ FINDS_K = pytest.mark.parametrize("method", sorted(name for name in METHODS if M
 # (law, method): why it does not hold.
 OPT_OUT: dict[tuple[str, str], str] = {
     ("exact_k", "best"): "returns a member, so only the members' own numbers of clusters can be had",
+    ("raw_rows", "cumulative"): "an empty cluster takes one row, so of equal rows given one by one only one would move",
     ("planted", "best"): "returns a member with its noise; it is the baseline the others are to beat",
     ("planted", "hgpa"): "counts the clusters cut, and under noise every cluster is cut: the weakest of its paper, too",
     ("missing", "hgpa"): "as under label noise: once every cluster is cut, its objective says nothing any more",
@@ -114,7 +115,7 @@ def test_counts_are_honoured(method: str, seed: int) -> None:
     rows, inverse = compress(ensemble)
     assert rows.n_rows < ensemble.n_rows
     k = number(method, 4)
-    if METHODS[method].stochastic:
+    if METHODS[method].stochastic or ("raw_rows", method) in OPT_OUT:
         whole, part = consensus(ensemble, k, method=method, random_state=0), merge(_chunks(ensemble))
         labels = solve(part[0], k, method=method, random_state=0).labels[np.concatenate(part[1])]
         assert np.array_equal(whole.labels, labels)

@@ -9,9 +9,14 @@ import pytest
 from sklearn.cluster import KMeans
 from test_laws import noisy
 
-from quorate import as_ensemble, compress, consensus, density
-from quorate.solvers import label_kmeans
-from quorate.solvers.label_kmeans import best_of_restarts, inertia, lloyd, row_centres, seed_rows
+from quorate import Ensemble, as_ensemble, compress, consensus, density
+from quorate.solvers import lookup
+from quorate.solvers.lookup import Partition, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
+from quorate.solvers.lookup_models import euclidean
+
+
+def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> Partition:
+    return sweep(rows, euclidean(rows), means_rule(rows, start), max_iter)
 
 
 def one_hot(ensemble):  # type: ignore[no-untyped-def]
@@ -29,22 +34,22 @@ def test_lloyd_equals_scikit_learn(seed: int, weighted: bool) -> None:
     weights = np.random.default_rng(seed).uniform(0.5, 2, size=6) if weighted else None
     rows, _ = compress(as_ensemble(noisy(seed, n=300, k=4, missing=0.1), weights=weights))
     seeds = seed_rows(rows, 4, np.random.default_rng(seed))
-    ours = lloyd(rows, row_centres(rows, seeds), max_iter=100)
+    ours = lloyd(rows, row_sums(rows, seeds), max_iter=100)
     matrix = one_hot(rows)
     theirs = KMeans(4, init=matrix[seeds], n_init=1, max_iter=100, tol=0).fit(matrix, sample_weight=rows.counts)
-    assert ours.inertia == pytest.approx(theirs.inertia_, rel=0.02)
+    assert ours.cost == pytest.approx(theirs.inertia_, rel=0.02)
     means = np.stack(
         [np.average(matrix[ours.labels == c], axis=0, weights=rows.counts[ours.labels == c]) for c in range(4)]
     )
     distances = ((matrix[:, None] - means[None]) ** 2).sum(axis=2)
-    assert ours.inertia == pytest.approx(rows.counts @ distances[np.arange(rows.n_rows), ours.labels])
+    assert ours.cost == pytest.approx(rows.counts @ distances[np.arange(rows.n_rows), ours.labels])
     assert (distances[np.arange(rows.n_rows), ours.labels] <= distances.min(axis=1) + 1e-9).all()
 
 
 def test_inertia_never_rises() -> None:
     rows, _ = compress(as_ensemble(noisy(3, n=500, k=5, missing=0.2)))
-    start = row_centres(rows, np.arange(5))
-    path = [lloyd(rows, start, max_iter=sweeps).inertia for sweeps in range(1, 15)]
+    start = row_sums(rows, np.arange(5))
+    path = [lloyd(rows, start, max_iter=sweeps).cost for sweeps in range(1, 15)]
     assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(path))
 
 
@@ -55,10 +60,10 @@ def test_lloyd_on_raw_objects_equals_rows_with_counts() -> None:
         rows, inverse = compress(raw)
         seeds = seed_rows(rows, 4, np.random.default_rng(seed))
         objects = np.array([int(np.flatnonzero(inverse == row)[0]) for row in seeds])
-        counted = lloyd(rows, row_centres(rows, seeds), max_iter=100)
-        plain = lloyd(raw, row_centres(raw, objects), max_iter=100)
+        counted = lloyd(rows, row_sums(rows, seeds), max_iter=100)
+        plain = lloyd(raw, row_sums(raw, objects), max_iter=100)
         assert np.array_equal(plain.labels, counted.labels[inverse])
-        assert plain.inertia == counted.inertia
+        assert plain.cost == counted.cost
         assert plain.n_iter == counted.n_iter
 
 
@@ -66,28 +71,28 @@ def test_empty_clusters_are_filled() -> None:
     """Started from one and the same row, all clusters but the first are empty; all k come out, each with a row."""
     for seed in range(5):
         rows, _ = compress(as_ensemble(noisy(seed, n=100, missing=0.1)))
-        run = lloyd(rows, row_centres(rows, np.zeros(6, dtype=np.intp)), max_iter=100)
+        run = lloyd(rows, row_sums(rows, np.zeros(6, dtype=np.intp)), max_iter=100)
         assert run.converged
-        assert (run.centres.mass > 0).all()
-        assert np.array_equal(np.bincount(run.labels, weights=rows.counts), run.centres.mass)
+        assert (run.sums.mass > 0).all()
+        assert np.array_equal(np.bincount(run.labels, weights=rows.counts), run.sums.mass)
 
 
 def test_as_many_clusters_as_rows_are_filled() -> None:
     rows, _ = compress(as_ensemble(noisy(2, n=30)))
-    run = lloyd(rows, row_centres(rows, np.zeros(rows.n_rows, dtype=np.intp)), max_iter=100)
+    run = lloyd(rows, row_sums(rows, np.zeros(rows.n_rows, dtype=np.intp)), max_iter=100)
     assert sorted(run.labels.tolist()) == list(range(rows.n_rows))
-    assert run.inertia == pytest.approx(0.0)
+    assert run.cost == pytest.approx(0.0)
 
 
 def test_restarts_on_a_sample_end_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, _ = compress(as_ensemble(noisy(1, n=3000, members=8, k=4)))
-    monkeypatch.setattr(label_kmeans, "SAMPLE_ROWS", 400)
-    run = best_of_restarts(rows, 4, np.random.default_rng(0), n_init=5, max_iter=100)
-    monkeypatch.setattr(label_kmeans, "SAMPLE_ROWS", 10**6)
-    whole = best_of_restarts(rows, 4, np.random.default_rng(0), n_init=5, max_iter=100)
+    monkeypatch.setattr(lookup, "SAMPLE_ROWS", 400)
+    run = best_of_restarts(rows, euclidean, 4, np.random.default_rng(0), n_init=5, max_iter=100)
+    monkeypatch.setattr(lookup, "SAMPLE_ROWS", 10**6)
+    whole = best_of_restarts(rows, euclidean, 4, np.random.default_rng(0), n_init=5, max_iter=100)
     assert len(run.labels) == rows.n_rows
-    assert run.inertia == inertia(rows, run.centres)
-    assert run.inertia <= whole.inertia * 1.02
+    assert run.cost == euclidean(rows).cost(run.sums)
+    assert run.cost <= whole.cost * 1.02
 
 
 def test_wide_tables_equal_narrow_ones() -> None:

@@ -4,33 +4,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorate._co_association import CoAssociation, co_association
+    from quorate._coarsen import coarsen
     from quorate._consensus import choose_k, consensus, solve
     from quorate._ensemble import as_ensemble, compress, merge
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._refine import refine
+    from quorate._tree import CATree, ca_tree
     from quorate._types import Consensus, Ensemble, Method, Scores
-    from quorate.estimators import ConsensusClustering
+    from quorate.estimators import ConsensusClustering, EnsembleClustering
+    from quorate.generation import generate
     from quorate.methods import METHODS
 
 __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
+    "CATree",
+    "CoAssociation",
     "Consensus",
     "ConsensusClustering",
     "Ensemble",
+    "EnsembleClustering",
     "Method",
     "Scores",
     "accuracy",
     "anmi",
     "ari",
     "as_ensemble",
+    "ca_tree",
     "choose_k",
+    "co_association",
+    "coarsen",
     "compress",
     "consensus",
     "density",
     "evaluate",
+    "generate",
     "load_labels",
     "merge",
     "nmi",
@@ -43,20 +54,27 @@ __all__ = [
 # Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
 _HOMES = {
     "METHODS": "methods",
+    "CATree": "_tree",
+    "CoAssociation": "_co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
+    "EnsembleClustering": "estimators",
     "Method": "_types",
     "Scores": "_types",
     "accuracy": "_evaluate",
     "anmi": "_evaluate",
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
+    "ca_tree": "_tree",
     "choose_k": "_consensus",
+    "co_association": "_co_association",
+    "coarsen": "_coarsen",
     "compress": "_ensemble",
     "consensus": "_consensus",
     "density": "_evaluate",
     "evaluate": "_evaluate",
+    "generate": "generation",
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check, _choose, _refine
+from quorate._coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._ensemble import as_ensemble, compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.methods import METHODS
@@ -27,6 +29,7 @@ def consensus(
     n_clusters: Numbers = None,
     *,
     method: str = DEFAULT_METHOD,
+    coarsen: Any = None,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
@@ -44,6 +47,10 @@ def consensus(
         ``info["choice"]``.
     method : str
         A name in METHODS; `quorate methods` lists them.
+    coarsen : float, mapping or "auto", optional
+        Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
+        "auto" for as little merging as leaves 5,000 rows (``dict(max_rows=...)``: so many).
+        ``info["coarsen"]`` tells what was done and why.
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
     max_bytes : int
@@ -68,10 +75,15 @@ def consensus(
     """
     ensemble = as_ensemble(labels)
     rows, inverse = compress(ensemble)
+    told = {}
+    if coarsen is not None:
+        budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
+        rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
+        inverse = joined[inverse]
     result = solve(
         rows, n_clusters, method=method, random_state=random_state, max_bytes=max_bytes, refine=refine, **options
     )
-    return expand(result, inverse, ensemble.object_ids)
+    return expand(replace(result, info={**result.info, **told}), inverse, ensemble.object_ids)
 
 
 def solve(
@@ -103,7 +115,7 @@ def solve(
         choice, result = _choose_rows(ensemble, numbers_wanted, method, random_state, shared, options)
         return replace(result, info={**result.info, "choice": choice})
     k = _cluster_number(n_clusters, ensemble, method, chosen)
-    _refuse_memory(ensemble, method, chosen, max_bytes, options)
+    _refuse_memory(method, chosen, ensemble, options, max_bytes)
     extra = {"runs": _runs(ensemble, max_bytes)} if chosen.combines else {}
     result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options, **extra)
     if refine:
@@ -209,19 +221,6 @@ def _refined(ensemble: Ensemble, result: Consensus) -> Consensus:
     )
 
 
-def _refuse_memory(ensemble: Ensemble, name: str, method: Method, max_bytes: int, options: dict[str, Any]) -> None:
-    """Refuse before anything is allocated, and say what to do instead."""
-    if method.bytes_needed is not None:
-        needed = method.bytes_needed(ensemble, **options)
-    else:
-        needed = 8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0
-    linear = ", ".join(other for other, entry in METHODS.items() if entry.memory == "linear")
-    advice = f"use a method of linear memory ({linear})"
-    if "neighbours" in inspect.signature(method.solve).parameters:
-        advice = f"pass neighbours=50 to keep only each row's strongest co-associations, {advice}"
-    _check.memory(needed, max_bytes, f"method {name!r} on {ensemble.n_rows:,} distinct rows", advice)
-
-
 def expand(result: Consensus, inverse: Any, object_ids: Any = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
@@ -241,6 +240,21 @@ def _cluster_number(n_clusters: Any, ensemble: Ensemble, name: str, method: Meth
             f"objects, and equal rows cannot be told apart; ask for at most {ensemble.n_rows:,}, or add members."
         )
     return k
+
+
+def _refuse_memory(name: str, method: Method, ensemble: Ensemble, options: dict[str, Any], max_bytes: int) -> None:
+    if method.memory_for is not None:
+        needed = method.memory_for(ensemble, options)
+    else:
+        needed = 8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0
+    linear = ", ".join(entry for entry in METHODS if METHODS[entry].memory == "linear")
+    chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
+    _check.memory(
+        needed,
+        max_bytes,
+        f"method {chosen} on {ensemble.n_rows:,} distinct rows",
+        method.instead or f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
+    )
 
 
 def _refuse_options(name: str, method: Method, options: dict[str, Any]) -> None:

@@ -174,10 +174,10 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
         return None
     index = nw.maybe_get_index(frame)
     if isinstance(frame, nw.Series):
-        return Table([_series(frame)], (str(frame.name or "member 0"),), _index_ids(index))
+        return Table([_series(frame)], (str(frame.name or "member 0"),), index_ids(index))
     names = tuple(str(name) for name in frame.columns)
     refuse_duplicates(names)
-    found = _index_ids(index)
+    found = index_ids(index)
     if ids is not None:
         if ids not in names:
             raise ValueError(f"ids={ids!r} is not a column; the columns are {', '.join(map(repr, names))}.")
@@ -204,7 +204,7 @@ def _series(series: Any) -> Array:
     return values
 
 
-def _index_ids(index: Any) -> Array | None:
+def index_ids(index: Any) -> Array | None:
     """A pandas index as ids, unless it is the one pandas makes up."""
     if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
         return None

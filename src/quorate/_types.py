@@ -45,6 +45,8 @@ class Ensemble:
         For each member, the label each code stands for.
     object_ids : array or None
         Names of the objects, where the data had them and rows still are objects.
+    info : mapping
+        How the ensemble was made, where `generate` made it: the seed, and what each member drew.
     """
 
     labels: IntArray
@@ -54,6 +56,7 @@ class Ensemble:
     member_names: tuple[str, ...]
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("labels", "counts", "n_clusters", "weights"):
@@ -145,9 +148,10 @@ class Consensus:
 class Method:
     """A line of the register METHODS: a consensus function and what one should know before calling it.
 
-    `bytes_needed`, where given, tells the memory for an ensemble and the method's options, in place of eight bytes for
-    each pair of rows. A method that `combines` others is handed `runs`: for each method that does not, a function of
-    n_clusters and a generator that runs it on the same ensemble within the same limits.
+    `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
+    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much. A method
+    that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
+    that runs it on the same ensemble within the same limits.
     """
 
     solve: Callable[..., Consensus]
@@ -156,7 +160,8 @@ class Method:
     memory: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
-    bytes_needed: Callable[..., int] | None = None
+    memory_for: Callable[[Ensemble, Mapping[str, Any]], int] | None = None
+    instead: str = ""
     combines: bool = False
 
 

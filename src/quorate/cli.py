@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
   quorate score labels.csv consensus.csv --id customer
+  quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
+  quorate cluster features.csv -k 10 -o labels.csv
   quorate methods
   quorate demo
 
@@ -91,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_score(commands)
     methods = _add(commands, "methods", _methods, "list the consensus functions")
     methods.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    from quorate._cli_generate import add_generate
+
+    add_generate(commands)
     demo = _add(commands, "demo", _demo, "a retailer's customers, segmented four ways with gaps, made one")
     demo.add_argument("--output", metavar="DIR", default="quorate-demo", help="folder to write to (%(default)s)")
     demo.add_argument("--force", action="store_true", help="replace the files of an earlier demo")
@@ -355,9 +360,14 @@ def _strict(value: Any) -> Any:
     return value
 
 
+def _is_watched(arguments: argparse.Namespace) -> bool:
+    """Whether anybody wants to see what goes on."""
+    return not (arguments.quiet or arguments.no_progress) and bool(arguments.progress or sys.stderr.isatty())
+
+
 def _steps(arguments: argparse.Namespace) -> Callable[[str], Any]:
     """A context manager for each step, that tells its name and time on standard error once it takes long."""
-    shown = not (arguments.quiet or arguments.no_progress) and (arguments.progress or sys.stderr.isatty())
+    shown = _is_watched(arguments)
 
     @contextmanager
     def step(name: str) -> Iterator[None]:

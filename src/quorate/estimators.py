@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from quorate._consensus import DEFAULT_METHOD, MAX_BYTES, consensus
-from quorate._ensemble import as_ensemble
+from quorate._consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
+from quorate._ensemble import as_ensemble, compress
 from quorate._missing import DEFAULT
 from quorate._types import Consensus
+from quorate.generation.door import generate_with_models
+from quorate.generation.features import Features, as_features
+from quorate.generation.plans import Request, entropy_of, k_towards
+from quorate.generation.runner import Options
+from quorate.solvers.placement import cluster_profiles, memberships, place_rows, recode
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -109,3 +115,133 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """Fit and return labels_."""
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
+
+
+class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Features in, one labelling out: many clusterings of X, and their consensus.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default 2
+        None where the method finds the number itself.
+    n_members : int, default 20
+        Number of clusterings.
+    k, base, rows, columns
+        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k
+        is drawn from [n_clusters, min(sqrt(n), 100)].
+    method : str, default "kmeans"
+        The consensus function, a name in METHODS.
+    method_options : dict, optional
+        Its own options.
+    random_state : None, int or RandomState
+        One seed, one answer.
+    n_jobs : int, optional
+        As for `generate`.
+
+    Attributes
+    ----------
+    labels_ : int32 array of shape (n_objects,)
+    confidence_ : float64 array of shape (n_objects,) or None
+    ensemble_ : Ensemble
+        The clusterings; ``ensemble_.info`` says how each was made.
+    consensus_ : Consensus
+    n_features_in_ : int
+
+    Notes
+    -----
+    `predict` lets each member label the new objects and takes the consensus of that row of labels: its label
+    where a training object has the same row, else the cluster with the highest mean co-association. A member of
+    the built-in k-means takes the nearest centre; another clusterer its own `predict` where it has one, else the
+    nearest mean of its clusters. So `predict` of the training objects gives `labels_` again, unless members saw
+    only a share of them.
+
+    `transform` gives each object's mean co-association with each cluster, from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(100, 2)) for m in (0, 6, 12)])
+    >>> model = EnsembleClustering(3, random_state=0).fit(X)
+    >>> np.bincount(model.labels_).tolist(), model.predict([[12.0, 11.0], [0.5, 0.0]]).tolist()
+    ([100, 100, 100], [2, 0])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        n_members: int = 20,
+        k: Any = None,
+        base: Any = None,
+        rows: Any = 1.0,
+        columns: Any = 1.0,
+        method: str = DEFAULT_METHOD,
+        method_options: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_members = n_members
+        self.k = k
+        self.base = base
+        self.rows = rows
+        self.columns = columns
+        self.method = method
+        self.method_options = method_options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
+        """Cluster X many times and find the consensus; y is ignored, as scikit-learn wants it."""
+        entropy = entropy_of(self.random_state)
+        k = k_towards(self.k, self.base, self.n_clusters)
+        request = Request(self.n_members, k, self.base, self.rows, self.columns)
+        options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
+        self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
+        rows, inverse = compress(self.ensemble_)
+        seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
+        chosen = self.method_options or {}
+        found = solve(rows, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        self.consensus_: Consensus = expand(found, inverse, self.ensemble_.object_ids)
+        self.labels_ = self.consensus_.labels
+        self.confidence_ = self.consensus_.confidence
+        self._rows, self._row_labels = rows, found.labels
+        self._profiles = cluster_profiles(rows, found.labels)
+        self._n_features_out = found.n_clusters
+        return self
+
+    def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The cluster of each object of X, new or known."""
+        check_is_fitted(self)
+        return place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
+
+    def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Mean co-association of each object of X with each cluster, (n_objects, n_clusters)."""
+        check_is_fitted(self)
+        return memberships(self._profiles, self._rows.offsets, self._codes(X))
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """Fit and return labels_."""
+        labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
+        return labels
+
+    def _codes(self, X: Any) -> Any:
+        """The row of labels the members give each object of X, in the ensemble's codes."""
+        shift, scale = self._units
+        features = replace(self._features(X, reset=False), shift=shift, scale=scale)
+        raw = np.stack([model.labels(features) for model in self._models], axis=1)
+        return recode(self._rows, raw)
+
+    def _features(self, X: Any, *, reset: bool) -> Features:
+        data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        features = as_features(data)
+        if reset:
+            # centres are kept in these units, and new objects must come to them
+            self._units = features.shift, features.scale
+        names = getattr(self, "feature_names_in_", None)
+        return features if names is None else replace(features, names=tuple(str(name) for name in names))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

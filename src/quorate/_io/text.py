@@ -65,7 +65,7 @@ def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, tr
     stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
-        header = _header(reader, name, delimiter)
+        header = read_header(reader, name, delimiter)
         choice = choose(header)
         rows = _Rows(reader, len(header), name)
         read = _read_members if transposed else _read_objects
@@ -109,7 +109,7 @@ class _Rows:
             yield row
 
 
-def _header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
+def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:
         raise ValueError(f"{name} is empty; a header line and one row an object were expected.")

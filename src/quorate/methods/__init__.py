@@ -1,16 +1,48 @@
 """The consensus functions, one file each, and their register."""
 
 from quorate._types import Method
-from quorate.methods import best, bisecting, cspa, greedy, hbgf, hgpa, kmeans, mcla, supra
+from quorate.methods import (
+    best,
+    bisecting,
+    cspa,
+    cumulative,
+    eac,
+    ecc,
+    greedy,
+    hbgf,
+    hgpa,
+    hne,
+    kcc,
+    kmeans,
+    kmodes,
+    mcla,
+    mixture,
+    qmi,
+    sec,
+    spectral,
+    supra,
+    voting,
+)
 
 METHODS: dict[str, Method] = {
     "best": best.METHOD,
     "bisecting": bisecting.METHOD,
     "cspa": cspa.METHOD,
+    "cumulative": cumulative.METHOD,
+    "eac": eac.METHOD,
+    "ecc": ecc.METHOD,
     "greedy": greedy.METHOD,
     "hbgf": hbgf.METHOD,
     "hgpa": hgpa.METHOD,
+    "hne": hne.METHOD,
+    "kcc": kcc.METHOD,
     "kmeans": kmeans.METHOD,
+    "kmodes": kmodes.METHOD,
     "mcla": mcla.METHOD,
+    "mixture": mixture.METHOD,
+    "qmi": qmi.METHOD,
+    "sec": sec.METHOD,
+    "spectral": spectral.METHOD,
     "supra": supra.METHOD,
+    "voting": voting.METHOD,
 }

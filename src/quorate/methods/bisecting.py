@@ -13,7 +13,8 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.density import whole_density
-from quorate.solvers.label_kmeans import best_of_restarts
+from quorate.solvers.lookup import best_of_restarts
+from quorate.solvers.lookup_models import euclidean
 
 
 class Split(NamedTuple):
@@ -143,7 +144,7 @@ def _try_split(
         nothing = (rows[:0], 0.0)
         return _Leaf(node, rows, weight, -np.inf, nothing, nothing)
     part = _take(ensemble, rows)
-    halves = canonical(best_of_restarts(part, 2, rng, n_init=n_init, max_iter=max_iter).labels, 2)
+    halves = canonical(best_of_restarts(part, euclidean, 2, rng, n_init=n_init, max_iter=max_iter).labels, 2)
     left, right = (rows[halves == side] for side in (0, 1))
     weights = [whole_density(half) * half.n_objects for half in (_take(ensemble, left), _take(ensemble, right))]
     gain = (sum(weights) - weight) / ensemble.n_objects

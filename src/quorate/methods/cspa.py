@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,10 @@ def _partition(
     return parts.labels, n_edges, parts.n_repaired
 
 
-def _bytes_needed(ensemble: Ensemble, *, neighbours: int | None = None, **_: Any) -> int:
+def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
     entries = entries_bound(ensemble)
-    if neighbours is not None:
+    neighbours = options.get("neighbours")
+    if isinstance(neighbours, int):
         entries = min(entries, 2 * neighbours * ensemble.n_rows)
     return BYTES_AN_EDGE * entries
 
@@ -106,5 +108,6 @@ METHOD = Method(
     reference="doi:10.1162/153244303321897735",
     memory="quadratic",
     stochastic=True,
-    bytes_needed=_bytes_needed,
+    memory_for=_bytes_needed,
+    instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
 )

@@ -10,8 +10,9 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.climbing import climb
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.label_kmeans import best_of_restarts
 from quorate.solvers.labelling import anmi, column, column_scores, completed, in_content_order
+from quorate.solvers.lookup import best_of_restarts
+from quorate.solvers.lookup_models import euclidean
 
 
 def greedy(
@@ -93,7 +94,7 @@ def _start(
     if chosen >= 0 and init != "kmeans":
         starts[ensemble.member_names[chosen]] = completed(ensemble, column(ensemble, chosen), k)
     if not starts or init == "best":
-        starts["kmeans"] = best_of_restarts(ensemble, k, rng, n_init=10, max_iter=300).labels
+        starts["kmeans"] = best_of_restarts(ensemble, euclidean, k, rng, n_init=10, max_iter=300).labels
     name = max(starts, key=lambda start: anmi(ensemble, starts[start], k))
     return name, starts[name], k
 

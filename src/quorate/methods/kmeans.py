@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.label_kmeans import best_of_restarts, lloyd, row_centres
+from quorate.solvers.lookup import means_rule, row_sums, sweep
+from quorate.solvers.lookup_models import euclidean
+from quorate.solvers.results import restarted, wrapped
 
 
 def kmeans(
@@ -61,21 +61,12 @@ def kmeans(
     >>> result.labels.tolist(), round(result.objective, 3)
     ([0, 0, 1, 1, 1], 1.333)
     """
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
     if isinstance(init, str):
         _check.choice(init, "init", ("k-means++",), "or pass the numbers of the rows to start from.")
-        n_init = _check.integer(n_init, "n_init", low=1)
-        run = best_of_restarts(ensemble, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    else:
-        run = lloyd(ensemble, row_centres(ensemble, _seeds(init, ensemble, n_clusters)), max_iter)
-    labels = canonical(run.labels, n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=run.inertia,
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ensemble, labels),
-    )
+        return restarted(ensemble, euclidean, n_clusters, rng, n_init, max_iter)
+    max_iter = _check.integer(max_iter, "max_iter", low=1)
+    start = means_rule(ensemble, row_sums(ensemble, _seeds(init, ensemble, n_clusters)))
+    return wrapped(ensemble, sweep(ensemble, euclidean(ensemble), start, max_iter))
 
 
 def _seeds(init: Any, ensemble: Ensemble, n_clusters: int) -> NDArray[np.intp]:

@@ -35,12 +35,13 @@ def cluster_counts(
 
 
 @njit(cache=True, nogil=True)
-def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, score):
-    """Assign rows start..stop-1 to argmin_c bias[c] - scale[c] * sum_q table[label of q, c]; ties to the lowest c.
+def nearest_clusters(labels, offsets, table, scale, bias, factor, start, stop, nearest, score):
+    """Assign rows start..stop-1 to argmin_c factor * bias[c] - scale[c] * sum_q table[label of q, c].
 
     labels (m, H); table (d, width), width >= K, clusters contiguous so that the sums run in vector
-    registers; scale, bias (K,); nearest (m,) int32 and score (m,), the least value, are written.
-    The sums are exact for an integer table; they meet floating point once, at the comparison.
+    registers; scale, bias (K,); factor (m,), or (1,) where it is the same for all rows; nearest (m,) int32 and
+    score (m,), the least value, are written. Ties go to the lowest c. The sums are exact for an integer
+    table; they meet floating point once, at the comparison.
     """
     total = np.zeros(table.shape[1], dtype=table.dtype)
     for row in range(start, stop):
@@ -52,8 +53,9 @@ def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, 
                 for cluster in range(table.shape[1]):
                     total[cluster] += table[place, cluster]
         best, least = 0, np.inf
+        pull = factor[row if factor.size > 1 else 0]
         for cluster in range(bias.size):
-            value = bias[cluster] - scale[cluster] * total[cluster]
+            value = pull * bias[cluster] - scale[cluster] * total[cluster]
             if value < least:
                 best, least = cluster, value
         nearest[row] = best
@@ -61,10 +63,11 @@ def nearest_clusters(labels, offsets, table, scale, bias, start, stop, nearest, 
 
 
 @njit(cache=True, nogil=True)
-def move_rows(labels, offsets, counts, old, new, table, mass):
+def move_rows(labels, offsets, counts, masses, old, new, table, mass):
     """Bring table (d, width) and mass (K,) from assignment `old` to `new`; returns how many rows moved.
 
-    old (m,) is overwritten with new; an old cluster of -1 means that the row was not counted yet.
+    A row adds counts[row] to the table and masses[row] to its cluster's mass. old (m,) is overwritten with
+    new; an old cluster of -1 means that the row was not counted yet.
     """
     moved = 0
     for row in range(labels.shape[0]):
@@ -73,9 +76,9 @@ def move_rows(labels, offsets, counts, old, new, table, mass):
             continue
         moved += 1
         old[row] = target
-        mass[target] += counts[row]
+        mass[target] += masses[row]
         if source >= 0:
-            mass[source] -= counts[row]
+            mass[source] -= masses[row]
         for member in range(labels.shape[1]):
             label = labels[row, member]
             if label >= 0:

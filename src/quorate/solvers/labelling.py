@@ -65,7 +65,9 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
     nearest, score = np.empty(len(gaps), dtype=np.int32), np.empty(len(gaps))
     rows = read_only(ensemble.labels[gaps])
     no_bias = np.zeros(n_clusters)
-    nearest_clusters(rows, ensemble.offsets, means, np.ones(n_clusters), no_bias, 0, len(gaps), nearest, score)
+    nearest_clusters(
+        rows, ensemble.offsets, means, np.ones(n_clusters), no_bias, np.ones(1), 0, len(gaps), nearest, score
+    )
     nearest[score == 0.0] = np.argmax(sizes)
     filled = labels.copy()
     filled[gaps] = nearest

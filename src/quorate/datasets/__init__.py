@@ -1,0 +1,29 @@
+"""The papers' synthetic data sets, any size, seeded; and `load` for published ones, from a folder or from OpenML."""
+
+from quorate.datasets.files import DataSet, load, names
+from quorate.datasets.synthetic import (
+    cigar,
+    eight_d_five_k,
+    half_rings,
+    spherical5,
+    ten_gaussians,
+    three_paths,
+    three_rings,
+    two_d_two_k,
+    two_spirals,
+)
+
+__all__ = [
+    "DataSet",
+    "cigar",
+    "eight_d_five_k",
+    "half_rings",
+    "load",
+    "names",
+    "spherical5",
+    "ten_gaussians",
+    "three_paths",
+    "three_rings",
+    "two_d_two_k",
+    "two_spirals",
+]

@@ -1,0 +1,9 @@
+"""From features to many diverse clusterings: `generate` and the words its options speak."""
+
+from quorate.generation.bases import BASES
+from quorate.generation.columns import Projection, Views
+from quorate.generation.door import generate
+from quorate.generation.kmeans import KMeans
+from quorate.generation.rows import Parts, Share
+
+__all__ = ["BASES", "KMeans", "Parts", "Projection", "Share", "Views", "generate"]

@@ -1,0 +1,158 @@
+"""What clusters for a member: the built-in k-means, a scikit-learn clusterer, or a callable."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.generation.kmeans import KMeans
+
+Array = NDArray[Any]
+
+BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans}
+"""Bases by name: what is called for each gives a base or a list of bases."""
+
+_K_NAMES = ("n_clusters", "n_components")
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """One base, whatever it is: the built-in's settings, a clusterer, a callable (X, k, rng) -> labels, or a sequence.
+
+    A sequence has ``members(X, ks, rng)``, which gives label vectors one after the other, each depending on those
+    before it, as in boosting.
+    """
+
+    source: Any
+
+    @property
+    def is_built_in(self) -> bool:
+        return isinstance(self.source, KMeans)
+
+    @property
+    def is_clusterer(self) -> bool:
+        return not self.is_built_in and _is_clusterer(self.source)
+
+    @property
+    def is_sequence(self) -> bool:
+        return not (self.is_built_in or callable(self.source) or self.is_clusterer)
+
+    @property
+    def name(self) -> str:
+        if self.is_built_in:
+            return "kmeans"
+        return str(getattr(self.source, "__name__", type(self.source).__name__))
+
+    @property
+    def k_parameter(self) -> str | None:
+        """The parameter of a clusterer that says how many clusters it makes; None where it has none."""
+        return _parameter(self.source, _K_NAMES) if self.is_clusterer else None
+
+    @property
+    def takes_k(self) -> bool:
+        return not self.is_clusterer or self.k_parameter is not None
+
+
+def as_bases(base: Any) -> list[Base]:
+    """`base` as a list: None, a name of BASES, settings, a clusterer, a callable, or a list of these."""
+    if base is None:
+        return [Base(KMeans())]
+    if isinstance(base, str):
+        if base not in BASES:
+            raise ValueError(f"base must be one of {', '.join(map(repr, BASES))} or a clusterer, got {base!r}.")
+        return as_bases(BASES[base]())
+    if isinstance(base, list | tuple):
+        if not base:
+            raise ValueError("base must not be an empty list; leave it out for the built-in k-means.")
+        return [found for item in base for found in as_bases(item)]
+    if inspect.isclass(base):
+        raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")
+    if isinstance(base, KMeans) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
+        return [Base(base)]
+    raise TypeError(
+        f"base must be a clusterer (with fit_predict, or fit and labels_), a callable (X, k, rng) -> labels, a name of "
+        f"{', '.join(map(repr, BASES))}, or a list of these, got {type(base).__name__}."
+    )
+
+
+class Clustered(NamedTuple):
+    """Codes 0.. (-1: no label), the label each code stands for, and the clusterer where there is one."""
+
+    codes: Array
+    labels: Array
+    fitted: Any
+
+
+def cluster(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clustered:
+    """Labels of X by a clusterer or a callable."""
+    fitted = None
+    if base.is_clusterer:
+        fitted = _copy(base.source, base.k_parameter, k, rng)
+        labels = fitted.fit_predict(X) if hasattr(fitted, "fit_predict") else fitted.fit(X).labels_
+    else:
+        labels = base.source(X, k, rng)
+    return coded(labels, X.shape[0], base.name, fitted)
+
+
+def coded(labels: Any, n_rows: int, name: str, fitted: Any = None) -> Clustered:
+    """What a base gave, checked and coded."""
+    distinct, codes = np.unique(_checked(labels, n_rows, name), return_inverse=True)
+    n_missing = int(distinct[0] == -1)
+    return Clustered(codes.astype(np.int64) - n_missing, distinct[n_missing:], fitted)
+
+
+def _copy(source: Any, k_parameter: str | None, k: int | None, rng: np.random.Generator) -> Any:
+    """A fresh clusterer with this member's k and seed; the user's own is left as it is."""
+    if not hasattr(source, "get_params"):
+        return copy.deepcopy(source)
+    from sklearn.base import clone
+
+    changes = {name: int(rng.integers(2**31 - 1)) for name in _parameters(source, ("random_state",))}
+    if k is not None and k_parameter is not None:
+        changes[k_parameter] = k
+    return clone(source).set_params(**changes)
+
+
+def _checked(labels: Any, n_rows: int, name: str) -> Array:
+    values = np.asarray(labels)
+    if values.shape != (n_rows,):
+        raise ValueError(f"{name} must give one label an object, {n_rows:,} in all, got shape {values.shape}.")
+    if values.dtype.kind not in "iu" or values.min() < -1:
+        raise ValueError(f"{name} must give integer labels, -1 for an object without one, got {values.dtype} labels.")
+    return values
+
+
+def _is_clusterer(source: Any) -> bool:
+    return hasattr(source, "fit_predict") or hasattr(source, "fit")
+
+
+def _parameter(source: Any, wanted: tuple[str, ...]) -> str | None:
+    found = _parameters(source, wanted)
+    if len(found) > 1:
+        raise ValueError(
+            f"{type(source).__name__} has several parameters for the number of clusters ({', '.join(found)}), so k "
+            f"cannot be handed on; wrap it in a callable (X, k, rng) -> labels."
+        )
+    return found[0] if found else None
+
+
+def _parameters(source: Any, wanted: tuple[str, ...]) -> list[str]:
+    """Parameters of a scikit-learn object, or of the last step inside it, of one of these names.
+
+    Its own come first: what a pipeline's steps or a meta-clusterer's parts are called matters only without them.
+    """
+    if not hasattr(source, "get_params"):
+        return []
+    own = [name for name in wanted if name in source.get_params(deep=False)]
+    if own:
+        return own[:1] if wanted == _K_NAMES else own
+    if wanted == _K_NAMES and hasattr(source, "steps"):
+        step, last = source.steps[-1]
+        return [f"{step}__{name}" for name in _parameters(last, wanted)]
+    return [name for name in source.get_params(deep=True) if name.split("__")[-1] in wanted]

@@ -1,0 +1,179 @@
+"""Finished members in a folder, each written aside and renamed, with a manifest that says whose they are."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import __version__
+from quorate.generation.features import Features
+from quorate.generation.members import Member
+from quorate.generation.plans import Request, entropy_of
+from quorate.ops.threads import map_fixed_blocks
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+class Checkpoint:
+    """A folder of one run; `load` and `save` members by number. Made by `open_checkpoint`."""
+
+    def __init__(self, folder: Path, entropy: int) -> None:
+        self.folder = folder
+        self.entropy = entropy
+
+    def load(self, number: int) -> Member | None:
+        """A stored member, or None where it is not there or cannot be read (a file cut short by a crash)."""
+        path = self._path(number)
+        if not path.exists():
+            return None
+        try:
+            # opened here: np.load leaves a file open that it cannot read
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+                return Member(number, stored["labels"], json.loads(str(stored["facts"])), None)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+
+    def save(self, member: Member) -> None:
+        """Write aside, then rename: after a kill the member is there whole, or not at all.
+
+        Not flushed to the disk: that would cost more than a member, and a file that a power cut has spoilt fails
+        its checksum and is made again.
+        """
+        aside = self.folder / f".member-{member.number:06d}.{os.getpid()}.part"
+        with open(aside, "wb") as file:
+            np.savez(file, labels=np.ascontiguousarray(member.labels), facts=np.array(json.dumps(member.facts)))
+        os.replace(aside, self._path(member.number))
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"member-{number:06d}.npz"
+
+
+def open_checkpoint(path: Any, features: Features, request: Request, random_state: Any) -> Checkpoint:
+    """The checkpoint at `path`: a new one, or that of the same call; anything else is refused.
+
+    Where random_state is None, the seed of an earlier run is taken up again.
+    """
+    folder = Path(path)
+    _refuse_other_things(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    entropy = None if random_state is None else entropy_of(random_state)
+    wanted = {
+        "format": FORMAT,
+        "quorate": __version__,
+        "data": fingerprint(features.data),
+        "options": {name: describe(value) for name, value in request._asdict().items()},
+        "seed": None if entropy is None else str(entropy),
+    }
+    found = _read(folder)
+    if found is None:
+        entropy = entropy_of(None) if entropy is None else entropy
+        _write(folder, {**wanted, "seed": str(entropy)})
+        return Checkpoint(folder, entropy)
+    _refuse_difference(folder, found, wanted)
+    for stale in folder.glob(".member-*.part"):
+        stale.unlink(missing_ok=True)
+    return Checkpoint(folder, int(found["seed"]))
+
+
+def fingerprint(data: Any) -> str:
+    """Shape, type and a hash of the values, read in blocks."""
+    parts = [data] if isinstance(data, np.ndarray) else [data.data, data.indices, data.indptr]
+    digest = hashlib.sha256()
+    for part in parts:
+        width = max(1, part[:1].nbytes)
+        for block in map_fixed_blocks(_hash_block(part), len(part), max(1, (1 << 22) // width)):
+            digest.update(block)
+    shape = " x ".join(str(size) for size in data.shape)
+    return f"{shape} {data.dtype} {'' if isinstance(data, np.ndarray) else 'sparse '}sha256:{digest.hexdigest()[:32]}"
+
+
+def _hash_block(part: NDArray[Any]) -> Any:
+    return lambda start, stop: hashlib.sha256(np.ascontiguousarray(part[start:stop]).data).digest()
+
+
+def describe(value: Any) -> str:
+    """An option in words that change whenever its meaning does."""
+    if value is None or isinstance(value, str | int | float | bool | range):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()[:16]
+        return f"array{value.shape} {value.dtype} {digest}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(describe(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {describe(item)}' for key, item in sorted(value.items()))}}}"
+    if is_dataclass(value) and not isinstance(value, type):
+        return _call(value, {entry.name: getattr(value, entry.name) for entry in fields(value)})
+    if hasattr(value, "get_params"):
+        return _call(value, value.get_params(deep=False))
+    if inspect.isfunction(value):
+        code = hashlib.sha256(value.__code__.co_code + repr(value.__code__.co_consts).encode()).hexdigest()[:16]
+        return f"{value.__module__}.{value.__qualname__} {code}"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    return _call(value, getattr(value, "__dict__", {}))
+
+
+def _call(value: Any, arguments: Mapping[str, Any]) -> str:
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}({describe(dict(arguments))[1:-1]})"
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        int(found["seed"])
+        return dict(found)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged ({error}); delete the folder {folder} and start anew.") from error
+
+
+def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
+    aside = folder / f".{MANIFEST}.{os.getpid()}.part"
+    aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    os.replace(aside, folder / MANIFEST)
+
+
+def _refuse_other_things(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"checkpoint {folder} is a file; name a folder, which is made if it is not there.")
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        strange = [entry.name for entry in folder.iterdir() if not entry.name.endswith(".part")]
+        if strange:
+            raise ValueError(
+                f"the folder {folder} is no checkpoint: it has no {MANIFEST}, but {strange[0]!r}; name an empty folder."
+            )
+
+
+def _refuse_difference(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise with all that differs: a checkpoint of other data or options must not be mixed in."""
+    told = []
+    if found.get("format") != wanted["format"] or found.get("quorate") != wanted["quorate"]:
+        told.append(f"it was written by quorate {found.get('quorate')}, this is {wanted['quorate']}")
+    if found.get("data") != wanted["data"]:
+        told.append(f"the data were {found.get('data')} and are {wanted['data']}")
+    old = found.get("options", {})
+    told += [
+        f"{name} was {old.get(name)} and is {now}" for name, now in wanted["options"].items() if old.get(name) != now
+    ]
+    if wanted["seed"] is not None and found["seed"] != wanted["seed"]:
+        told.append(f"random_state stood for seed {found['seed']} and stands for {wanted['seed']}")
+    if told:
+        raise ValueError(
+            f"the checkpoint {folder} belongs to another run: {'; '.join(told)}. Repeat the call that made it, or "
+            f"name another folder."
+        )

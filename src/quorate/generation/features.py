@@ -1,0 +1,237 @@
+"""The door for features: dense, sparse, data frame or memory map, checked once and read in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._tables import index_ids
+from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
+from quorate.ops.threads import map_fixed_blocks
+
+Array = NDArray[Any]
+Numbers = NDArray[np.intp] | None
+"""Numbers of the objects a member sees, increasing; None for all."""
+
+BLOCK_VALUES = 1 << 18
+"""Values of a block of rows: small enough for the cache, large enough not to notice Python."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a member sees of the columns: all, some, or a projection (n_columns, n_dims)."""
+
+    columns: NDArray[np.intp] | None = None
+    matrix: NDArray[np.float64] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.columns is None and self.matrix is None
+
+    def width(self, n_columns: int) -> int:
+        if self.matrix is not None:
+            return int(self.matrix.shape[1])
+        return n_columns if self.columns is None else len(self.columns)
+
+
+WHOLE = View()
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Checked features, never copied whole; made by `as_features`.
+
+    `shift` (the column means) and `scale` (a power of two) bring values close to 0 and 1 before they are
+    rounded to float32, so that neither a large offset nor a large unit costs digits. Distances only change by
+    the common factor. Sparse values are scaled, not shifted.
+    """
+
+    data: Any
+    shift: NDArray[np.float64]
+    scale: float
+    names: tuple[str, ...] | None = None
+    ids: Array | None = None
+
+    @property
+    def n_objects(self) -> int:
+        return int(self.data.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.data.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return not isinstance(self.data, np.ndarray)
+
+    def blocks(self, rows: Numbers, view: View) -> Iterator[tuple[int, int, Any]]:
+        """(start, stop, prepared block) over the places of `rows`, in order."""
+        n_rows = self.n_objects if rows is None else len(rows)
+        width = self.n_columns if not self.is_sparse else 64
+        size = max(256, BLOCK_VALUES // max(width, 1) // 256 * 256)
+        for start in range(0, n_rows, size):
+            stop = min(start + size, n_rows)
+            yield start, stop, self.prepared(slice(start, stop) if rows is None else rows[start:stop], view)
+
+    def prepared(self, rows: slice | NDArray[np.intp], view: View) -> Any:
+        """Rows as float32, shifted, scaled and seen through the view: an array, or CSR where X is and can be."""
+        block = self.data[rows]
+        if self.is_sparse:
+            return _prepared_sparse(block, self.scale, view)
+        block = np.ascontiguousarray(block).view(np.ndarray)
+        result = np.empty((len(block), view.width(self.n_columns)), dtype=np.float32)
+        if view.matrix is not None:
+            prepare_projection(block, self.shift, self.scale, view.matrix, result)
+        elif view.columns is not None:
+            prepare_columns(block, self.shift, self.scale, view.columns, result)
+        else:
+            prepare(block, self.shift, self.scale, result)
+        return result
+
+    def raw(self, rows: Numbers, view: View) -> Any:
+        """Rows and columns in the user's units, for a clusterer that is not ours; X itself where it sees all."""
+        block = self.data if rows is None else self.data[rows]
+        if view.matrix is not None:
+            return block @ view.matrix
+        return block if view.columns is None else block[:, view.columns]
+
+
+def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
+    if view.columns is not None:
+        block = block[:, view.columns]
+    if view.matrix is not None:
+        return np.ascontiguousarray((block @ view.matrix) * scale, dtype=np.float32)
+    scaled = block.copy()
+    scaled.data = (block.data * scale).astype(np.float32)
+    return scaled
+
+
+def as_features(X: Any) -> Features:
+    """Check X: (n_objects, n_columns), real and finite; float32, float64, integers, CSR, data frame, memmap."""
+    names: tuple[str, ...] | None = None
+    ids = None
+    if hasattr(X, "tocsr"):
+        return _sparse_features(X)
+    if not isinstance(X, np.ndarray):
+        frame = _from_frame(X)
+        X, names, ids = frame if frame is not None else (np.asarray(X), None, None)
+    data = _as_real(X)
+    shift, scale = _shift_and_scale(data, names)
+    return Features(data, shift, scale, names, ids)
+
+
+def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
+    """Data frames of any kind through narwhals; None where X is none."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names = tuple(str(name) for name in frame.columns)
+    columns = list(frame.iter_columns())
+    kinds = [column.dtype for column in columns]
+    text = [name for name, kind in zip(names, kinds, strict=True) if not (kind.is_numeric() or kind == nw.Boolean)]
+    if text:
+        raise ValueError(
+            f"X must hold numbers, but column {', '.join(map(repr, text[:5]))} does not; "
+            f"drop it, or code it first (one column a category)."
+        )
+    holes = [name for name, column in zip(names, columns, strict=True) if column.null_count()]
+    if holes:
+        raise ValueError(_hole("a null", repr(holes[0])))
+    single = all(kind == nw.Float32 for kind in kinds)
+    values = np.empty((len(frame), len(columns)), dtype=np.float32 if single else np.float64)
+    for place, column in enumerate(columns):
+        values[:, place] = column.to_numpy()
+    return values, names, index_ids(nw.maybe_get_index(frame))
+
+
+def _as_real(X: Array) -> Array:
+    """A 2-D array of a type the kernels know; a memory map stays one."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must be (n_objects, n_columns), got shape {X.shape}. "
+            f"Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one object."
+        )
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    if X.dtype.kind == "b":
+        return X.view(np.uint8)
+    if X.dtype.kind == "O":
+        try:
+            return X.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("X must hold numbers, got an array of Python objects; convert it first.") from None
+    if X.dtype.kind not in "iuf":
+        raise ValueError(f"X must hold numbers, got {X.dtype}; convert it first, e.g. X.astype(float).")
+    if X.dtype.itemsize * (X.dtype.kind == "f") in (2, 16):
+        return X.astype(np.float32 if X.dtype.itemsize == 2 else np.float64)
+    # kernels read the machine's own byte order
+    return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+
+
+def _sparse_features(X: Any) -> Features:
+    data = X.tocsr()
+    _refuse_empty(data.shape)
+    if data.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers.")
+    if data.dtype not in (np.float32, np.float64):
+        data = data.astype(np.float32 if data.dtype.itemsize <= 2 else np.float64)
+    if not np.isfinite(data.data).all():
+        guilty = int(data.indices[int(np.flatnonzero(~np.isfinite(data.data))[0])])
+        raise ValueError(_hole("NaN or infinity", str(guilty)))
+    largest = float(np.abs(data.data).max(initial=0.0))
+    return Features(data, np.zeros(data.shape[1]), _power_of_two(largest))
+
+
+def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
+    """Column means and a power of two, in one pass that also finds NaN and infinity."""
+    _refuse_empty(data.shape)
+    n_objects, n_columns = data.shape
+
+    def facts(start: int, stop: int) -> tuple[Array, Array, Array]:
+        found = np.zeros(n_columns), np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+        column_facts(np.ascontiguousarray(data[start:stop]).view(np.ndarray), *found)
+        return found
+
+    # fixed blocks: the means must not depend on the number of threads
+    parts = map_fixed_blocks(facts, n_objects, max(256, 8 * BLOCK_VALUES // n_columns))
+    sums, lows, highs = (np.stack(part) for part in zip(*parts, strict=True))
+    low, high, total = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0)
+    if not np.isfinite(total).all():
+        _refuse_holes(data, names)
+        total = n_objects * (low / 2 + high / 2)
+    shift = np.clip(total / n_objects, low, high)
+    return shift, _power_of_two(float(np.maximum(high - shift, shift - low).max()))
+
+
+def _power_of_two(largest: float) -> float:
+    """Brings the largest value near 1 without rounding anything."""
+    return float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
+
+
+def _refuse_holes(data: Array, names: tuple[str, ...] | None) -> None:
+    for start in range(0, len(data), 65_536):
+        wrong = np.argwhere(~np.isfinite(data[start : start + 65_536]))
+        if len(wrong):
+            row, column = wrong[0]
+            what = "NaN" if np.isnan(data[start + row, column]) else "infinity"
+            name = str(column) if names is None else repr(names[column])
+            raise ValueError(_hole(what, name, start + int(row)))
+
+
+def _hole(what: str, column: str, row: int | None = None) -> str:
+    where = "" if row is None else f" in row {row} (counted from 0)"
+    return f"X holds {what} in column {column}{where}; fill it in or leave the object out: distances need every value."
+
+
+def _refuse_empty(shape: tuple[int, ...]) -> None:
+    if shape[0] == 0 or shape[1] == 0:
+        raise ValueError(
+            f"X must hold at least one object and one column: 0 sample(s) or 0 feature(s) (shape={tuple(shape)}) "
+            f"while a minimum of 1 is required."
+        )

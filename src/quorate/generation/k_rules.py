@@ -1,0 +1,105 @@
+"""How many clusters each member gets: a number, a range, or a rule, and what the rule chose."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate import _check
+from quorate.generation.features import Features
+from quorate.generation.mixture import number_of_gaussians
+
+RULES = ("sqrt", "linear", "mixture", "candel")
+
+
+class KChoice(NamedTuple):
+    """The numbers a member's k is drawn from, and where they come from."""
+
+    values: range
+    rule: str
+
+    def draw(self, rng: np.random.Generator) -> int:
+        return self.values[int(rng.integers(len(self.values)))]
+
+    def __str__(self) -> str:
+        low, high = self.values[0], self.values[-1]
+        return f"k = {low:,}" if low == high else f"k = {low:,} to {high:,}"
+
+
+def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
+    """What `k` means for these features.
+
+    An int; a range; (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "candel" or
+    ("candel", k0); "mixture". Rules never ask for more clusters than there are objects.
+    """
+    n_objects = features.n_objects
+    if isinstance(k, numbers.Integral):
+        value = _check.integer(k, "k", low=1, high=n_objects)
+        return KChoice(range(value, value + 1), "given")
+    if isinstance(k, range):
+        return _from_range(k, n_objects)
+    name, arguments = _parse(k)
+    if name is None:
+        low = _check.integer(arguments[0], "the lower k", low=1, high=n_objects)
+        high = _check.integer(arguments[1], "the upper k", low=low, high=n_objects)
+        return KChoice(range(low, high + 1), "given")
+    low, high, why = _by_rule(name, arguments, features, rng)
+    low = max(1, min(low, n_objects))
+    return KChoice(range(low, max(low, min(high, n_objects)) + 1), f"rule {why}, {n_objects:,} objects")
+
+
+def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
+    """(rule, arguments), or (None, (low, high))."""
+    if isinstance(k, str):
+        return _check.choice(k, "k", RULES, "or an integer, a range, or a pair (low, high)."), ()
+    if isinstance(k, Mapping):
+        wanted = dict(k)
+        rule = _check.choice(wanted.pop("rule", None), "the rule of k", RULES)
+        names = {"linear": ("A", "B"), "candel": ("k0",)}.get(rule, ())
+        if set(wanted) - set(names):
+            raise ValueError(f"rule {rule!r} of k takes {' and '.join(names) or 'nothing'}, got {sorted(wanted)}.")
+        defaults = {"A": 50, "B": 20, "k0": 2}
+        return rule, tuple(wanted.get(name, defaults[name]) for name in names)
+    if isinstance(k, tuple | list) and len(k) == 2 and not isinstance(k[0], str):
+        return None, tuple(k)
+    if isinstance(k, tuple | list) and k and isinstance(k[0], str):
+        rule = _check.choice(k[0], "the rule of k", RULES)
+        allowed = {"linear": (1, 3), "candel": (1, 2)}.get(rule, (1,))
+        if len(k) in allowed:
+            return rule, tuple(k[1:])
+    raise ValueError(
+        f"k must be an integer, a range, a pair (low, high), a rule of {', '.join(RULES)}, ('linear', A, B) or "
+        f"('candel', k0), got {k!r}."
+    )
+
+
+def _from_range(k: range, n_objects: int) -> KChoice:
+    if not k or min(k) < 1 or max(k) > n_objects:
+        raise ValueError(f"k must be a range within 1 to {n_objects:,}, the number of objects, got {k!r}.")
+    return KChoice(k if k.step > 0 else k[::-1], "given")
+
+
+def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any) -> tuple[int, int, str]:
+    n_objects = features.n_objects
+    if name == "sqrt":
+        root = math.sqrt(n_objects)
+        return math.ceil(root / 2), math.ceil(root), "sqrt"
+    if name == "linear":
+        a, b = arguments or (50, 20)
+        if not (_is_number(a) and _is_number(b) and a >= b > 0):
+            raise ValueError(f"('linear', A, B) needs numbers A >= B > 0: k lies in [n/A, n/B], got {(a, b)!r}.")
+        return math.ceil(n_objects / a), math.ceil(n_objects / b), f"linear with A = {a:g}, B = {b:g}"
+    if name == "candel":
+        first = _check.integer((arguments or (2,))[0], "k0", low=1)
+        return first, max(first, min(math.isqrt(n_objects), 100)), f"candel with k0 = {first}"
+    components = number_of_gaussians(features, rng)
+    low = max(components, 10)
+    return low, low + 20, f"mixture with {components} Gaussians"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value)

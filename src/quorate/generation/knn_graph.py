@@ -1,0 +1,171 @@
+"""Sparse graphs of nearest neighbours under a similarity, without the matrix of all similarities."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import FloatArray
+from quorate.generation.similarity import BLOCK_VALUES, Rows, Similarity, as_rows, jaccard
+
+TREE_FEATURES = 15
+"""Up to this many features search trees beat comparing all pairs."""
+
+
+class Neighbours(NamedTuple):
+    """For each object the places (n_objects, m) of those most like it, best first, and their similarity."""
+
+    places: NDArray[np.intp]
+    values: FloatArray
+
+
+def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
+    """The k-nearest-neighbour graph of X as a symmetric CSR array with positive weights.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_objects, n_features)
+        Finite floats.
+    similarity : str
+        One of SIMILARITIES.
+    n_neighbors : int
+        Neighbours of an object besides itself; an edge stands where one of its ends has the other among them.
+
+    Returns
+    -------
+    csr_array of shape (n_objects, n_objects)
+        Weights: the similarity, edges at or below 0 left out; for Euclidean exp(-d^2 / (s_i s_j)), s_i the distance
+        of object i to its last neighbour, so that the scale of the features does not matter.
+
+    Notes
+    -----
+    Memory n_objects x n_neighbors. Dense data of up to 15 features are searched with trees, for extended Jaccard
+    too (see `_jaccard_by_tree`); otherwise all pairs are compared, a block at a time.
+
+    References
+    ----------
+    Zelnik-Manor, Perona (2004). Self-tuning spectral clustering. Advances in Neural Information Processing Systems
+    17.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> similarity_graph(X, "cosine", 1).toarray().round(3)
+    array([[0.   , 0.999, 0.   , 0.   ],
+           [0.999, 0.   , 0.   , 0.   ],
+           [0.   , 0.   , 0.   , 0.999],
+           [0.   , 0.   , 0.999, 0.   ]])
+    """
+    from scipy.sparse import csr_array
+
+    places, values = nearest(as_rows(X, similarity), min(n_neighbors, X.shape[0] - 1))
+    n_objects, width = places.shape
+    if similarity == "euclidean" and width:
+        reach = np.sqrt(np.maximum(-values[:, -1], np.finfo(float).tiny))
+        values = np.exp(values / (reach[:, None] * reach[places]))
+    starts = np.arange(0, n_objects * width + 1, width) if width else np.zeros(n_objects + 1, dtype=int)
+    graph = csr_array((np.maximum(values, 0.0).ravel(), places.ravel(), starts), shape=(n_objects, n_objects))
+    graph = graph.maximum(graph.T).tocsr()
+    graph.eliminate_zeros()
+    return graph
+
+
+def nearest(rows: Rows, n_neighbors: int) -> Neighbours:
+    """The `n_neighbors` objects most like each object, itself apart; Euclidean values are negative squares."""
+    if n_neighbors == 0:
+        return Neighbours(np.zeros((rows.n_objects, 0), dtype=np.intp), np.zeros((rows.n_objects, 0)))
+    if rows.similarity == "extended_jaccard":
+        if rows.is_sparse or rows.values.shape[1] > TREE_FEATURES:
+            return _all_pairs(rows, n_neighbors)
+        return _jaccard_by_tree(rows, n_neighbors)
+    if rows.is_sparse and rows.similarity == "correlation":
+        return _all_pairs(rows, n_neighbors)
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, places = NearestNeighbors(n_neighbors=n_neighbors).fit(rows.values).kneighbors()
+    squares = distances.astype(np.float64) ** 2
+    # rows of length one: |x - y|^2 = 2 - 2 x.y, so one order serves both; rows of length zero are like nothing
+    if rows.similarity != "euclidean":
+        known = np.minimum(rows.squares[:, None], rows.squares[places]) > 0
+        return Neighbours(places, np.where(known, 1.0 - squares / 2, 0.0))
+    return Neighbours(places, -squares)
+
+
+def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = None) -> Neighbours:
+    """Some objects, or all, with every other, a block of rows at a time."""
+    numbers = np.arange(rows.n_objects) if some is None else some
+    places = np.empty((len(numbers), n_neighbors), dtype=np.intp)
+    values = np.empty((len(numbers), n_neighbors))
+    size = max(1, BLOCK_VALUES // rows.n_objects)
+    for block in (slice(start, start + size) for start in range(0, len(numbers), size)):
+        likeness = _compare_objects(rows, numbers[block])
+        line = np.arange(len(likeness))[:, None]
+        likeness[line[:, 0], numbers[block]] = -np.inf
+        best = np.argpartition(-likeness, n_neighbors - 1, axis=1)[:, :n_neighbors]
+        order = np.lexsort((best, -likeness[line, best]), axis=1)
+        places[block] = best = best[line, order]
+        values[block] = likeness[line, best]
+    return Neighbours(places, values)
+
+
+def _compare_objects(rows: Rows, some: NDArray[np.intp]) -> FloatArray:
+    products = rows.values[some] @ rows.values.T
+    dense = np.asarray(products.toarray() if rows.is_sparse else products, dtype=np.float64)
+    if rows.similarity == "extended_jaccard":
+        return jaccard(dense, rows.squares[some][:, None] + rows.squares)
+    # sparse rows are scaled but not centred: take the means' part off the products
+    means = np.asarray(rows.values.mean(axis=1), dtype=np.float64).ravel()
+    centred: FloatArray = dense - rows.values.shape[1] * np.outer(means[some], means)
+    return centred
+
+
+def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
+    """Exact neighbours under extended Jaccard from a tree for Euclidean distances.
+
+    J(x, y) grows as r = |x - y|^2 / (|x|^2 + |y|^2) falls, and r <= r0 < 1 describes the ball around x / (1 - r0)
+    of squared radius |x|^2 (1 / (1 - r0)^2 - 1). So the Euclidean neighbours bound r, and the ball of that bound
+    holds the true ones. Objects close to the origin, whose balls would hold too many, are compared with all.
+    """
+    from scipy.spatial import KDTree
+
+    X, squares = np.asarray(rows.values, dtype=np.float64), rows.squares
+    tree = KDTree(X)
+    distances, near = tree.query(X, k=n_neighbors + 1)
+    lengths = squares[:, None] + squares[near]
+    bound = (distances**2 / np.where(lengths > 0, lengths, 1.0)).max(axis=1)
+    places = np.empty((rows.n_objects, n_neighbors), dtype=np.intp)
+    values = np.empty((rows.n_objects, n_neighbors))
+    far = np.flatnonzero(bound <= 0.3)
+    enough = np.zeros(rows.n_objects, dtype=bool)
+    for some in np.array_split(far, -(-len(far) // 512)) if len(far) else []:
+        stretch = 1.0 / (1.0 - bound[some])
+        # a little more than the radius, so that rounding loses none
+        radius = np.sqrt(squares[some] * np.maximum(stretch**2 - 1.0, 0.0)) * (1 + 1e-6) + 1e-12
+        balls = tree.query_ball_point(X[some] * stretch[:, None], radius)
+        full, best, likeness = _best_of_balls(rows, some, balls, n_neighbors)
+        enough[some[full]] = True
+        places[some[full]], values[some[full]] = best, likeness
+    rest = np.flatnonzero(~enough)
+    if len(rest):
+        places[rest], values[rest] = _all_pairs(rows, n_neighbors, rest)
+    return Neighbours(places, values)
+
+
+def _best_of_balls(
+    rows: Rows, some: NDArray[np.intp], balls: Any, n_neighbors: int
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
+    """Which of `some` have enough others in their ball, and the best of those: places and similarities."""
+    owner = np.repeat(np.arange(len(some)), [len(ball) for ball in balls])
+    other = np.concatenate([np.asarray(ball, dtype=np.intp) for ball in balls])
+    apart = other != some[owner]
+    owner, other = owner[apart], other[apart]
+    products = np.einsum("nd,nd->n", rows.values[some[owner]], rows.values[other], dtype=np.float64)
+    likeness = jaccard(products, rows.squares[some[owner]] + rows.squares[other])
+    order = np.lexsort((other, -likeness, owner))
+    sizes = np.bincount(owner, minlength=len(some))
+    full = sizes >= n_neighbors
+    first = (np.cumsum(sizes) - sizes)[full]
+    best = order[first[:, None] + np.arange(n_neighbors)]
+    return full, other[best], likeness[best]

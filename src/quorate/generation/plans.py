@@ -1,0 +1,121 @@
+"""What each member will do, drawn from one seed before any work begins."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate import _check
+from quorate.generation.bases import Base, as_bases
+from quorate.generation.columns import draw_views
+from quorate.generation.features import Features
+from quorate.generation.k_rules import KChoice, choose_k
+from quorate.generation.members import Plan
+from quorate.generation.rows import as_rows, draw_rows
+
+DEFAULT_K = "candel"
+
+_DATA_DRAWS = 2**32 - 1
+"""Place among a seed's children of what belongs to no member."""
+
+
+class Request(NamedTuple):
+    """The options of `generate` that decide what the ensemble is."""
+
+    n_members: int
+    k: Any
+    base: Any
+    rows: Any
+    columns: Any
+
+
+class Plans(NamedTuple):
+    """One plan a member, and how k was chosen (None where no base takes it)."""
+
+    members: list[Plan]
+    k: KChoice | None
+
+
+def entropy_of(random_state: Any) -> int:
+    """A number that stands for `random_state`; the same number, the same ensemble. Fresh where it is None."""
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return _check.integer(random_state, "random_state", low=0)
+    words = _check.generator(random_state).integers(2**32, size=4)
+    return int(sum(int(word) << (32 * place) for place, word in enumerate(words)))
+
+
+def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
+    """`k` where it is given; else, for a consensus into n_clusters, the rule "candel" from that number on.
+
+    A scikit-learn clusterer keeps its own number.
+    """
+    if k is not None or n_clusters is None or any(found.is_clusterer for found in as_bases(base)):
+        return k
+    return "candel", n_clusters
+
+
+def make_plans(request: Request, features: Features, entropy: int) -> Plans:
+    """Every member draws from a child of the seed of its own, so no member depends on who runs it, or when."""
+    n_members = _check.integer(request.n_members, "n_members", low=1)
+    bases, rows = as_bases(request.base), as_rows(request.rows)
+    children = [np.random.SeedSequence(entropy, spawn_key=(place,)) for place in range(n_members)]
+    draws, work = zip(*(child.spawn(2) for child in children), strict=True)
+    rngs = [np.random.default_rng(seed) for seed in draws]
+    choice = _choose(request.k, bases, features, entropy)
+    drawn = [None if choice is None else choice.draw(rng) for rng in rngs]
+    packed = draw_rows(rows, features.n_objects, rngs)
+    views = draw_views(request.columns, features, rngs)
+    plans = [
+        Plan(
+            number=place,
+            base=bases[place % len(bases)],
+            k=drawn[place] if _wants_k(request.k, bases[place % len(bases)]) else None,
+            packed=packed[place],
+            view=views[place],
+            fill=rows.fill,
+            seed=work[place],
+        )
+        for place in range(n_members)
+    ]
+    _refuse_small(plans, features.n_objects)
+    _refuse_parts_of_sequences(plans)
+    return Plans(plans, choice)
+
+
+def _choose(k: Any, bases: list[Base], features: Features, entropy: int) -> KChoice | None:
+    if not any(_wants_k(k, base) for base in bases):
+        if k is not None:
+            names = ", ".join(dict.fromkeys(base.name for base in bases))
+            raise ValueError(f"k = {k!r} was given, but {names} has no parameter for the number of clusters; drop k.")
+        return None
+    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DATA_DRAWS,)))
+    return choose_k(DEFAULT_K if k is None else k, features, rng)
+
+
+def _wants_k(k: Any, base: Base) -> bool:
+    """A clusterer keeps its own number of clusters unless k is given; the built-in and callables need one."""
+    return base.takes_k and (k is not None or not base.is_clusterer)
+
+
+def _refuse_small(plans: list[Plan], n_objects: int) -> None:
+    for plan in plans:
+        if plan.packed is None or plan.k is None:
+            continue
+        n_seen = int(np.unpackbits(plan.packed, count=n_objects).sum())
+        if n_seen < plan.k:
+            raise ValueError(
+                f"member {plan.number} sees {n_seen:,} objects and is to make {plan.k:,} clusters of them; "
+                f"lower k, or show the members more rows."
+            )
+
+
+def _refuse_parts_of_sequences(plans: list[Plan]) -> None:
+    for plan in plans:
+        if plan.base.is_sequence and not (plan.packed is None and plan.view.is_whole):
+            raise ValueError(
+                f"{plan.base.name} makes members that depend on one another, so all of them must see the same rows and "
+                f"columns; leave rows and columns at 1.0."
+            )

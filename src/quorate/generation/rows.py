@@ -1,0 +1,128 @@
+"""Which objects each member sees: shares, and the coordinated overlapping partition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+
+Packed = NDArray[np.uint8] | None
+"""One bit an object, set where the member sees it; None: it sees all."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Each member sees a random share of the objects; ``rows=0.8`` is short for ``rows=Share(0.8)``.
+
+    Parameters
+    ----------
+    share : float
+        In (0, 1].
+    fill : bool
+        Label the objects a member did not see by its nearest centre, instead of leaving them missing.
+
+    Notes
+    -----
+    An object that no member drew is given to one of them (in turn), so that every object has a label.
+    """
+
+    share: float
+    fill: bool = False
+
+    def __post_init__(self) -> None:
+        if _check.fraction(self.share, "share") == 0:
+            raise ValueError("share must be above 0, got 0; 1 shows every object to every member.")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The coordinated overlapping partition: every object is in one part by plan, and in others by chance.
+
+    Parameters
+    ----------
+    n_parts : int, optional
+        Number of parts; the number of members by default, which must be a multiple of it. With more members
+        than parts the partition is drawn again for every round.
+    repetition : float
+        How many times each object occurs on average: a part holds ``repetition * n / n_parts`` objects, of
+        which n / n_parts are its own.
+    fill : bool
+        As for `Share`.
+
+    References
+    ----------
+    .. [1] A. Strehl and J. Ghosh, "Cluster ensembles", JMLR 3 (2002), section 5.2.
+    """
+
+    n_parts: int | None = None
+    repetition: float = 2.0
+    fill: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n_parts is not None:
+            _check.integer(self.n_parts, "n_parts", low=1)
+        _check.fraction(self.repetition, "repetition", low=1.0, high=math.inf)
+
+
+def as_rows(rows: Any) -> Share | Parts:
+    """`rows` as one of the two kinds."""
+    if isinstance(rows, Share | Parts):
+        return rows
+    return Share(_check.fraction(rows, "rows", advice="a share of the objects, Share(...) or Parts(...)."))
+
+
+def draw_rows(rows: Share | Parts, n_objects: int, rngs: list[np.random.Generator]) -> list[Packed]:
+    """What each member sees; together they see every object."""
+    if isinstance(rows, Parts):
+        return _draw_parts(rows, n_objects, rngs)
+    size = math.ceil(rows.share * n_objects)
+    if size == n_objects:
+        return [None] * len(rngs)
+    unseen = np.ones(n_objects, dtype=bool)
+    drawn = []
+    for rng in rngs:
+        chosen = rng.choice(n_objects, size, replace=False, shuffle=False)
+        unseen[chosen] = False
+        drawn.append(_pack(n_objects, chosen))
+    left = np.flatnonzero(unseen)
+    return [_add(bits, n_objects, left[place :: len(rngs)]) for place, bits in enumerate(drawn)]
+
+
+def _draw_parts(rows: Parts, n_objects: int, rngs: list[np.random.Generator]) -> list[Packed]:
+    n_parts = rows.n_parts or len(rngs)
+    if len(rngs) % n_parts:
+        raise ValueError(
+            f"n_members = {len(rngs)} must be a multiple of n_parts = {n_parts}, so that every round is complete."
+        )
+    if n_parts > n_objects:
+        raise ValueError(f"n_parts = {n_parts} is more than the {n_objects} objects; ask for fewer parts.")
+    size = min(n_objects, math.ceil(rows.repetition * n_objects / n_parts))
+    drawn: list[Packed] = []
+    for first in range(0, len(rngs), n_parts):
+        order = rngs[first].permutation(n_objects)
+        edges = [n_objects * part // n_parts for part in range(n_parts + 1)]
+        for part, rng in enumerate(rngs[first : first + n_parts]):
+            own, others = order[edges[part] : edges[part + 1]], np.delete(order, np.s_[edges[part] : edges[part + 1]])
+            extra = rng.choice(others, max(0, size - len(own)), replace=False, shuffle=False)
+            drawn.append(_pack(n_objects, np.concatenate([own, extra])))
+    return drawn
+
+
+def _pack(n_objects: int, chosen: NDArray[np.intp]) -> NDArray[np.uint8]:
+    seen = np.zeros(n_objects, dtype=bool)
+    seen[chosen] = True
+    return np.packbits(seen)
+
+
+def _add(bits: NDArray[np.uint8], n_objects: int, extra: NDArray[np.intp]) -> NDArray[np.uint8]:
+    return _pack(n_objects, np.concatenate([unpack(bits, n_objects), extra])) if len(extra) else bits
+
+
+def unpack(bits: NDArray[np.uint8], n_objects: int) -> NDArray[np.intp]:
+    """Numbers of the objects seen, increasing."""
+    return np.flatnonzero(np.unpackbits(bits, count=n_objects))

@@ -1,0 +1,155 @@
+"""Run members on workers by joblib, keep what is finished, and stop when asked to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._coding import narrowest
+from quorate.generation.checkpoint import Checkpoint
+from quorate.generation.features import Features
+from quorate.generation.members import Member, Plan, run_members, run_sequence
+from quorate.generation.stop import Stop
+from quorate.ops.threads import n_threads
+
+Array = NDArray[Any]
+
+SHARED_WORK = 2_000_000_000
+"""Multiplications up to which a member is small enough to be labelled together with others in one pass."""
+
+MOST_TOGETHER = 8
+
+
+class Options(NamedTuple):
+    """How to run: nothing here changes the ensemble."""
+
+    n_jobs: int | None
+    progress: bool
+    title: str
+    checkpoint: Checkpoint | None
+    keep_models: bool
+
+
+class Finished(NamedTuple):
+    """Labels (n_objects, n_members) as the members gave them, each member's facts and, if kept, model."""
+
+    labels: Array
+    facts: list[dict[str, Any]]
+    models: list[Any]
+
+
+def run_plans(features: Features, plans: list[Plan], options: Options) -> Finished:
+    """All members; those in the checkpoint are read, the others are made and stored as they finish."""
+    collected = _Collected(features.n_objects, plans)
+    missing = []
+    for plan in plans:
+        stored = options.checkpoint.load(plan.number) if options.checkpoint else None
+        if stored is None:
+            missing.append(plan)
+        else:
+            collected.add([stored])
+    with _bar(options, len(plans), len(plans) - len(missing)) as tell:
+        for members in itertools.chain(
+            _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
+            _sequences(features, plans, {plan.number for plan in missing}, options),
+        ):
+            for member in members if options.checkpoint else ():
+                options.checkpoint.save(member)  # type: ignore[union-attr]
+            collected.add(members)
+            tell(len(members))
+    return collected.finish()
+
+
+class _Collected:
+    """Labels in one matrix from the start; it is widened if a member has more clusters than planned."""
+
+    def __init__(self, n_objects: int, plans: list[Plan]) -> None:
+        planned = max(plan.k or 2 for plan in plans)
+        self._labels = np.empty((n_objects, len(plans)), dtype=narrowest(planned))
+        self._members: list[Member | None] = [None] * len(plans)
+
+    def add(self, members: list[Member]) -> None:
+        wide = np.result_type(self._labels, *(member.labels for member in members))
+        self._labels = self._labels.astype(wide, copy=False)
+        for member in members:
+            self._labels[:, member.number] = member.labels
+            # the labels are in the matrix: keep no second copy
+            self._members[member.number] = member._replace(labels=np.empty(0, dtype=np.int8))
+
+    def finish(self) -> Finished:
+        done = [member for member in self._members if member is not None]
+        return Finished(self._labels, [member.facts for member in done], [member.model for member in done])
+
+
+def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[list[Member]]:
+    """Finished members as they come, in any order."""
+    if not plans:
+        return
+    import joblib
+
+    in_threads = all(plan.base.is_built_in for plan in plans)
+    n_jobs = options.n_jobs
+    if n_jobs is None and in_threads and joblib.effective_n_jobs(None) == 1:
+        # kernels use all threads everywhere else in the library; nobody asked for less
+        n_jobs = n_threads()
+    stop = Stop()
+    prefer = "threads" if in_threads else "processes"
+    lazy = getattr(joblib.parallel.get_active_backend(prefer=prefer)[0], "supports_return_generator", False)
+    parallel = joblib.Parallel(
+        n_jobs=n_jobs, prefer=prefer, batch_size=1, return_as="generator_unordered" if lazy else "list"
+    )
+    chunks = _chunks(features, plans, joblib.effective_n_jobs(n_jobs))
+    results = parallel(joblib.delayed(run_members)(features, chunk, options.keep_models, stop) for chunk in chunks)
+    try:
+        yield from results
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        if lazy:
+            results.close()
+
+
+def _sequences(features: Features, plans: list[Plan], missing: set[int], options: Options) -> Iterator[list[Member]]:
+    """Members that depend on one another, here and one by one; up to the last that is missing they are all made."""
+    sequences: dict[int, list[Plan]] = {}
+    for plan in plans:
+        if plan.base.is_sequence:
+            sequences.setdefault(id(plan.base), []).append(plan)
+    for found in sequences.values():
+        n_wanted = max((place + 1 for place, plan in enumerate(found) if plan.number in missing), default=0)
+        for member in itertools.islice(run_sequence(features, found, options.keep_models), n_wanted):
+            if member.number in missing:
+                yield [member]
+
+
+def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[Plan]]:
+    """Plans that share a pass in groups, others one by one; groups are small enough to keep all workers busy.
+
+    Which plans stand together changes how often X is read, not what comes out.
+    """
+    alone = [[plan] for plan in plans if not plan.shares_a_pass]
+    together = [plan for plan in plans if plan.shares_a_pass]
+    if not together:
+        return alone
+    work = features.n_objects * features.n_columns * max(plan.k or 1 for plan in together)
+    fair = -(-len(together) // (2 * n_workers))
+    size = max(1, min(MOST_TOGETHER, fair, SHARED_WORK // work))
+    return [together[place : place + size] for place in range(0, len(together), size)] + alone
+
+
+@contextmanager
+def _bar(options: Options, total: int, done: int) -> Iterator[Any]:
+    """A function to call with the number of members finished; a bar with the time left where it is wanted."""
+    if not options.progress:
+        yield lambda count: None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, initial=done, unit="member", desc=options.title) as bar:
+        yield bar.update

@@ -1,0 +1,36 @@
+"""A batch self-organising map whose units are the clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quorate._types import FloatArray
+from quorate.generation.prototypes import Found, assign, fill_empty, seeds, sums
+from quorate.generation.similarity import Rows
+
+
+def grid_shape(n_units: int) -> tuple[int, int]:
+    """The most square grid of exactly `n_units`: (2, 5) for 10, (1, 7) for 7."""
+    height = next(h for h in range(int(np.sqrt(n_units)), 0, -1) if n_units % h == 0)
+    return height, n_units // height
+
+
+def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int) -> Found:
+    """Fit the map: units begin at objects and are pulled by their grid neighbours less and less.
+
+    In each step every object goes to its most similar unit, and unit u becomes the mean of all objects, an object
+    of unit v counting exp(-g(u, v)^2 / (2 s^2)), g the distance on the grid. The radius s falls geometrically
+    from half the grid's length (at least 1) to 0.3, where a neighbour counts 0.004 and the map is all but k-means.
+    """
+    height, width = grid_shape(n_units)
+    places = np.array([(row, column) for row in range(height) for column in range(width)], dtype=np.float64)
+    apart = ((places[:, None] - places) ** 2).sum(axis=2)
+    mass = np.ones(rows.n_objects)
+    units: FloatArray = seeds(rows, n_units, rng, mass)
+    for radius in np.geomspace(max(width / 2, 1.0), 0.3, max_iter):
+        total, weight = sums(rows, assign(rows, units)[0], mass, n_units)
+        pull = np.exp(-apart / (2 * radius**2))
+        units = rows.prototypes((pull @ total) / (pull @ weight)[:, None])
+    labels, likeness = assign(rows, units)
+    fill_empty(labels, rows.apart(likeness), n_units)
+    return Found(units, labels, float(likeness.sum()), max_iter)

@@ -1,0 +1,149 @@
+"""Cumulative voting: members with any numbers of clusters vote by probabilities, which are then merged."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Consensus, Ensemble, FloatArray, Method, read_only
+from quorate.ops.coding import canonical
+from quorate.ops.rows import distinct_rows
+from quorate.ops.tables import cluster_counts
+from quorate.solvers.confidence import row_confidence
+from quorate.solvers.lookup import Rule, column_weights, fill_empty, look_up
+from quorate.solvers.merging import merge_columns
+
+UNIT = 2.0**36
+
+
+def cumulative(
+    ensemble: Ensemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    reference: str = "information",
+) -> Consensus:
+    """Let every member vote for the clusters of a reference by probabilities, then merge those clusters.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    n_clusters : int
+    rng : numpy.random.Generator
+        Not used: nothing here is random.
+    reference : str
+        "information": the member that shares the most information with all; or the name of a member.
+
+    Returns
+    -------
+    Consensus
+        `objective` is the information, in nats, that the consensus keeps about the objects; to be maximised.
+        ``info["reference"]`` lists the members the reference was made of.
+
+    Notes
+    -----
+    A base cluster votes for the reference's clusters by the shares of its objects there (the un-normalised scheme of
+    [1]_); an object's votes are averaged over the members that know it. Where the reference has more clusters than
+    wanted, the two whose merging loses the least information are merged, until `n_clusters` are left; an object
+    takes the cluster of the most votes. Where no member has enough clusters, the reference is crossed with the next
+    most informative ones until it has. Ties go to the lowest number; empty clusters take the row that is least
+    sure of its own. O(m (H + k) k) for m rows and a reference of k clusters, m k numbers of memory.
+
+    References
+    ----------
+    .. [1] H. G. Ayad, M. S. Kamel, "Cumulative Voting Consensus Method for Partitions with Variable Number of
+       Clusters", IEEE TPAMI 30, 2008, doi:10.1109/TPAMI.2007.1138.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> members = {"fine": [0, 0, 1, 1, 2, 2], "coarse": [0, 0, 0, 1, 1, 1], "odd": [0, 0, 1, 1, 1, 1]}
+    >>> consensus(members, 2, method="cumulative").labels.tolist()
+    [0, 0, 1, 1, 1, 1]
+    """
+    labels, k, names = _reference(ensemble, n_clusters, reference)
+    shares = _shares(ensemble, labels, k)
+    votes = _votes(ensemble, shares)
+    group, kept = merge_columns(votes, ensemble.counts, n_clusters)
+    table = np.zeros((len(shares), n_clusters))
+    np.add.at(table.T, group, shares.T)
+    rule = Rule(np.rint(table * UNIT).astype(np.int64), np.full(n_clusters, 1 / UNIT), np.zeros(n_clusters))
+    nearest, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
+    look_up(ensemble, rule, np.ones(1), nearest, score)
+    fill_empty(ensemble, 1.0 + score / ensemble.weights.sum(), nearest, n_clusters)
+    result = canonical(nearest, n_clusters)
+    return Consensus(
+        labels=result, objective=kept, confidence=row_confidence(ensemble, result), info={"reference": names}
+    )
+
+
+def _reference(ensemble: Ensemble, n_clusters: int, reference: str) -> tuple[NDArray[np.int32], int, list[str]]:
+    """A labelling of at least `n_clusters` clusters, how many it has, and the members it was made of."""
+    if reference == "information":
+        order = np.argsort(-_information(ensemble), kind="stable")
+        enough = order[ensemble.n_clusters[order] >= n_clusters]
+        order = np.concatenate([enough[:1], order[order != enough[0]]]) if len(enough) else order
+    elif reference in ensemble.member_names:
+        order = np.array([ensemble.member_names.index(reference)])
+    else:
+        known = ", ".join(map(repr, ensemble.member_names))
+        raise ValueError(f"reference must be 'information' or a member's name, got {reference!r}; members: {known}.")
+    for used in range(1, len(order) + 1):
+        chosen = order[:used]
+        labels, k = _crossed(ensemble, chosen)
+        if k >= n_clusters:
+            return labels, k, [ensemble.member_names[member] for member in chosen]
+    raise ValueError(f"reference {reference!r} has {k} clusters, fewer than n_clusters = {n_clusters}; choose another.")
+
+
+def _crossed(ensemble: Ensemble, members: NDArray[np.intp]) -> tuple[NDArray[np.int32], int]:
+    """The partition into equal labels of all these members; one member alone leaves its gaps unlabelled."""
+    if len(members) == 1:
+        member = int(members[0])
+        return np.ascontiguousarray(ensemble.labels[:, member], dtype=np.int32), int(ensemble.n_clusters[member])
+    inverse = np.empty(ensemble.n_rows, dtype=np.intp)
+    first = distinct_rows(read_only(ensemble.labels[:, members]), inverse)
+    return inverse.astype(np.int32), len(first)
+
+
+def _information(ensemble: Ensemble) -> FloatArray:
+    """Mutual information of each member with all, in nats, weighted by member weight and objects in common."""
+    result = np.zeros(ensemble.n_members)
+    for member, k in enumerate(ensemble.n_clusters):
+        column = np.ascontiguousarray(ensemble.labels[:, member], dtype=np.int32)
+        stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, column, int(k))
+        for weight, table in zip(ensemble.weights, np.split(stacked, ensemble.offsets[1:-1]), strict=True):
+            counts = table.astype(np.float64)
+            expected = np.outer(counts.sum(axis=1), counts.sum(axis=0))
+            filled = counts > 0
+            result[member] += weight * float(
+                (counts[filled] * np.log(counts[filled] * counts.sum() / expected[filled])).sum()
+            )
+    # members whose information is equal on paper must be equal here, for ties to go to the first
+    return np.round(result, 6)
+
+
+def _shares(ensemble: Ensemble, labels: NDArray[np.int32], k: int) -> FloatArray:
+    """How a base cluster votes: the shares of its objects in the reference's clusters, by member weight; (d, k)."""
+    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, k).astype(np.float64)
+    shares: FloatArray = column_weights(ensemble)[:, None] * table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    return shares
+
+
+def _votes(ensemble: Ensemble, shares: FloatArray) -> FloatArray:
+    """Each row's distribution over the reference's clusters, (m, k)."""
+    whole = np.rint(shares * UNIT).astype(np.int64)
+    votes = np.zeros((ensemble.n_rows, shares.shape[1]), dtype=np.int64)
+    for member, start in enumerate(ensemble.offsets[:-1]):
+        known = np.flatnonzero(ensemble.labels[:, member] >= 0)
+        votes[known] += whole[start + ensemble.labels[known, member].astype(np.int64)]
+    totals = votes.sum(axis=1, keepdims=True)
+    result: FloatArray = np.where(totals > 0, votes, 1) / np.where(totals > 0, totals, shares.shape[1])
+    return result
+
+
+METHOD = Method(
+    solve=cumulative,
+    title="cumulative voting, merged by information",
+    reference="doi:10.1109/TPAMI.2007.1138",
+)

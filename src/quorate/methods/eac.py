@@ -1,0 +1,159 @@
+"""Evidence accumulation: hierarchical agglomeration of the co-association of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._ensemble import compress
+from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate.solvers.average_link import average_link_tree
+from quorate.solvers.co_association import (
+    NORMALIZATIONS,
+    Normalization,
+    dense_co_association,
+    pairwise,
+    shared_pairs,
+    sparse_bytes,
+)
+from quorate.solvers.confidence import row_confidence
+from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
+from quorate.solvers.enhanced import enhanced_co_association
+from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+
+
+def eac(
+    ensemble: Ensemble,
+    n_clusters: int | None,
+    *,
+    rng: np.random.Generator,
+    linkage: Linkage = "average",
+    normalization: Normalization = "ensemble",
+    enhanced: bool = False,
+    threshold: float | None = None,
+) -> Consensus:
+    """Agglomerate 1 - A, A the co-association: the share of members that put two objects together.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    n_clusters : int or None
+        Exactly so many clusters, also where heights tie; None takes the k >= 2 of the longest lifetime.
+    rng : numpy.random.Generator
+        Not used: nothing here is random.
+    linkage : {"average", "single", "complete", "weighted", "ward"}
+    normalization : {"ensemble", "pairwise"}
+        Where labels are missing: divide by the weight of all members, or of those that know both objects.
+    enhanced : bool
+        Where two objects are apart in a member, count the similarity of their two clusters instead of 0.
+    threshold : float, optional
+        Run on the sparse co-association matrix: pairs that share no more than this are zeros ("average" and
+        "single" only). 0 keeps every pair that shares anything, and gives the result without it.
+
+    Returns
+    -------
+    Consensus
+        `tree` is a scipy linkage matrix over rows, its last column in objects. `objective` is the height of the last
+        merge within the clusters, to be minimised. `confidence` compares a row's co-association with its own cluster
+        and with the best other. ``info["lifetimes"][k - 1]`` is the lifetime of k clusters.
+
+    Notes
+    -----
+    Equal rows are one leaf: they join first, at height 0. Ties: of the pairs of the least height the one whose lower
+    cluster is lowest, then whose other cluster is, each named by its lowest row; "single" follows a spanning tree
+    grown from row 0, the lowest row first.
+
+    "average" needs no matrix: the mean of A between two clusters is a product of their sums of one-hot rows. "single"
+    is a maximum spanning tree found through the rows of each base cluster. Both take O(m H) memory for m rows. The
+    other linkages, `enhanced`, and "pairwise" where labels are missing (a mean of ratios, which does not follow from
+    sums) take a dense matrix over rows, or with `threshold` the pairs above it. Without missing labels both
+    normalisations are one.
+
+    Ward's linkage takes sqrt(1 - A) as the distance: up to a factor that between one-hot rows where no label is
+    missing, so that its merges raise the inertia of `kmeans` least.
+
+    `enhanced` follows [3]_ with the similarity of connected triples: two clusters of a member are as similar as the
+    overlaps (Jaccard) that clusters of other members have with both, over the largest such sum, times 0.9.
+
+    References
+    ----------
+    .. [1] A. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation", IEEE TPAMI, 2005.
+    .. [2] A. Lourenco, A. Fred and A. K. Jain, "On the scalability of evidence accumulation clustering", ICPR, 2010.
+    .. [3] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> result = consensus([[0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]], method="eac")
+    >>> result.labels.tolist(), result.tree.round(3).tolist()
+    ([0, 0, 1, 1, 1], [[1.0, 2.0, 0.333, 3.0], [0.0, 3.0, 1.0, 5.0]])
+    """
+    linkage = _check.choice(linkage, "linkage", LINKAGES)
+    normalization = _check.choice(normalization, "normalization", NORMALIZATIONS)
+    enhanced = _check.choice(enhanced, "enhanced", (False, True))
+    if threshold is not None:
+        threshold = _check.fraction(threshold, "threshold", advice="it is a share of the members.")
+        _refuse_threshold(linkage, enhanced)
+    rows, inverse = compress(ensemble)
+    tree = _tree(rows, linkage, normalization, enhanced, threshold)
+    k = n_clusters or longest_lifetime(tree)
+    labels = cut(tree, k)[inverse]
+    spans = lifetimes(tree)
+    if rows.n_rows < ensemble.n_rows:
+        tree = expand_tree(tree, inverse, ensemble.counts)
+    return Consensus(
+        labels=labels,
+        objective=float(tree[-k, 2]) if k <= len(tree) else 0.0,
+        confidence=row_confidence(ensemble, labels),
+        tree=tree,
+        info={"linkage": linkage, "lifetimes": spans},
+    )
+
+
+def _tree(
+    rows: Ensemble, linkage: Linkage, normalization: Normalization, enhanced: bool, threshold: float | None
+) -> FloatArray:
+    """Over distinct rows, by the way of the least memory."""
+    if threshold is not None:
+        return sparse_tree(shared_pairs(rows, normalization, threshold), rows.counts, linkage)
+    if not _is_dense(rows, linkage, normalization, enhanced):
+        return average_link_tree(rows) if linkage == "average" else single_link_tree(rows)
+    matrix, scale = (enhanced_co_association if enhanced else dense_co_association)(rows, normalization)
+    return dense_tree(matrix, scale, rows.counts, linkage)
+
+
+def _is_dense(rows: Ensemble, linkage: Any, normalization: Any, enhanced: Any) -> bool:
+    return bool(enhanced) or linkage not in ("average", "single") or pairwise(rows, normalization)
+
+
+def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
+    if linkage not in ("average", "single"):
+        raise ValueError(
+            f"threshold must be None with linkage={linkage!r}, which needs the pairs that share nothing as well; "
+            f"use linkage='average' or 'single'."
+        )
+    if enhanced:
+        raise ValueError("threshold must be None with enhanced=True, under which hardly a pair shares nothing.")
+
+
+def memory_for(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+    """Bytes beyond the linear: of the matrix, or as estimated of the pairs above the threshold."""
+    normalization = options.get("normalization", "ensemble")
+    threshold = options.get("threshold")
+    if isinstance(threshold, int | float):
+        return sparse_bytes(ensemble, normalization, float(threshold))
+    dense = _is_dense(ensemble, options.get("linkage", "average"), normalization, options.get("enhanced", False))
+    return 8 * ensemble.n_rows**2 if dense else 0
+
+
+METHOD = Method(
+    solve=eac,
+    title="evidence accumulation: average, single, complete link, Ward (tree)",
+    reference="doi:10.1109/TPAMI.2005.113",
+    finds_k=True,
+    memory_for=memory_for,
+    instead="use linkage='average' or 'single' without enhanced and with normalization='ensemble', coarsen first,",
+)

@@ -1,0 +1,166 @@
+"""The nearest rows of every row by counting shared labels in bits: sixty-four rows to a word, all words in vectors.
+
+For members of equal weight and base clusters that hold at least about one row in a few hundred.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+TILE = 160
+"""Words a tile at most: the sets of a few hundred base clusters over 10,240 rows stay in a core's own cache."""
+
+_ONE, _ZERO, _LOW = np.uint64(1), np.uint64(0), np.uint64(63)
+_SIX = np.uint64(6)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_SHIFT = np.uint64(58)
+_PLACES = np.zeros(64, dtype=np.int64)
+for _place in range(64):
+    _PLACES[((0x03F79D71B4CB0A89 << _place) & (2**64 - 1)) >> 58] = _place
+
+
+@njit(cache=True, nogil=True)
+def row_sets(labels: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The rows of each base cluster as bits (tiles, d + 1, words); the last set is empty and serves missing labels."""
+    n_words = (labels.shape[0] + 63) // 64
+    n_tiles = (n_words + TILE - 1) // TILE
+    width = (n_words + n_tiles - 1) // n_tiles
+    sets = np.zeros((n_tiles, offsets[-1] + 1, width), dtype=np.uint64)
+    for row in range(labels.shape[0]):
+        word = row >> 6
+        bit = _ONE << (np.uint64(row) & _LOW)
+        for member in range(labels.shape[1]):
+            if labels[row, member] >= 0:
+                sets[word // width, offsets[member] + labels[row, member], word % width] |= bit
+    return sets
+
+
+@njit(cache=True, nogil=True)
+def _add_eight(sets, columns, first, planes, carry):
+    """Add eight sets to the three lowest planes of the counts; what overflows them goes to `carry`, worth eight."""
+    a, b, c, d = sets[columns[first]], sets[columns[first + 1]], sets[columns[first + 2]], sets[columns[first + 3]]
+    e, f, g, h = sets[columns[first + 4]], sets[columns[first + 5]], sets[columns[first + 6]], sets[columns[first + 7]]
+    ones, twos, fours = planes[0], planes[1], planes[2]
+    for word in range(carry.size):
+        x = ones[word] ^ a[word]
+        two_a = (ones[word] & a[word]) | (x & b[word])
+        x ^= b[word]
+        y = x ^ c[word]
+        two_b = (x & c[word]) | (y & d[word])
+        y ^= d[word]
+        x = y ^ e[word]
+        two_c = (y & e[word]) | (x & f[word])
+        x ^= f[word]
+        y = x ^ g[word]
+        two_d = (x & g[word]) | (y & h[word])
+        ones[word] = y ^ h[word]
+        x = twos[word] ^ two_a
+        four_a = (twos[word] & two_a) | (x & two_b)
+        x ^= two_b
+        y = x ^ two_c
+        four_b = (x & two_c) | (y & two_d)
+        twos[word] = y ^ two_d
+        x = fours[word] ^ four_a
+        carry[word] = (fours[word] & four_a) | (x & four_b)
+        fours[word] = x ^ four_b
+
+
+@njit(cache=True, nogil=True)
+def count_shared(sets, columns, planes, carry):
+    """planes (P, words): bit p of the number of the given columns that hold each row; columns a multiple of eight."""
+    planes[:] = _ZERO
+    for first in range(0, columns.size, 8):
+        _add_eight(sets, columns, first, planes, carry)
+        for plane in range(3, planes.shape[0]):
+            bits = planes[plane]
+            for word in range(carry.size):
+                both = bits[word] & carry[word]
+                bits[word] ^= carry[word]
+                carry[word] = both
+
+
+@njit(cache=True, nogil=True)
+def _above(planes, limit, greater, equal):
+    """greater (words,): the rows whose count is above `limit`; returns how many."""
+    greater[:] = _ZERO
+    equal[:] = ~_ZERO
+    for plane in range(planes.shape[0] - 1, -1, -1):
+        bits = planes[plane]
+        if (limit >> plane) & 1:
+            for word in range(greater.size):
+                equal[word] &= bits[word]
+        else:
+            for word in range(greater.size):
+                greater[word] |= equal[word] & bits[word]
+                equal[word] &= ~bits[word]
+    n_above = 0
+    for word in range(greater.size):
+        bits = greater[word]
+        while bits:
+            bits &= bits - _ONE
+            n_above += 1
+    return n_above
+
+
+@njit(cache=True, nogil=True)
+def _insert(near, value, row, amount):
+    """Put (amount, row) behind all entries that are at least as large; the last entry falls out."""
+    place = near.size - 1
+    while place > 0 and value[place - 1] < amount:
+        value[place] = value[place - 1]
+        near[place] = near[place - 1]
+        place -= 1
+    value[place] = amount
+    near[place] = row
+
+
+@njit(cache=True, nogil=True)
+def _insert_all(greater, planes, first_row, own, near, value):
+    """Offer every row in `greater` to the sorted list, lowest rows first."""
+    for word in range(greater.size):
+        bits = greater[word]
+        while bits:
+            place = _PLACES[((bits & (~bits + _ONE)) * _DE_BRUIJN) >> _SHIFT]
+            bits &= bits - _ONE
+            row = first_row + 64 * word + place
+            count = 0
+            for plane in range(planes.shape[0]):
+                count += np.int64((planes[plane, word] >> np.uint64(place)) & _ONE) << plane
+            if row != own and count > value[near.size - 1]:
+                _insert(near, value, row, count)
+
+
+@njit(cache=True, nogil=True)
+def nearest_rows_by_bits(labels, offsets, sets, n_planes, start, stop, near, value):
+    """As `neighbours.nearest_rows` for unit weights; near (m, width) int32, value (m, width) float64.
+
+    Tiles outside, rows inside. `guess` is a limit that left few rows for the row before: it is lowered until enough
+    rows are above it, so that the width best of the tile are among them.
+    """
+    width = near.shape[1]
+    columns = np.empty((labels.shape[1] + 7) // 8 * 8, dtype=np.int64)
+    n_words = sets.shape[2]
+    planes = np.empty((n_planes, n_words), dtype=np.uint64)
+    carry, greater, equal = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
+    near[start:stop] = -1
+    value[start:stop] = 0
+    for tile in range(sets.shape[0]):
+        guess = 0
+        for row in range(start, stop):
+            columns[:] = offsets[-1]
+            for member in range(labels.shape[1]):
+                if labels[row, member] >= 0:
+                    columns[member] = offsets[member] + labels[row, member]
+            count_shared(sets[tile], columns, planes, carry)
+            floor = int(value[row, width - 1])
+            limit = max(guess, floor)
+            n_above = _above(planes, limit, greater, equal)
+            while n_above <= width and limit > floor:
+                limit -= 1
+                n_above = _above(planes, limit, greater, equal)
+            guess = limit + 1 if n_above > 3 * width else limit
+            _insert_all(greater, planes, tile * 64 * n_words, row, near[row], value[row])

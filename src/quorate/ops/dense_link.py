@@ -1,0 +1,90 @@
+"""Agglomeration on a matrix between clusters: a nearest-neighbour chain for every reducible linkage."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# What the matrix holds. SUM: totals of similarity over pairs of objects, divided by the sizes where two clusters are
+# compared (average link). WARD: totals of squared distance, of which the increase in spread follows in one division.
+# LEAST (complete link), MEAN (weighted): similarities.
+SUM, LEAST, MEAN, WARD = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def _similarity(first, second, matrix, size, rule):
+    """Of two clusters; for WARD the negated increase in the sum of squared distances to the mean, twice.
+
+    The diagonal of the matrix holds the total over ordered pairs within each cluster.
+    """
+    between = matrix[first, second] * 1.0
+    if rule == LEAST or rule == MEAN:
+        return between
+    a, b = float(size[first]), float(size[second])
+    if rule == SUM:
+        return between / (a * b)
+    within = b * b * matrix[first, first] + a * a * matrix[second, second]
+    return (within - 2 * a * b * between) / (a * b * (a + b))
+
+
+@njit(cache=True, nogil=True)
+def _nearest(cluster, matrix, size, alive, rule):
+    """The nearest living cluster, ties to the lowest, and its similarity."""
+    best, largest = -1, -np.inf
+    for other in alive:
+        if other == cluster:
+            continue
+        value = _similarity(cluster, other, matrix, size, rule)
+        if value > largest or (value == largest and other < best):
+            best, largest = other, value
+    return best, largest
+
+
+@njit(cache=True, nogil=True)
+def _update(a, b, matrix, alive, rule):
+    """Row and column a of the matrix for the cluster of a and b."""
+    matrix[a, a] += matrix[b, b] + 2 * matrix[a, b]
+    for other in alive:
+        if other == a or other == b:
+            continue
+        first, second = matrix[a, other], matrix[b, other]
+        if rule == LEAST:
+            fresh = min(first, second)
+        elif rule == MEAN:
+            fresh = (first + second) / 2
+        else:
+            fresh = first + second
+        matrix[a, other] = fresh
+        matrix[other, a] = fresh
+
+
+@njit(cache=True, nogil=True)
+def dense_link(matrix, size, rule, merges, similarity):
+    """All merges, in the order the chain finds them; `matrix` and `size` are overwritten.
+
+    matrix (c, c) symmetric; size (c,) int64, objects in each cluster. merges (c - 1, 2): the clusters, lower first, a
+    cluster named by the lowest number in it; similarity (c - 1,) of the two.
+    Invariant: each cluster of the chain is followed by its nearest neighbour, so similarities rise along it.
+    """
+    alive = np.arange(size.size)
+    chain, position = np.empty(size.size, dtype=np.int64), np.full(size.size, size.size)
+    length = 0
+    for found in range(size.size - 1):
+        if length == 0:
+            chain[0], length = alive[-1], 1
+            position[chain[0]] = 0
+        while True:
+            near, value = _nearest(chain[length - 1], matrix, size, alive, rule)
+            if length > 1 and chain[length - 2] == near:
+                break
+            if position[near] < length and chain[position[near]] == near:
+                # only rounding can lead back into the chain, which then goes on from there
+                length = position[near]
+            chain[length], position[near] = near, length
+            length += 1
+        a, b = min(near, chain[length - 1]), max(near, chain[length - 1])
+        length -= 2
+        merges[found, 0], merges[found, 1], similarity[found] = a, b, value
+        _update(a, b, matrix, alive, rule)
+        size[a] += size[b]
+        alive = alive[alive != b]

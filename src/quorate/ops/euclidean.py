@@ -1,0 +1,174 @@
+"""Nearest centres and cluster sums of feature rows: the kernels of the built-in k-means.
+
+Rows come prepared: float32, shifted and scaled so that squares neither overflow nor lose their digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+TILE = 256
+"""Rows worked on together: their running distances to one centre stay in the innermost cache."""
+
+UNROLL = 8
+"""Columns taken in one sweep over a tile; centres are padded with zeros to a multiple of it."""
+
+
+def pad_columns(centres: NDArray[Any]) -> NDArray[np.float32]:
+    """Centres (k, d) as float32 with zero columns up to a multiple of UNROLL, as `nearest_centres` wants them."""
+    n_columns = centres.shape[1]
+    padded = np.zeros((len(centres), -(-n_columns // UNROLL) * UNROLL), dtype=np.float32)
+    padded[:, :n_columns] = centres
+    return padded
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _nearest_in_tile(tile, centres, first, last, distance, least, nearest):
+    """Squared distances of a tile's rows to centres first..last-1; least and nearest (TILE,) are written.
+
+    tile (d, TILE) holds columns as rows, so that the inner loop runs over rows in vector registers. Every
+    lane does the same sums in the same order, so a row's answer does not depend on where in a tile it stands.
+    Differences are squared (no expansion of the square): nothing cancels, however far the origin is.
+    """
+    least[:] = np.inf
+    nearest[:] = 0
+    for centre in range(first, last):
+        distance[:] = 0
+        for column in range(0, tile.shape[0], 8):
+            x0, x1, x2, x3 = tile[column], tile[column + 1], tile[column + 2], tile[column + 3]
+            x4, x5, x6, x7 = tile[column + 4], tile[column + 5], tile[column + 6], tile[column + 7]
+            c0, c1, c2, c3 = (
+                centres[centre, column],
+                centres[centre, column + 1],
+                centres[centre, column + 2],
+                centres[centre, column + 3],
+            )
+            c4, c5, c6, c7 = (
+                centres[centre, column + 4],
+                centres[centre, column + 5],
+                centres[centre, column + 6],
+                centres[centre, column + 7],
+            )
+            for row in range(256):
+                d0, d1, d2, d3 = x0[row] - c0, x1[row] - c1, x2[row] - c2, x3[row] - c3
+                d4, d5, d6, d7 = x4[row] - c4, x5[row] - c5, x6[row] - c6, x7[row] - c7
+                total = distance[row] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
+                distance[row] = total + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7
+        for row in range(256):
+            if distance[row] < least[row]:
+                least[row] = distance[row]
+                nearest[row] = centre - first
+
+
+@njit(cache=True, nogil=True)
+def nearest_centres(rows, centres, starts, labels):
+    """labels[i, q] = the nearest of member q's centres, centres[starts[q]:starts[q + 1]]; ties to the lowest.
+
+    rows (n, d) float32; centres (K, padded d) float32, see `pad_columns`; labels (n, members), written.
+    A tile of rows is turned once and meets the centres of all members while it is in cache.
+    """
+    n_rows, n_columns = rows.shape
+    tile = np.zeros((centres.shape[1], TILE), dtype=np.float32)
+    distance = np.empty(TILE, dtype=np.float32)
+    least = np.empty(TILE, dtype=np.float32)
+    nearest = np.empty(TILE, dtype=np.int32)
+    for start in range(0, n_rows, TILE):
+        n_here = min(TILE, n_rows - start)
+        for row in range(n_here):
+            for column in range(n_columns):
+                tile[column, row] = rows[start + row, column]
+        for member in range(starts.size - 1):
+            _nearest_in_tile(tile, centres, starts[member], starts[member + 1], distance, least, nearest)
+            for row in range(n_here):
+                labels[start + row, member] = nearest[row]
+
+
+@njit(cache=True, nogil=True)
+def nearest_centres_csr(data, indices, indptr, table, bias, starts, labels):
+    """As `nearest_centres` for sparse rows: the argmin over a member's centres of bias[c] - 2 x . c.
+
+    data, indices, indptr: CSR of n rows; table (d, K) float32, the centres as columns so that a stored value
+    meets all of them in one contiguous sweep; bias (K,) their squared norms.
+    """
+    score = np.empty(bias.size, dtype=np.float32)
+    for row in range(indptr.size - 1):
+        score[:] = bias
+        for place in range(indptr[row], indptr[row + 1]):
+            value = np.float32(-2.0) * data[place]
+            column = indices[place]
+            for centre in range(bias.size):
+                score[centre] += value * table[column, centre]
+        for member in range(starts.size - 1):
+            best = starts[member]
+            for centre in range(starts[member], starts[member + 1]):
+                if score[centre] < score[best]:
+                    best = centre
+            labels[row, member] = best - starts[member]
+
+
+@njit(cache=True, nogil=True)
+def add_to_clusters(rows, labels, sums, counts):
+    """Add rows (n, d) float32 to their clusters' sums (k, d) float64 and counts (k,); a label of -1 is skipped."""
+    for row in range(rows.shape[0]):
+        label = labels[row]
+        if label >= 0:
+            counts[label] += 1
+            for column in range(rows.shape[1]):
+                sums[label, column] += rows[row, column]
+
+
+@njit(cache=True, nogil=True)
+def add_to_clusters_csr(data, indices, indptr, labels, sums, counts):
+    """As `add_to_clusters` for sparse rows."""
+    for row in range(indptr.size - 1):
+        label = labels[row]
+        if label >= 0:
+            counts[label] += 1
+            for place in range(indptr[row], indptr[row + 1]):
+                sums[label, indices[place]] += data[place]
+
+
+@njit(cache=True, nogil=True)
+def prepare(rows, shift, scale, prepared):
+    """prepared = (rows - shift) * scale, in float64 until the end; rows (n, d) of any real type, prepared float32."""
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            prepared[row, column] = (rows[row, column] - shift[column]) * scale
+
+
+@njit(cache=True, nogil=True)
+def prepare_columns(rows, shift, scale, columns, prepared):
+    """As `prepare`, of chosen columns; prepared (n, len(columns))."""
+    for row in range(rows.shape[0]):
+        for place in range(columns.size):
+            column = columns[place]
+            prepared[row, place] = (rows[row, column] - shift[column]) * scale
+
+
+@njit(cache=True, nogil=True)
+def prepare_projection(rows, shift, scale, matrix, prepared):
+    """As `prepare`, projected by matrix (d, p); prepared (n, p). No BLAS, whose sums depend on its threads."""
+    total = np.empty(matrix.shape[1])
+    for row in range(rows.shape[0]):
+        total[:] = 0.0
+        for column in range(rows.shape[1]):
+            value = (rows[row, column] - shift[column]) * scale
+            for place in range(matrix.shape[1]):
+                total[place] += value * matrix[column, place]
+        for place in range(matrix.shape[1]):
+            prepared[row, place] = total[place]
+
+
+@njit(cache=True, nogil=True)
+def column_facts(rows, sums, lows, highs):
+    """Add rows (n, d) to each column's sum, lowest and highest value; a NaN shows in the sum."""
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            value = np.float64(rows[row, column])
+            sums[column] += value
+            lows[column] = min(lows[column], value)
+            highs[column] = max(highs[column], value)

@@ -1,0 +1,60 @@
+"""Enhanced co-association: clusters that are apart in one member count as similar if the others link them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quorate._types import Ensemble, FloatArray
+from quorate.solvers.average_link import member_weights
+from quorate.solvers.co_association import Normalization, normalised
+
+DECAY = 0.9
+
+
+def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
+    """For each member the similarity of its clusters (k, k): 1 on the diagonal, else by connected triples.
+
+    Two clusters of a member are linked by the clusters c of other members that overlap with both: the sum over c of
+    min(w(C_i, c), w(C_j, c)), w = Jaccard, over the largest such sum in the ensemble, times DECAY.
+    """
+    overlap = _jaccard(ensemble)
+    edges = ensemble.offsets
+    links = []
+    for member in range(ensemble.n_members):
+        own = overlap[edges[member] : edges[member + 1]]
+        links.append(np.stack([np.minimum(own, row).sum(axis=1) for row in own]))
+        np.fill_diagonal(links[-1], 0)
+    largest = max(float(link.max()) for link in links)
+    for link in links:
+        if largest > 0:
+            link *= DECAY / largest
+        np.fill_diagonal(link, 1)
+    return links
+
+
+def enhanced_co_association(ensemble: Ensemble, normalization: Normalization) -> tuple[FloatArray, float]:
+    """The dense matrix times a scale, and the scale: where rows are apart in a member, their clusters' similarity."""
+    weights = member_weights(ensemble)
+    matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
+    for member, link in enumerate(cluster_similarities(ensemble)):
+        # a last row and column of zeros serve missing labels, whose code is -1
+        padded = np.pad(link * weights[member], (0, 1))
+        codes = ensemble.labels[:, member]
+        for row, code in enumerate(codes):
+            matrix[row] += padded[code][codes]
+    return normalised(ensemble, normalization, matrix)
+
+
+def _jaccard(ensemble: Ensemble) -> FloatArray:
+    """Between all base clusters (d, d), in objects; 0 within a member and on the diagonal."""
+    from scipy.sparse import csr_array
+
+    row, member = np.nonzero(ensemble.labels >= 0)
+    columns = ensemble.offsets[member] + ensemble.labels[row, member]
+    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
+    one_hot = csr_array((np.ones(len(row)), (row, columns)), shape=shape)
+    both = (one_hot.T @ one_hot.multiply(ensemble.counts[:, None]).tocsr()).toarray()
+    sizes = np.diag(both).copy()
+    overlap: FloatArray = both / (sizes[:, None] + sizes - both)
+    np.fill_diagonal(overlap, 0)
+    return overlap

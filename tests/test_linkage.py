@@ -1,0 +1,162 @@
+"""Single, complete, weighted and Ward's linkage; average and single link on sparse matrices; trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle_link
+import pytest
+from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
+from scipy.spatial.distance import pdist, squareform
+from test_average_link import rows_of
+from test_laws import noisy
+
+from quorate import as_ensemble, compress
+from quorate.solvers.average_link import average_link_tree
+from quorate.solvers.co_association import dense_co_association, shared_pairs
+from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime, row_counts
+from quorate.solvers.linkage import dense_tree, single_link_tree, sparse_tree
+
+
+def same_partition(first, second) -> bool:  # type: ignore[no-untyped-def]
+    return len(set(zip(first.tolist(), second.tolist(), strict=True))) == len(set(first)) == len(set(second))
+
+
+@pytest.mark.parametrize("normalization", ["ensemble", "pairwise"])
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("weights", [None, [1, 2, 3, 1, 2, 1], [0.3, 0.7, 1.1, 1.3, 0.9, 0.6]])
+def test_dense_and_sparse_matrices_are_the_definition(normalization: str, missing: float, weights: object) -> None:
+    rows = rows_of(3, weights=weights, missing=missing)
+    expected = oracle_link.co_association(rows, normalization)
+    matrix, scale = dense_co_association(rows, normalization)  # type: ignore[arg-type]
+    np.testing.assert_allclose(matrix / scale, expected, atol=1e-14)
+    assert np.array_equal(matrix, matrix.T)
+    for threshold in (None, 0.3):
+        pairs = shared_pairs(rows, normalization, threshold)  # type: ignore[arg-type]
+        above = np.triu(expected, 1)
+        above[above <= (threshold or 0)] = 0
+        found = np.zeros_like(above)
+        row = np.repeat(np.arange(rows.n_rows), np.diff(pairs.start))
+        found[row, pairs.columns] = pairs.values / pairs.scale
+        np.testing.assert_allclose(found, above, atol=1e-14)
+        assert all((np.diff(part) > 0).all() for part in np.split(pairs.columns, pairs.start[1:-1]))
+        if weights is None or weights[0] == 1:  # type: ignore[index]
+            assert np.array_equal(pairs.values, np.round(pairs.values))
+
+
+@pytest.mark.parametrize("linkage_name", ["complete", "weighted", "ward", "average"])
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_equals_brute_force(linkage_name: str, seed: int) -> None:
+    rows = rows_of(seed, 45, missing=0.2 * (seed % 2))
+    matrix, scale = dense_co_association(rows, "pairwise")
+    if linkage_name == "average":
+        expected = oracle_link.average(matrix, rows.counts)
+        expected[:, 2] = 1 - expected[:, 2] / scale
+    elif linkage_name == "ward":
+        expected = oracle_link.ward(scale - matrix, rows.counts)
+        expected[:, 2] = np.sqrt(expected[:, 2] / scale)
+    else:
+        expected = oracle_link.lance_williams(matrix, rows.counts, linkage_name)
+        expected[:, 2] = 1 - expected[:, 2] / scale
+    tree = dense_tree(matrix, scale, rows.counts, linkage_name)  # type: ignore[arg-type]
+    np.testing.assert_allclose(tree, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("linkage_name", ["single", "complete", "weighted", "average"])
+def test_dense_equals_scipy_where_nothing_ties(linkage_name: str) -> None:
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=40)
+    rows = rows_of(0, 120, weights=weights, members=40, noise=0.6)
+    matrix, scale = dense_co_association(rows, "ensemble")
+    distance = squareform(np.maximum(1 - matrix / scale, 0), checks=False)
+    expected = linkage(distance, linkage_name)
+    tree = dense_tree(matrix, scale, rows.counts, linkage_name)  # type: ignore[arg-type]
+    np.testing.assert_allclose(row_counts(tree), expected, atol=1e-12)
+
+
+def test_ward_is_that_of_one_hot_rows_with_counts() -> None:
+    raw = as_ensemble(noisy(1, 150, members=30, noise=0.6), weights=np.random.default_rng(1).uniform(0.5, 2, 30))
+    rows, inverse = compress(raw)
+    codes = raw.labels + raw.offsets[:-1]
+    features = np.zeros((150, int(raw.offsets[-1])))
+    np.put_along_axis(features, codes, np.sqrt(raw.weights / (2 * raw.weights.sum())), axis=1)
+    expected = linkage(features, "ward")
+    matrix, scale = dense_co_association(rows, "ensemble")
+    tree = expand_tree(dense_tree(matrix, scale, rows.counts, "ward"), inverse)
+    np.testing.assert_allclose(tree[:, 2], expected[:, 2], atol=1e-7)
+    assert pdist(features).max() == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("weights", [None, [1, 2, 3, 1, 2, 1], [0.3, 0.7, 1.1, 1.3, 0.9, 0.6]])
+def test_single_link_three_ways_and_scipy(seed: int, weights: object) -> None:
+    rows = rows_of(seed, 90, weights=weights, missing=0.2 * (seed % 2), k=4)
+    matrix, scale = dense_co_association(rows, "ensemble")
+    tree = single_link_tree(rows)
+    sparse = sparse_tree(shared_pairs(rows, "ensemble", None), rows.counts, "single")
+    np.fill_diagonal(matrix, scale)
+    expected = linkage(squareform(1 - matrix / scale, checks=False), "single")
+    np.testing.assert_allclose(tree[:, 2], expected[:, 2], atol=1e-12)
+    for height in np.unique(expected[:, 2].round(9)):
+        k = rows.n_rows - int((expected[:, 2] <= height + 1e-9).sum())
+        assert same_partition(cut(tree, k), fcluster(expected, height + 1e-9, "distance"))
+    if weights is None or weights[0] == 1:  # type: ignore[index]
+        assert np.array_equal(tree, dense_tree(matrix, scale, rows.counts, "single"))
+        assert np.array_equal(tree, sparse)
+
+
+def test_single_link_merges_only_what_is_linked_at_that_height() -> None:
+    """Also inside of a run of equal heights: every merge has a pair of rows at exactly its height."""
+    rows = rows_of(4, 80, k=4)
+    matrix, scale = dense_co_association(rows, "ensemble")
+    tree = single_link_tree(rows)
+    members = {leaf: [leaf] for leaf in range(rows.n_rows)}
+    for step, (left, right, height, _) in enumerate(tree):
+        strongest = matrix[np.ix_(members[left], members[right])].max() / scale
+        assert 1 - strongest == pytest.approx(height)
+        members[rows.n_rows + step] = members[left] + members[right]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_average_link_on_the_sparse_matrix_equals_the_other(seed: int) -> None:
+    rows = rows_of(seed, 300, k=8, noise=0.5, missing=0.1 * (seed % 3))
+    sparse = sparse_tree(shared_pairs(rows, "ensemble", None), rows.counts, "average")
+    assert np.array_equal(sparse, average_link_tree(rows))
+    matrix, scale = dense_co_association(rows, "pairwise")
+    sparse = sparse_tree(shared_pairs(rows, "pairwise", None), rows.counts, "average")
+    np.testing.assert_allclose(sparse, dense_tree(matrix, scale, rows.counts, "average"), atol=1e-14)
+
+
+def test_average_link_above_a_threshold_treats_the_rest_as_zeros() -> None:
+    rows = rows_of(2, 60, k=4)
+    matrix, scale = dense_co_association(rows, "ensemble")
+    matrix[matrix / scale <= 0.4] = 0
+    expected = oracle_link.average(matrix, rows.counts)
+    expected[:, 2] = 1 - expected[:, 2] / scale
+    tree = sparse_tree(shared_pairs(rows, "ensemble", 0.4), rows.counts, "average")
+    np.testing.assert_allclose(tree, expected, atol=1e-14)
+
+
+def test_cut_and_lifetimes() -> None:
+    rows = rows_of(0, 60)
+    tree = average_link_tree(rows)
+    for k in range(1, rows.n_rows + 1):
+        assert len(set(cut(tree, k).tolist())) == k
+    for k in range(2, rows.n_rows):
+        if tree[-k, 2] + 1e-12 < tree[-k + 1, 2]:
+            assert same_partition(cut(tree, k), fcluster(row_counts(tree), tree[-k, 2], "distance"))
+    spans = lifetimes(tree)
+    k = longest_lifetime(tree)
+    assert spans[k - 1] == spans[1:].max()
+    assert spans[1:].sum() == pytest.approx(tree[-1, 2])
+    assert longest_lifetime(np.empty((0, 4))) == 1
+
+
+def test_expanded_tree_is_one_over_objects() -> None:
+    raw = as_ensemble(noisy(0, 80))
+    rows, inverse = compress(raw)
+    tree = average_link_tree(rows)
+    whole = expand_tree(tree, inverse)
+    assert is_valid_linkage(whole)
+    assert whole[-1, 3] == 80
+    for k in (2, 5, rows.n_rows):
+        assert np.array_equal(cut(whole, k), cut(tree, k)[inverse])
+    assert is_valid_linkage(row_counts(tree))
