@@ -187,6 +187,18 @@ def test_neighbours_keep_the_strongest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(kept, np.where(chosen | chosen.T, whole, 0))
 
 
+def test_bipartite_graph() -> None:
+    ensemble, _ = compress(as_ensemble(noisy(5, n=50, missing=0.2), weights=[1, 2, 1, 3, 1, 1]))
+    graph = ensemble_graphs.bipartite_graph(ensemble).toarray()
+    rows = ensemble.n_rows
+    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
+    expected = ensemble.counts[:, None] * ensemble_graphs.one_hot(ensemble).toarray() * weights
+    assert np.array_equal(graph[:rows, rows:], expected)
+    assert np.array_equal(graph[rows:, :rows], expected.T)
+    assert not graph[:rows, :rows].any()
+    assert not graph[rows:, rows:].any()
+
+
 @pytest.mark.parametrize("dense", [0, 10**6])
 def test_meta_graph_is_jaccard(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ensemble_graphs, "DENSE_ENTRIES", dense)
@@ -312,7 +324,7 @@ def test_supra_keeps_the_highest_score() -> None:
     labels = noisy(2, n=200, k=4, members=8, noise=0.4)
     result = consensus(labels, 4, method="supra", random_state=0)
     scores = result.info["scores"]
-    assert set(scores) == {"kmeans", "mcla", "hbgf", "greedy", "cspa"}
+    assert set(scores) == {"kmeans", "mcla", "hbgf", "greedy", "cspa", "eac"}
     assert result.objective == max(scores.values()) == scores[result.info["winner"]]
     assert result.objective == pytest.approx(anmi(result, labels), abs=1e-12)
     alone = consensus(labels, 4, method="supra", methods=[result.info["winner"]], random_state=0)
