@@ -72,9 +72,10 @@ def _text(
         CHOICE.read_text(encoding="utf-8").strip() if CHOICE.exists() else "",
         "",
         f"Measured by `python -m benchmarks.methods`: {len(sets)} data sets ({', '.join(sets)}), z-normalised; "
-        f"20 k-means members each, k drawn from LIN's rule [classes, min(sqrt n, 100)] and from [10, 40]; consensus into as many "
-        f"clusters as classes; {repeats} ensembles a case, {len(cases)} cases. `best` keeps its own k. "
-        f"Ranks: 1 is best; mean ranks closer than {difference:.2f} do not differ (Nemenyi, 5%). Seconds: median over cases, compiled.",
+        f"20 k-means members each, k drawn from LIN's rule [classes, min(sqrt n, 100)] and from [10, 40]; "
+        f"consensus into as many clusters as classes; {repeats} ensembles a case, {len(cases)} cases. `best` keeps its own k. "
+        f"Ranks: 1 is best; mean ranks closer than {difference:.2f} do not differ (Nemenyi, 5%). "
+        "Seconds: median over cases, compiled.",
         "",
         "![Mean ranks by NMI with the classes](images/critical-difference.png)",
         "",
