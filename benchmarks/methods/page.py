@@ -73,9 +73,9 @@ def _text(
         "",
         f"Measured by `python -m benchmarks.methods`: {len(sets)} data sets ({', '.join(sets)}), z-normalised; "
         f"20 k-means members each, k drawn from LIN's rule [classes, min(sqrt n, 100)] and from [10, 40]; "
-        f"consensus into as many clusters as classes; {repeats} ensembles a case, {len(cases)} cases. `best` keeps its own k. "
-        f"Ranks: 1 is best; mean ranks closer than {difference:.2f} do not differ (Nemenyi, 5%). "
-        "Seconds: median over cases, compiled.",
+        f"consensus into as many clusters as classes; {repeats} ensembles a case, {len(cases)} cases. "
+        f"`best` keeps its own k. Ranks: 1 is best; mean ranks closer than {difference:.2f} do not differ "
+        "(Nemenyi, 5%). Seconds: median over cases, compiled.",
         "",
         "![Mean ranks by NMI with the classes](images/critical-difference.png)",
         "",
