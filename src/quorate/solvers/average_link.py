@@ -18,7 +18,7 @@ CANDIDATES = 24
 """Nearest rows looked up for every row."""
 LIST_WIDTH = 32
 """Candidates kept for a cluster."""
-DENSE_CLUSTERS = 1024
+DENSE_CLUSTERS = 512
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
 MARGIN = 1 + 1e-12
 
@@ -29,8 +29,8 @@ def average_link_tree(ensemble: Ensemble) -> FloatArray:
     Rows are expected to be distinct, and are leaves with their counts as sizes. Ties go to the lowest rows, as
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
     """
-    weights = member_weights(ensemble)
-    return _tree(ensemble, weights, _first_clusters(ensemble), _first_lists(ensemble, weights))
+    lists = None if ensemble.n_rows <= DENSE_CLUSTERS else _first_lists(ensemble)
+    return _tree(ensemble, *_first_clusters(ensemble), lists)
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -45,24 +45,24 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     sums.sum_duplicates()
     sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
     clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
-    return _tree(ensemble, member_weights(ensemble), clusters, _empty_lists(shape[0]))
+    return _tree(ensemble, *clusters, None if shape[0] <= DENSE_CLUSTERS else _empty_lists(shape[0]))
 
 
 def _tree(
-    ensemble: Ensemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
+    ensemble: Ensemble, clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, lists: Lists | None
 ) -> FloatArray:
-    clusters, columns, values = start
-    counts = clusters.size.copy()
-    m = len(counts)
-    merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
-    scratch = Scratch(
-        np.zeros(int(ensemble.offsets[-1])), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64)
-    )
+    """Agglomerate with lists down to a number of clusters that a matrix is quicker for, and on with the matrix."""
+    counts, weights = clusters.size.copy(), member_weights(ensemble)
     column_weights = np.repeat(weights, ensemble.n_clusters)
-    end = int(clusters.length.sum())
-    left = average_link(
-        clusters, columns, values, end, column_weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
-    )
+    m, n_columns = len(counts), len(column_weights)
+    merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
+    left = np.arange(m)
+    if lists is not None:
+        scratch = Scratch(np.zeros(n_columns), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
+        end = int(clusters.length.sum())
+        left = average_link(
+            clusters, columns, values, end, column_weights, lists, scratch, DENSE_CLUSTERS, merges, similarity
+        )
     done = m - len(left)
     if len(left) <= DENSE_CLUSTERS:
         matrix = dots_between(left, clusters, columns, values, column_weights)
@@ -141,8 +141,9 @@ def _empty_lists(m: int) -> Lists:
     )
 
 
-def _first_lists(ensemble: Ensemble, weights: FloatArray) -> Lists:
+def _first_lists(ensemble: Ensemble) -> Lists:
     """Candidates of every row; the one row more that is looked up is the best outside of the list."""
+    weights = member_weights(ensemble)
     near, value = nearest(ensemble, weights, CANDIDATES + 1)
     m = ensemble.n_rows
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
