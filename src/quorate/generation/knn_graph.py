@@ -117,12 +117,10 @@ def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = Non
     size = max(1, BLOCK_VALUES // rows.n_objects)
     for block in (slice(start, start + size) for start in range(0, len(numbers), size)):
         likeness = _compare_objects(rows, numbers[block])
-        line = np.arange(len(likeness))[:, None]
-        likeness[line[:, 0], numbers[block]] = -np.inf
-        best = np.argpartition(-likeness, n_neighbors - 1, axis=1)[:, :n_neighbors]
-        order = np.lexsort((best, -likeness[line, best]), axis=1)
-        places[block] = best = best[line, order]
-        values[block] = likeness[line, best]
+        likeness[np.arange(len(likeness)), numbers[block]] = -np.inf
+        least = np.partition(likeness, -n_neighbors, axis=1)[:, -n_neighbors, None]
+        owner, other = np.nonzero(likeness >= least)
+        _, places[block], values[block] = _first_best(owner, other, likeness[owner, other], n_neighbors)
     return Neighbours(places, values)
 
 
@@ -185,8 +183,15 @@ def _best_of_balls(
     owner, other = owner[apart], other[apart]
     products = np.einsum("nd,nd->n", rows.values[some[owner]], rows.values[other], dtype=np.float64)
     likeness = jaccard(products, rows.squares[some[owner]] + rows.squares[other])
+    return _first_best(owner, other, likeness, n_neighbors, len(some))
+
+
+def _first_best(
+    owner: NDArray[np.intp], other: NDArray[np.intp], likeness: FloatArray, n_neighbors: int, n_owners: int = 0
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
+    """Which owners of candidates have enough of them, and the most similar of those, of equals the first."""
     order = np.lexsort((other, -likeness, owner))
-    sizes = np.bincount(owner, minlength=len(some))
+    sizes = np.bincount(owner, minlength=n_owners)
     full = sizes >= n_neighbors
     first = (np.cumsum(sizes) - sizes)[full]
     best = order[first[:, None] + np.arange(n_neighbors)]
