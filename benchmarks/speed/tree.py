@@ -16,7 +16,7 @@ N_MEMBERS = 20
 
 def main(*, quick: bool = False) -> None:
     scale = 10 if quick else 1
-    for spread in (3.0, 5.0):
+    for spread in (3.0, 8.0):
         _against_compress(1_000_000 // scale, spread)
     link = "eac" if "eac" in METHODS else "average link in numpy (no eac here)"
     print(f"as_ensemble + coarsen(0.2, keep=0.9) + {link} + expand, x {N_MEMBERS} labels", flush=True)
