@@ -98,7 +98,7 @@ def test_neighbours_by_bits_equal_lists_and_sorting(members: int, missing: float
     near, value = nearest(rows, weights, 7)
     other, other_value = np.empty_like(near), np.empty_like(value)
     lists = inverted_lists(rows.labels, rows.offsets)
-    nearest_rows(rows.labels, rows.offsets, lists, weights, 0, rows.n_rows, other, other_value)
+    nearest_rows(rows.labels, rows.offsets, lists, weights, np.arange(rows.n_rows), other, other_value)
     shared, _ = oracle_link.shared_weight(rows)
     np.fill_diagonal(shared, 0)
     order = np.argsort(-shared, axis=1, kind="stable")[:, :7]
@@ -115,6 +115,6 @@ def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     near, value = nearest(rows, weights, 5)
     lists = inverted_lists(rows.labels, rows.offsets)
     other, other_value = np.empty_like(near), np.empty_like(value)
-    nearest_rows(rows.labels, rows.offsets, lists, weights, 0, rows.n_rows, other, other_value)
+    nearest_rows(rows.labels, rows.offsets, lists, weights, np.arange(rows.n_rows), other, other_value)
     assert np.array_equal(near, other)
     assert np.array_equal(value, other_value)

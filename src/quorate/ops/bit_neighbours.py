@@ -24,6 +24,12 @@ for _place in range(64):
 
 
 @njit(cache=True, nogil=True)
+def lowest_bit(bits):
+    """Where the lowest bit of a word that is not zero stands."""
+    return _PLACES[((bits & (~bits + _ONE)) * _DE_BRUIJN) >> _SHIFT]
+
+
+@njit(cache=True, nogil=True)
 def row_sets(labels: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The rows of each base cluster as bits (tiles, d + 1, words); the last set is empty and serves missing labels."""
     n_words = (labels.shape[0] + 63) // 64
@@ -124,7 +130,7 @@ def _insert_all(greater, planes, first_row, own, near, value):
     for word in range(greater.size):
         bits = greater[word]
         while bits:
-            place = _PLACES[((bits & (~bits + _ONE)) * _DE_BRUIJN) >> _SHIFT]
+            place = lowest_bit(bits)
             bits &= bits - _ONE
             row = first_row + 64 * word + place
             count = 0

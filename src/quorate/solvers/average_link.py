@@ -20,6 +20,8 @@ LIST_WIDTH = 32
 """Candidates kept for a cluster."""
 DENSE_CLUSTERS = 512
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
+WORK = 64
+"""How many plain rows one costs that is compared with all that share something."""
 MARGIN = 1 + 1e-12
 
 
@@ -81,6 +83,12 @@ def member_weights(ensemble: Ensemble) -> FloatArray:
     return scaled
 
 
+def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
+    """Rows sorted by their labels in the first members: neighbours meet the same lists, which are then in the cache."""
+    order: NDArray[np.intp] = np.lexsort(ensemble.labels[:, 2::-1].T)
+    return order
+
+
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
 
@@ -96,12 +104,14 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
         map_blocks(
             lambda start, stop: nearest_rows_by_bits(labels, offsets, sets, planes, start, stop, near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     else:
-        lists = inverted_lists(labels, offsets)
+        lists, order = inverted_lists(labels, offsets), near_order(ensemble)
         map_blocks(
-            lambda start, stop: nearest_rows(labels, offsets, lists, weights, start, stop, near, value),
+            lambda start, stop: nearest_rows(labels, offsets, lists, weights, order[start:stop], near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     return near, value
 
