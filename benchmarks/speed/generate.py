@@ -1,7 +1,7 @@
 """generate against scikit-learn's KMeans and MiniBatchKMeans: time, and what the consensus of the ensemble is worth.
 
-Peers run all twenty members one after the other, KMeans on all cores, as scikit-learn does by itself. Data sets come from
-the folder QUORATE_DATA; without it they are left out.
+Peers run all twenty members one after the other, KMeans on all cores, as scikit-learn does by itself. Data sets come
+from the folder QUORATE_DATA; without it they are left out.
 """
 
 from __future__ import annotations
