@@ -21,6 +21,7 @@ from quorate.methods import (
     sec,
     spectral,
     supra,
+    transfer,
     voting,
 )
 
@@ -44,5 +45,6 @@ METHODS: dict[str, Method] = {
     "sec": sec.METHOD,
     "spectral": spectral.METHOD,
     "supra": supra.METHOD,
+    "transfer": transfer.METHOD,
     "voting": voting.METHOD,
 }
