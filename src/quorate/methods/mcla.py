@@ -13,7 +13,7 @@ from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
 from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.labelling import in_content_order
+from quorate.solvers.labelling import by_member_name, in_content_order
 from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
 
 
@@ -101,7 +101,7 @@ def mcla(
         labels=labels,
         objective=groups.cut,
         confidence=_confidence(ordered, meta_clusters, labels),
-        info={"meta_clusters": _by_member(ensemble, ordered, meta_clusters), "n_repaired": n_repaired},
+        info={"meta_clusters": by_member_name(ordered, meta_clusters, ensemble.member_names), "n_repaired": n_repaired},
     )
 
 
@@ -129,12 +129,6 @@ def _confidence(ensemble: Ensemble, groups: NDArray[np.int32], labels: NDArray[n
         ensemble.n_rows,
     )
     return share
-
-
-def _by_member(ensemble: Ensemble, ordered: Ensemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
-    """For each member, in the user's order, the meta-cluster of each of its clusters."""
-    pieces = dict(zip(ordered.member_names, np.split(groups, ordered.offsets[1:-1]), strict=True))
-    return {name: pieces[name] for name in ensemble.member_names}
 
 
 METHOD = Method(

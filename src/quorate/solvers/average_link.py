@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,14 +25,22 @@ DENSE_CLUSTERS = 1024
 MARGIN = 1 + 1e-12
 
 
-def average_link_tree(ensemble: Ensemble) -> FloatArray:
+class Weighting(NamedTuple):
+    """What sharing a base cluster counts, columns (d,), above 0; and what similarities are divided by at the end."""
+
+    columns: FloatArray
+    total: float
+
+
+def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) -> FloatArray:
     """Linkage matrix over the rows, whose heights are 1 - mean co-association ("ensemble" normalisation).
 
     Rows are expected to be distinct, and are leaves with their counts as sizes. Ties go to the lowest rows, as
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
+    `weighting` lets base clusters count more or less than their member.
     """
-    weights = member_weights(ensemble)
-    return _tree(ensemble, weights, _first_clusters(ensemble), _first_lists(ensemble, weights))
+    weighting = weighting or by_member(ensemble)
+    return _tree(weighting, _first_clusters(ensemble), _first_lists(ensemble, weighting.columns))
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -45,33 +55,31 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     sums.sum_duplicates()
     sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
     clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
-    return _tree(ensemble, member_weights(ensemble), clusters, _empty_lists(shape[0]))
+    return _tree(by_member(ensemble), clusters, _empty_lists(shape[0]))
 
 
 def _tree(
-    ensemble: Ensemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
+    weighting: Weighting, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
 ) -> FloatArray:
     clusters, columns, values = start
     counts = clusters.size.copy()
     m = len(counts)
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
-    scratch = Scratch(
-        np.zeros(int(ensemble.offsets[-1])), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64)
-    )
-    column_weights = np.repeat(weights, ensemble.n_clusters)
+    weights = weighting.columns
+    scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
     end = int(clusters.length.sum())
     left = average_link(
-        clusters, columns, values, end, column_weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
+        clusters, columns, values, end, weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
     )
     done = m - len(left)
     if len(left) <= DENSE_CLUSTERS:
-        matrix = dots_between(left, clusters, columns, values, column_weights)
+        matrix = dots_between(left, clusters, columns, values, weights)
         dense_link(matrix, clusters.size[left], SUM, merges[done:], similarity[done:])
         merges[done:] = left[merges[done:]]
     else:
         # nothing is shared any more: all other clusters join the first, which holds row 0
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
-    heights = np.maximum(1 - similarity / weights.sum(), 0.0)
+    heights = np.maximum(1 - similarity / weighting.total, 0.0)
     return tree_of(merges, heights, counts)
 
 
@@ -81,8 +89,16 @@ def member_weights(ensemble: Ensemble) -> FloatArray:
     return scaled
 
 
+def by_member(ensemble: Ensemble) -> Weighting:
+    """Every base cluster counts as much as its member."""
+    weights = member_weights(ensemble)
+    return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
+
+
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
+
+    weights (d,): what sharing a base cluster counts.
 
     Rows are counted as bits where base clusters are large (on average one row in 64 or more), else looked up in
     inverted lists; both only ever meet rows that share a base cluster.
@@ -148,8 +164,10 @@ def _first_lists(ensemble: Ensemble, weights: FloatArray) -> Lists:
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
     lists[:, :CANDIDATES] = near[:, :CANDIDATES]
     best = np.maximum(near[:, 0], 0)
-    exact = bool(np.all(weights == np.floor(weights)))
-    # sums of other weights are rounded in another order later on: every first neighbour is then looked at again
+    # dots of whole numbers that stay below 2^53; others are rounded in another order later on, and every first
+    # neighbour is then looked at again
+    largest = float(value[:, 0].max()) * float(ensemble.counts.max()) ** 2
+    exact = bool(np.all(weights == np.floor(weights))) and largest < 2**53
     return Lists(
         near=lists,
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),
