@@ -4,6 +4,7 @@ from quorate._types import Method
 from quorate.methods import (
     best,
     bisecting,
+    correlation,
     cspa,
     cumulative,
     eac,
@@ -30,6 +31,7 @@ from quorate.methods import (
 METHODS: dict[str, Method] = {
     "best": best.METHOD,
     "bisecting": bisecting.METHOD,
+    "correlation": correlation.METHOD,
     "cspa": cspa.METHOD,
     "cumulative": cumulative.METHOD,
     "eac": eac.METHOD,
