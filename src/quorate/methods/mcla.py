@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.ops.competition import compete, winners_share
-from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
 from quorate.solvers.graph_partition import partition_graph
 from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.meta_clusters import winners, winning_share
 from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
 
 
@@ -91,7 +89,7 @@ def mcla(
         ),
         key=lambda parts: parts.cut,
     )
-    winner = _compete(ordered, groups.labels, n_clusters, rng)
+    winner = winners(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
     numbers = np.empty(n_clusters, dtype=np.int32)
@@ -100,35 +98,9 @@ def mcla(
     return Consensus(
         labels=labels,
         objective=groups.cut,
-        confidence=_confidence(ordered, meta_clusters, labels),
+        confidence=winning_share(ordered, meta_clusters, labels),
         info={"meta_clusters": by_member_name(ordered, meta_clusters, ensemble.member_names), "n_repaired": n_repaired},
     )
-
-
-def _compete(
-    ensemble: Ensemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """The meta-cluster each row is associated with most."""
-    mass = np.bincount(groups, weights=np.repeat(ensemble.weights, ensemble.n_clusters), minlength=n_clusters)
-    winner, draws = np.empty(ensemble.n_rows, dtype=np.int32), rng.random(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: compete(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, start, stop, winner
-        ),
-        ensemble.n_rows,
-    )
-    return winner
-
-
-def _confidence(ensemble: Ensemble, groups: NDArray[np.int32], labels: NDArray[np.int32]) -> FloatArray:
-    share = np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: winners_share(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, labels, start, stop, share
-        ),
-        ensemble.n_rows,
-    )
-    return share
 
 
 METHOD = Method(
