@@ -1,4 +1,4 @@
-"""transfer against the transfer cut on all objects, written with scipy.sparse and scikit-learn: U-SENC's consensus step.
+"""transfer against the transfer cut on all objects with scipy.sparse and scikit-learn: U-SENC's consensus step.
 
 Also how the other methods with local weights, and correlation, fare beside it and beside kmeans.
 """
@@ -100,7 +100,9 @@ def main(*, quick: bool = False) -> None:
     largest = 20_000 if quick else 1_000_000
     for hard in (False, True):
         peaks = [peak_bytes(prepare, call, largest, hard) / 1e6 for call in (call_ours, call_peer)]
-        print(f"peak extra memory, {'hard' if hard else 'easy'}, n = {largest:,}: {peaks[0]:.0f} MB, peer {peaks[1]:.0f}")
+        print(
+            f"peak extra memory, {'hard' if hard else 'easy'}, n = {largest:,}: {peaks[0]:.0f} MB, peer {peaks[1]:.0f}"
+        )
         others(largest, hard)
 
 

@@ -10,7 +10,17 @@ from quorate._ensemble import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.labelling import column, completed, in_content_order
-from quorate.solvers.median import Search, descend, disagreements, leaders, lower_bound, settle, whole_weights
+from quorate.solvers.median import (
+    Search,
+    descend,
+    disagreements,
+    leaders,
+    lower_bound,
+    sample,
+    settle,
+    spread,
+    whole_weights,
+)
 
 
 def correlation(
@@ -60,6 +70,8 @@ def correlation(
     clusters is tried as a start, too. Asked for many more clusters than it chooses freely, this objective parts with
     single rows: use another method then.
 
+    On more than 32,768 rows the starts are tried on as many objects at even distances, and the best goes on with all.
+
     The lower bound is the sum over pairs of min(S, K - S).
 
     References
@@ -78,7 +90,7 @@ def correlation(
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     rows, inverse = compress(in_content_order(ensemble))
     _, unit = whole_weights(rows)
-    name, run = _best_search(rows, n_clusters, init, max_iter)
+    name, run = _search(rows, n_clusters, init, max_iter)
     bound = lower_bound(rows)
     labels = run.labels[inverse]
     return Consensus(
@@ -96,9 +108,19 @@ def correlation(
     )
 
 
-def _best_search(
-    ensemble: Ensemble, n_clusters: int | None, init: str, max_iter: int
-) -> tuple[str, Search]:
+def _search(ensemble: Ensemble, n_clusters: int | None, init: str, max_iter: int) -> tuple[str, Search]:
+    """Starts are tried on all rows, or on a sample where those are many."""
+    part = sample(ensemble, n_clusters)
+    if part is None:
+        return _best_search(ensemble, n_clusters, init, max_iter)
+    name, run = _best_search(part, n_clusters, init, max_iter)
+    labels = spread(part, run.labels, ensemble)
+    if int(labels.max()) + 1 == n_clusters:
+        return f"{name}, on a sample", settle(ensemble, labels, max_iter)
+    return f"{name}, on a sample", descend(ensemble, labels, n_clusters, max_iter)
+
+
+def _best_search(ensemble: Ensemble, n_clusters: int | None, init: str, max_iter: int) -> tuple[str, Search]:
     """The search that ends lowest, the first in a tie, and what it started from."""
     members = [completed(ensemble, column(ensemble, q), int(k)) for q, k in enumerate(ensemble.n_clusters)]
     scores = np.array([disagreements(ensemble, labels) for labels in members])

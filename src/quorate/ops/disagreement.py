@@ -121,6 +121,15 @@ def own_attraction(labels, offsets, counts, weights, table, margin, assignment, 
 
 
 @njit(cache=True, nogil=True)
+def attracted(labels, offsets, table, margin, start, stop, assignment):
+    """assignment[i] = the cluster that attracts row i most, the lowest in a tie, rows start..stop-1 of any ensemble."""
+    total = np.empty(table.shape[1], dtype=np.int64)
+    for row in range(start, stop):
+        _attraction(labels, offsets, table, margin, row, total)
+        assignment[row] = np.argmax(total)
+
+
+@njit(cache=True, nogil=True)
 def merge_attracted(attraction, least, merged):
     """Merge the two clusters that attract each other most while they do, or while more than `least` are left.
 

@@ -58,7 +58,8 @@ def place_sorted(near, similarity, used, row, value):
 def add_shared(labels, offsets, lists, weights, row, shared, touched):
     """shared[other] += weight of the base clusters that hold both `row` and `other`.
 
-    weights (d,), above 0; lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before; returns how many.
+    weights (d,), above 0; lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before;
+    returns how many.
     """
     start, rows = lists
     n_touched = 0

@@ -58,9 +58,7 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     return _tree(by_member(ensemble), clusters, _empty_lists(shape[0]))
 
 
-def _tree(
-    weighting: Weighting, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
-) -> FloatArray:
+def _tree(weighting: Weighting, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists) -> FloatArray:
     clusters, columns, values = start
     counts = clusters.size.copy()
     m = len(counts)

@@ -12,7 +12,7 @@ from quorate.ops.points import add_points, nearest_points
 from quorate.ops.threads import map_blocks
 
 SAMPLE_POINTS = 32_768
-"""Above this many points, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
+"""Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
 
 
 class Run(NamedTuple):
@@ -95,7 +95,8 @@ def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: 
         labels[:] = nearest
         centres = _means(points, mass, labels, len(centres))
         n_iter += 1
-    spread = np.einsum("id,id->i", points - centres[labels], points - centres[labels])
+    difference = points - centres[labels]
+    spread = np.einsum("id,id->i", difference, difference)
     return Run(labels, float(mass @ spread), n_iter, converged)
 
 
@@ -115,6 +116,8 @@ def _means(points: FloatArray, mass: FloatArray, labels: NDArray[np.intp], n_clu
 def _fill_empty(nearest: NDArray[np.intp], cost: FloatArray, n_clusters: int) -> None:
     """Give each empty cluster the point that costs most where it is, as long as its cluster keeps another."""
     sizes = np.bincount(nearest, minlength=n_clusters)
+    if sizes.all():
+        return
     costly = iter(np.argsort(-cost, kind="stable"))
     for cluster in np.flatnonzero(sizes == 0):
         point = next(point for point in costly if sizes[nearest[point]] > 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.disagreement import (
+    attracted,
     fill_tables,
     found_clusters,
     least_disagreement,
@@ -25,6 +27,8 @@ MOST_CLUSTERS = 256
 """Clusters a search may found, unless a member has half as many."""
 SPARE = 8
 """Empty clusters a sweep may found beside those there are."""
+SAMPLE_ROWS = 32_768
+"""Above this many rows, starts are tried on so many objects and the best goes on with all rows."""
 BOUND_ROWS = 4096
 """Up to so many rows the bound over all pairs is computed."""
 
@@ -71,22 +75,57 @@ def lower_bound(ensemble: Ensemble) -> float | None:
     if ensemble.n_rows > BOUND_ROWS:
         return None
     weights, _ = whole_weights(ensemble)
-    return sum(
-        map_fixed_blocks(
-            lambda start, stop: least_disagreement(ensemble.labels, ensemble.counts, weights, start, stop),
-            ensemble.n_rows,
-            256,
-        )
+    blocks = map_fixed_blocks(
+        lambda start, stop: least_disagreement(ensemble.labels, ensemble.counts, weights, start, stop),
+        ensemble.n_rows,
+        256,
     )
+    return float(sum(blocks))
 
 
 def tables_of(
-    ensemble: Ensemble, weights: NDArray[np.int64], labels: NDArray[np.int32], n_columns: int
+    ensemble: Ensemble,
+    weights: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    n_columns: int,
+    *,
+    by_member: bool = False,
 ) -> Tables:
-    table = np.zeros((int(ensemble.offsets[-1]), n_columns), dtype=np.int64)
-    margin = np.zeros((ensemble.n_members if ensemble.has_missing else 1, n_columns), dtype=np.int64)
+    table, margin = _no_tables(ensemble, n_columns, by_member)
     fill_tables(ensemble.labels, ensemble.offsets, ensemble.counts, weights, labels, table, margin)
     return Tables(table, margin, np.bincount(labels, minlength=n_columns))
+
+
+def _no_tables(
+    ensemble: Ensemble, n_columns: int, by_member: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    n_margins = ensemble.n_members if by_member or ensemble.has_missing else 1
+    table = np.zeros((int(ensemble.offsets[-1]), n_columns), dtype=np.int64)
+    return table, np.zeros((n_margins, n_columns), dtype=np.int64)
+
+
+def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
+    """Objects at even distances, as rows with counts; None where all rows are few enough to take them all."""
+    if ensemble.n_rows <= SAMPLE_ROWS:
+        return None
+    places = np.linspace(0, ensemble.n_objects - 1, SAMPLE_ROWS).astype(np.int64)
+    rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), places, side="right"), return_counts=True)
+    # what no row is left of must not be asked for
+    if len(rows) < 64 * (n_clusters or 1):
+        return None
+    return replace(ensemble, labels=ensemble.labels[rows], counts=counts.astype(np.int64), object_ids=None)
+
+
+def spread(part: Ensemble, labels: NDArray[np.int32], ensemble: Ensemble) -> NDArray[np.int32]:
+    """Labels of all rows, each in the cluster of the part that attracts it most."""
+    weights, _ = whole_weights(ensemble)
+    found = np.empty(ensemble.n_rows, dtype=np.int32)
+    # tables by member also where the part happens to miss no label
+    tables = tables_of(part, weights, labels, int(labels.max()) + 1, by_member=ensemble.has_missing)
+    fixed = (ensemble.labels, ensemble.offsets, tables.table, tables.margin)
+    map_blocks(lambda start, stop: attracted(*fixed, start, stop, found), ensemble.n_rows)
+    named: NDArray[np.int32] = canonical(found, int(labels.max()) + 1)
+    return named
 
 
 def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
@@ -94,8 +133,7 @@ def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
     weights, _ = whole_weights(ensemble)
     most = min(ensemble.n_rows, max(MOST_CLUSTERS, 2 * int(ensemble.n_clusters.max())))
     labels = np.zeros(ensemble.n_rows, dtype=np.int32)
-    table = np.zeros((int(ensemble.offsets[-1]), most), dtype=np.int64)
-    margin = np.zeros((ensemble.n_members if ensemble.has_missing else 1, most), dtype=np.int64)
+    table, margin = _no_tables(ensemble, most)
     order = np.argsort(-ensemble.counts, kind="stable")
     found_clusters(ensemble.labels, ensemble.offsets, ensemble.counts, weights, order, table, margin, labels)
     return labels
@@ -145,9 +183,7 @@ def _settle(
         n_clusters = int(labels.max()) + 1
         assignment = labels.copy()
         tables = tables_of(ensemble, weights, assignment, n_clusters + SPARE * free)
-        moved = sweep(
-            ensemble.labels, ensemble.offsets, ensemble.counts, weights, free, *tables, assignment
-        )
+        moved = sweep(ensemble.labels, ensemble.offsets, ensemble.counts, weights, free, *tables, assignment)
         costs.append(_cost(ensemble, weights, tables))
         labels = canonical(assignment, n_clusters + SPARE)
         n_iter += 1
@@ -204,4 +240,5 @@ def _force(
         row = next(row for row in loose if held[labels[row]] > 1)
         held[labels[row]] -= 1
         forced[row] = cluster
-    return canonical(forced, n_clusters)
+    found: NDArray[np.int32] = canonical(forced, n_clusters)
+    return found

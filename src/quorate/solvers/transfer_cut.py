@@ -118,7 +118,9 @@ def _sparse_leading(
     shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
     matrix = csr_array((weights[columns], (row, columns)), shape=shape)
     degree: FloatArray = matrix.T @ counts.astype(np.float64)
-    matrix = csr_array(((np.sqrt(mass)[row] * weights[columns] / np.sqrt(degree)[columns]), (row, columns)), shape=shape)
+    matrix = csr_array(
+        ((np.sqrt(mass)[row] * weights[columns] / np.sqrt(degree)[columns]), (row, columns)), shape=shape
+    )
     transposed = matrix.T.tocsr()
     product = LinearOperator((shape[1], shape[1]), matvec=lambda v: transposed @ (matrix @ v), dtype=np.float64)
     values, vectors = eigsh(product, k=n_components, which="LA", v0=rng.random(shape[1]))
