@@ -118,7 +118,7 @@ def test_few_clusters_may_be_founded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sample_serves_for_the_start(k: int | None, missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = noisy(3, 1500, k=4, noise=0.15, members=12, missing=missing)
     whole = consensus(labels, k, method="correlation")
-    monkeypatch.setattr(median, "SAMPLE_ROWS", 900)
+    monkeypatch.setattr(median, "SAMPLE_ROWS", 700)
     part = consensus(labels, k, method="correlation")
     assert part.info["start"].endswith("on a sample")
     assert part.objective <= 1.001 * whole.objective
