@@ -9,10 +9,9 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
-from quorate.solvers.graph_partition import partition_graph
 from quorate.solvers.labelling import by_member_name, in_content_order
 from quorate.solvers.meta_clusters import winners, winning_share
-from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
+from quorate.solvers.row_partition import fill_clusters, forced_partition, least_cut
 
 
 def mcla(
@@ -31,11 +30,12 @@ def mcla(
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
-        Draws the seed of METIS and breaks ties between meta-clusters.
+        Draws the seeds of METIS and breaks ties between meta-clusters.
     imbalance : float
         A meta-cluster may hold 1 + imbalance times the mean number of clusters.
     n_init : int
-        Seeds of METIS tried; the least cut wins. The graph of clusters is small, and a poor cut costs much.
+        Cuts by METIS tried, of its two schemes in turn; the least wins. The graph of clusters is small, and a poor
+        cut costs much.
 
     Returns
     -------
@@ -82,13 +82,7 @@ def mcla(
             f"n_clusters = {n_clusters:,} is more than the {graph.shape[0]:,} clusters of all members, which mcla "
             f"groups; ask for fewer, or use another method."
         )
-    groups = min(
-        (
-            partition_graph(graph.indptr, graph.indices, graph.data, None, n_clusters, draw_seed(rng), imbalance)
-            for _ in range(n_init)
-        ),
-        key=lambda parts: parts.cut,
-    )
+    groups = least_cut(graph, None, n_clusters, rng, imbalance, n_init)
     winner = winners(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)

@@ -20,8 +20,10 @@ CANDIDATES = 24
 """Nearest rows looked up for every row."""
 LIST_WIDTH = 32
 """Candidates kept for a cluster."""
-DENSE_CLUSTERS = 1024
+DENSE_CLUSTERS = 512
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
+WORK = 64
+"""How many plain rows one costs that is compared with all that share something."""
 MARGIN = 1 + 1e-12
 
 
@@ -40,7 +42,8 @@ def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) ->
     `weighting` lets base clusters count more or less than their member.
     """
     weighting = weighting or by_member(ensemble)
-    return _tree(weighting, _first_clusters(ensemble), _first_lists(ensemble, weighting.columns))
+    lists = None if ensemble.n_rows <= DENSE_CLUSTERS else _first_lists(ensemble, weighting.columns)
+    return _tree(weighting, *_first_clusters(ensemble), lists)
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -55,20 +58,22 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     sums.sum_duplicates()
     sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
     clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
-    return _tree(by_member(ensemble), clusters, _empty_lists(shape[0]))
+    lists = None if shape[0] <= DENSE_CLUSTERS else _empty_lists(shape[0])
+    return _tree(by_member(ensemble), *clusters, lists)
 
 
-def _tree(weighting: Weighting, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists) -> FloatArray:
-    clusters, columns, values = start
-    counts = clusters.size.copy()
+def _tree(
+    weighting: Weighting, clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, lists: Lists | None
+) -> FloatArray:
+    """Agglomerate with lists down to a number of clusters that a matrix is quicker for, and on with the matrix."""
+    counts, weights = clusters.size.copy(), weighting.columns
     m = len(counts)
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
-    weights = weighting.columns
-    scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
-    end = int(clusters.length.sum())
-    left = average_link(
-        clusters, columns, values, end, weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
-    )
+    left = np.arange(m)
+    if lists is not None:
+        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
+        end = int(clusters.length.sum())
+        left = average_link(clusters, columns, values, end, weights, lists, scratch, DENSE_CLUSTERS, merges, similarity)
     done = m - len(left)
     if len(left) <= DENSE_CLUSTERS:
         matrix = dots_between(left, clusters, columns, values, weights)
@@ -93,6 +98,12 @@ def by_member(ensemble: Ensemble) -> Weighting:
     return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
 
 
+def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
+    """Rows sorted by their labels in the first members: neighbours meet the same lists, which are then in the cache."""
+    order: NDArray[np.intp] = np.lexsort(ensemble.labels[:, 2::-1].T)
+    return order
+
+
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
 
@@ -110,12 +121,14 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
         map_blocks(
             lambda start, stop: nearest_rows_by_bits(labels, offsets, sets, planes, start, stop, near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     else:
-        lists = inverted_lists(labels, offsets)
+        lists, order = inverted_lists(labels, offsets), near_order(ensemble)
         map_blocks(
-            lambda start, stop: nearest_rows(labels, offsets, lists, weights, start, stop, near, value),
+            lambda start, stop: nearest_rows(labels, offsets, lists, weights, order[start:stop], near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     return near, value
 
