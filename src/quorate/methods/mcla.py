@@ -6,19 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
-from quorate.ops.competition import compete, winners_share
-from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
 from quorate.solvers.graph_partition import partition_graph
 from quorate.solvers.labelling import in_content_order
 from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
+from quorate.solvers.rows import compete, winners_share
 
 
 def mcla(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -29,7 +28,7 @@ def mcla(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
@@ -55,6 +54,9 @@ def mcla(
     meta-clusters that win no object drop out; here each of them takes the row least co-associated with its own
     cluster, for exactly n_clusters are promised. O(m H^2) time for the Jaccard indices of H members on m rows; memory
     O(m H) and the meta-graph.
+
+    Soft members: memberships take the place of indicators everywhere, and the Jaccard index becomes the extended one,
+    a.b / (|a|^2 + |b|^2 - a.b) for two clusters' columns of memberships; no edge joins clusters of one member.
 
     References
     ----------
@@ -91,7 +93,8 @@ def mcla(
         ),
         key=lambda parts: parts.cut,
     )
-    winner = _compete(ordered, groups.labels, n_clusters, rng)
+    mass = np.bincount(groups.labels, weights=np.repeat(ordered.weights, ordered.n_clusters), minlength=n_clusters)
+    winner = compete(ordered, groups.labels, mass.astype(np.float64), rng.random(ordered.n_rows))
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
     numbers = np.empty(n_clusters, dtype=np.int32)
@@ -100,38 +103,12 @@ def mcla(
     return Consensus(
         labels=labels,
         objective=groups.cut,
-        confidence=_confidence(ordered, meta_clusters, labels),
+        confidence=winners_share(ordered, meta_clusters, labels),
         info={"meta_clusters": _by_member(ensemble, ordered, meta_clusters), "n_repaired": n_repaired},
     )
 
 
-def _compete(
-    ensemble: Ensemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """The meta-cluster each row is associated with most."""
-    mass = np.bincount(groups, weights=np.repeat(ensemble.weights, ensemble.n_clusters), minlength=n_clusters)
-    winner, draws = np.empty(ensemble.n_rows, dtype=np.int32), rng.random(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: compete(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, start, stop, winner
-        ),
-        ensemble.n_rows,
-    )
-    return winner
-
-
-def _confidence(ensemble: Ensemble, groups: NDArray[np.int32], labels: NDArray[np.int32]) -> FloatArray:
-    share = np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: winners_share(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, labels, start, stop, share
-        ),
-        ensemble.n_rows,
-    )
-    return share
-
-
-def _by_member(ensemble: Ensemble, ordered: Ensemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
+def _by_member(ensemble: AnyEnsemble, ordered: AnyEnsemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
     """For each member, in the user's order, the meta-cluster of each of its clusters."""
     pieces = dict(zip(ordered.member_names, np.split(groups, ordered.offsets[1:-1]), strict=True))
     return {name: pieces[name] for name in ensemble.member_names}
@@ -142,4 +119,5 @@ METHOD = Method(
     title="clusters grouped into meta-clusters that compete for objects (METIS)",
     reference="doi:10.1162/153244303321897735",
     stochastic=True,
+    soft=True,
 )

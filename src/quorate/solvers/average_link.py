@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, IntArray
+from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops.average_link import Clusters, Lists, Scratch, average_link, dots_between
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.ops.ranking import BOUNDED, EXACT
+from quorate.ops.soft import keep_nearest
 from quorate.ops.threads import map_blocks
 from quorate.solvers.dendrogram import tree_of
+from quorate.solvers.rows import one_hot
 
 CANDIDATES = 24
 """Nearest rows looked up for every row."""
@@ -21,9 +25,11 @@ LIST_WIDTH = 32
 DENSE_CLUSTERS = 1024
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
 MARGIN = 1 + 1e-12
+TILE = 1024
+"""Soft rows a block when they are compared with one another."""
 
 
-def average_link_tree(ensemble: Ensemble) -> FloatArray:
+def average_link_tree(ensemble: AnyEnsemble) -> FloatArray:
     """Linkage matrix over the rows, whose heights are 1 - mean co-association ("ensemble" normalisation).
 
     Rows are expected to be distinct, and are leaves with their counts as sizes. Ties go to the lowest rows, as
@@ -49,7 +55,7 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
 
 
 def _tree(
-    ensemble: Ensemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
+    ensemble: AnyEnsemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
 ) -> FloatArray:
     clusters, columns, values = start
     counts = clusters.size.copy()
@@ -75,7 +81,7 @@ def _tree(
     return tree_of(merges, heights, counts)
 
 
-def member_weights(ensemble: Ensemble) -> FloatArray:
+def member_weights(ensemble: AnyEnsemble) -> FloatArray:
     """Weights in proportion to the members', whole numbers where they can be: sums of those are exact."""
     scaled: FloatArray = ensemble.weights / ensemble.weights.min()
     return scaled
@@ -106,13 +112,41 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
     return near, value
 
 
-def _first_clusters(ensemble: Ensemble) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
+def soft_nearest(ensemble: SoftEnsemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
+    """The same for soft rows, which may share something with every other: by products of blocks of rows.
+
+    Whatever adds these up in whatever order, they are exact while the weights are whole and add up to less than 2^21.
+    """
+    rows = one_hot(ensemble)
+    weighted = rows.copy()
+    weighted.data = rows.data * np.repeat(weights, ensemble.n_clusters)[rows.indices]
+    near = np.full((ensemble.n_rows, width), -1, dtype=np.int32)
+    value, used = np.zeros((ensemble.n_rows, width)), np.zeros(ensemble.n_rows, dtype=np.int64)
+    for start in range(0, ensemble.n_rows, TILE):
+        block = _tile(weighted, start)
+        for other in range(0, ensemble.n_rows, TILE):
+            keep_nearest(_product(block, _tile(rows, other)), start, other, near, value, used)
+    return near, value
+
+
+def _tile(rows: Any, start: int) -> Any:
+    """A block of rows, dense if one entry in 16 is there: products of dense blocks are so much faster."""
+    part = rows[start : start + TILE]
+    return part.toarray() if 16 * rows.nnz > rows.shape[0] * rows.shape[1] else part
+
+
+def _product(first: Any, second: Any) -> FloatArray:
+    product = first @ second.T
+    dense: FloatArray = product if isinstance(product, np.ndarray) else product.toarray()
+    return dense
+
+
+def _first_clusters(ensemble: AnyEnsemble) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
     """Every row a cluster."""
-    known = ensemble.labels >= 0
-    length = known.sum(axis=1)
-    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
-    sums = np.repeat(ensemble.counts, length)
-    return _as_clusters(ensemble.counts.copy(), length, columns, sums, int(ensemble.offsets[-1]))
+    rows = one_hot(ensemble)
+    length = np.diff(rows.indptr).astype(np.int64)
+    sums = rows.data * np.repeat(ensemble.counts, length)
+    return _as_clusters(ensemble.counts.copy(), length, rows.indices, sums, rows.shape[1])
 
 
 def _as_clusters(
@@ -141,15 +175,19 @@ def _empty_lists(m: int) -> Lists:
     )
 
 
-def _first_lists(ensemble: Ensemble, weights: FloatArray) -> Lists:
+def _first_lists(ensemble: AnyEnsemble, weights: FloatArray) -> Lists:
     """Candidates of every row; the one row more that is looked up is the best outside of the list."""
-    near, value = nearest(ensemble, weights, CANDIDATES + 1)
+    exact = bool(np.all(weights == np.floor(weights)))
+    if isinstance(ensemble, SoftEnsemble):
+        near, value = soft_nearest(ensemble, weights, CANDIDATES + 1)
+        exact &= float(weights.sum()) * (float(ensemble.counts.max()) * ensemble.unit) ** 2 < 2**53
+    else:
+        near, value = nearest(ensemble, weights, CANDIDATES + 1)
     m = ensemble.n_rows
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
     lists[:, :CANDIDATES] = near[:, :CANDIDATES]
     best = np.maximum(near[:, 0], 0)
-    exact = bool(np.all(weights == np.floor(weights)))
-    # sums of other weights are rounded in another order later on: every first neighbour is then looked at again
+    # sums that are not whole are rounded in another order later on: every first neighbour is then looked at again
     return Lists(
         near=lists,
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),
