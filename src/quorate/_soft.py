@@ -150,20 +150,22 @@ def _checked(values: Any, name: str) -> Any:
     """Memberships as a sparse matrix of float64, each known row adding up to 1."""
     from scipy.sparse import csr_array
 
-    matrix = csr_array(values.tocsr() if hasattr(values, "tocsr") else _floats(values, name), dtype=np.float64)
+    sparse = values.tocsr() if hasattr(values, "tocsr") else _floats(values, name)
+    matrix = csr_array(sparse, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
     unknown = np.isnan(matrix.data)
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     if unknown.any():
         partly = np.intersect1d(row[unknown], row[~unknown & (matrix.data != 0)])
-        _refuse(partly, name, "mix NaN and memberships", "a row is all NaN where the member does not know the object")
+        _refuse(partly, name, "mix NaN and memberships", "A row is all NaN where the member does not know the object")
         matrix.data[unknown] = 0.0
     outside = row[(matrix.data < 0) | (matrix.data > 1 + TOLERANCE)]
-    _refuse(np.unique(outside), name, "have values outside of [0, 1]", "pass labels as 1-D vectors, not as matrices")
+    _refuse(np.unique(outside), name, "have values outside of [0, 1]", "Pass labels as 1-D vectors, not as matrices")
     sums = matrix.sum(axis=1)
     apart = np.flatnonzero((np.abs(sums - 1) > TOLERANCE) & (sums != 0))
-    advice = "divide each row by its sum, or add a column for what belongs to no cluster"
+    advice = "Divide each row by its sum, or add a column for what belongs to no cluster"
     _refuse(apart, name, "do not add up to 1", advice)
-    matrix.data /= sums[row]
+    matrix.data /= np.where(sums == 0, 1.0, sums)[row]
     return matrix
 
 
@@ -179,7 +181,7 @@ def _refuse(rows: NDArray[Any], name: str, fault: str, advice: str) -> None:
         shown = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
         raise ValueError(
             f"{name}: memberships of {len(rows):,} objects {fault} (rows {shown}, counted from 0); "
-            f"memberships lie in [0, 1] and those of an object add up to 1. {advice.capitalize()}."
+            f"memberships lie in [0, 1] and those of an object add up to 1. {advice}."
         )
 
 
@@ -189,7 +191,7 @@ def _in_units(matrix: Any, name: str) -> Any:
     units.data = np.rint(matrix.data * UNIT).astype(np.int64)
     units.eliminate_zeros()
     vanished = np.flatnonzero(known & (np.diff(units.indptr) == 0))
-    _refuse(vanished, name, f"are all below {1 / (2 * UNIT):.1g}", "an object belongs to some cluster more than that")
+    _refuse(vanished, name, f"are all below {1 / (2 * UNIT):.1g}", "An object belongs to some cluster more than that")
     return units.tocsc()
 
 
