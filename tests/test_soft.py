@@ -107,6 +107,7 @@ def test_one_hot_memberships_of_many_rows(method: str, monkeypatch: pytest.Monke
     """Past the sample of k-means, the dense end of average link, and one block of rows."""
     monkeypatch.setattr(lookup, "SAMPLE_ROWS", 128)
     monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 4)
+    monkeypatch.setattr(average_link, "SOFT_DENSE_CLUSTERS", 8)
     monkeypatch.setattr(average_link, "TILE", 64)
     labels = noisy(3, n=600, k=4, members=7, noise=0.35, missing=0.1)
     hard, soft = as_ensemble(labels), as_soft_ensemble(one_hot_members(labels))
@@ -188,7 +189,7 @@ def test_softness_matters(method: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_average_link_is_that_of_the_matrix(seed: int, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 1 + 19 * (seed % 2))
+    monkeypatch.setattr(average_link, "SOFT_DENSE_CLUSTERS", 1 + 19 * (seed % 2))
     members = random_members(seed, 40) if seed < 2 else soft_members(seed, 40, missing=0.2)
     soft = as_soft_ensemble(members, weights=np.arange(1.0, 1 + len(members)) / 3 if weighted else None)
     soft = compress(as_soft_ensemble(soft, counts=1 + np.arange(40) % 3))[0]

@@ -10,7 +10,7 @@ import numpy as np
 from quorate import _check
 from quorate._ensemble import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
-from quorate.solvers.average_link import average_link_tree
+from quorate.solvers.average_link import SOFT_DENSE_CLUSTERS, average_link_tree
 from quorate.solvers.co_association import (
     NORMALIZATIONS,
     Normalization,
@@ -77,7 +77,7 @@ def eac(
 
     Soft members ("average" alone): A of two rows is the product of their memberships, the share of members expected
     to join them if each drew a cluster for each object. It is below 1 between equal soft rows, too; these are one leaf
-    all the same, for nothing tells them apart.
+    all the same, for nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
 
     `enhanced` follows [3]_ with the similarity of connected triples: two clusters of a member are as similar as the
     overlaps (Jaccard) that clusters of other members have with both, over the largest such sum, times 0.9.
@@ -159,8 +159,8 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
 
 def memory_for(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
     """Bytes beyond the linear: of the matrix, or as estimated of the pairs above the threshold."""
-    if isinstance(ensemble, SoftEnsemble):  # average link, whatever is asked for; the rest is refused
-        return 0
+    if isinstance(ensemble, SoftEnsemble):
+        return 8 * min(ensemble.n_rows, SOFT_DENSE_CLUSTERS) ** 2
     normalization = options.get("normalization", "ensemble")
     threshold = options.get("threshold")
     if isinstance(threshold, int | float):

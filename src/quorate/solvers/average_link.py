@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops.average_link import Clusters, Lists, Scratch, average_link, dots_between
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
+from quorate.ops.co_association import mirror
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.ops.ranking import BOUNDED, EXACT
@@ -24,6 +25,8 @@ LIST_WIDTH = 32
 """Candidates kept for a cluster."""
 DENSE_CLUSTERS = 1024
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
+SOFT_DENSE_CLUSTERS = 8192
+"""The same for soft rows, which share something with nearly all others: the matrix takes half a gigabyte."""
 MARGIN = 1 + 1e-12
 TILE = 1024
 """Soft rows a block when they are compared with one another."""
@@ -36,7 +39,9 @@ def average_link_tree(ensemble: AnyEnsemble) -> FloatArray:
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
     """
     weights = member_weights(ensemble)
-    return _tree(ensemble, weights, _first_clusters(ensemble), _first_lists(ensemble, weights))
+    no_lists = ensemble.n_rows <= _few(ensemble)
+    lists = _empty_lists(ensemble.n_rows) if no_lists else _first_lists(ensemble, weights)
+    return _tree(ensemble, weights, _first_clusters(ensemble), lists)
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -66,12 +71,12 @@ def _tree(
     )
     column_weights = np.repeat(weights, ensemble.n_clusters)
     end = int(clusters.length.sum())
-    left = average_link(
-        clusters, columns, values, end, column_weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
-    )
+    few = _few(ensemble)
+    left = average_link(clusters, columns, values, end, column_weights, lists, scratch, min(few, m), merges, similarity)
     done = m - len(left)
-    if len(left) <= DENSE_CLUSTERS:
-        matrix = dots_between(left, clusters, columns, values, column_weights)
+    if len(left) <= few:
+        quick = isinstance(ensemble, SoftEnsemble) and _whole(weights)
+        matrix = (_product_between if quick else dots_between)(left, clusters, columns, values, column_weights)
         dense_link(matrix, clusters.size[left], SUM, merges[done:], similarity[done:])
         merges[done:] = left[merges[done:]]
     else:
@@ -79,6 +84,28 @@ def _tree(
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
     heights = np.maximum(1 - similarity / weights.sum(), 0.0)
     return tree_of(merges, heights, counts)
+
+
+def _few(ensemble: AnyEnsemble) -> int:
+    """How many clusters are so few that the matrix between them is made."""
+    return SOFT_DENSE_CLUSTERS if isinstance(ensemble, SoftEnsemble) else DENSE_CLUSTERS
+
+
+def _whole(weights: FloatArray) -> bool:
+    return bool(np.all(weights == np.floor(weights)))
+
+
+def _product_between(
+    alive: NDArray[np.int64], clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """As `dots_between`, for clusters whose sums are in many columns: by one product of dense matrices."""
+    sums = np.zeros((len(alive), len(weights)))
+    for number, cluster in enumerate(alive):
+        place = slice(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster])
+        sums[number, columns[place]] = values[place]
+    matrix: FloatArray = (sums * weights) @ sums.T
+    mirror(matrix)
+    return matrix
 
 
 def member_weights(ensemble: AnyEnsemble) -> FloatArray:
@@ -177,7 +204,7 @@ def _empty_lists(m: int) -> Lists:
 
 def _first_lists(ensemble: AnyEnsemble, weights: FloatArray) -> Lists:
     """Candidates of every row; the one row more that is looked up is the best outside of the list."""
-    exact = bool(np.all(weights == np.floor(weights)))
+    exact = _whole(weights)
     if isinstance(ensemble, SoftEnsemble):
         near, value = soft_nearest(ensemble, weights, CANDIDATES + 1)
         exact &= float(weights.sum()) * (float(ensemble.counts.max()) * ensemble.unit) ** 2 < 2**53
