@@ -10,7 +10,7 @@ import numpy as np
 from quorate import _check
 from quorate._ensemble import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
-from quorate.solvers.average_link import SOFT_DENSE_CLUSTERS, average_link_tree
+from quorate.solvers.average_link import average_link_tree
 from quorate.solvers.co_association import (
     NORMALIZATIONS,
     Normalization,
@@ -23,6 +23,7 @@ from quorate.solvers.confidence import row_confidence
 from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
 from quorate.solvers.enhanced import enhanced_co_association
 from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.soft_link import DENSE_CLUSTERS, soft_average_link_tree
 
 
 def eac(
@@ -104,7 +105,7 @@ def eac(
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble):
         _refuse_soft(rows, linkage, normalization, enhanced, threshold)
-        tree = average_link_tree(rows)
+        tree = soft_average_link_tree(rows)
     else:
         tree = _tree(rows, linkage, normalization, enhanced, threshold)
     k = n_clusters or longest_lifetime(tree)
@@ -160,7 +161,7 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
 def memory_for(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
     """Bytes beyond the linear: of the matrix, or as estimated of the pairs above the threshold."""
     if isinstance(ensemble, SoftEnsemble):
-        return 8 * min(ensemble.n_rows, SOFT_DENSE_CLUSTERS) ** 2
+        return 8 * min(ensemble.n_rows, DENSE_CLUSTERS) ** 2
     normalization = options.get("normalization", "ensemble")
     threshold = options.get("threshold")
     if isinstance(threshold, int | float):
@@ -176,5 +177,5 @@ METHOD = Method(
     finds_k=True,
     soft=True,
     memory_for=memory_for,
-    instead="use linkage='average' or 'single' without enhanced and with normalization='ensemble', coarsen first,",
+    instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
 )

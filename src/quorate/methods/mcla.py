@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
-from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.labelling import in_content_order
-from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
-from quorate.solvers.rows import compete, winners_share
+from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.meta_clusters import winners, winning_share
+from quorate.solvers.row_partition import fill_clusters, forced_partition, least_cut
 
 
 def mcla(
@@ -32,11 +30,12 @@ def mcla(
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
-        Draws the seed of METIS and breaks ties between meta-clusters.
+        Draws the seeds of METIS and breaks ties between meta-clusters.
     imbalance : float
         A meta-cluster may hold 1 + imbalance times the mean number of clusters.
     n_init : int
-        Seeds of METIS tried; the least cut wins. The graph of clusters is small, and a poor cut costs much.
+        Cuts by METIS tried, of its two schemes in turn; the least wins. The graph of clusters is small, and a poor
+        cut costs much.
 
     Returns
     -------
@@ -86,15 +85,8 @@ def mcla(
             f"n_clusters = {n_clusters:,} is more than the {graph.shape[0]:,} clusters of all members, which mcla "
             f"groups; ask for fewer, or use another method."
         )
-    groups = min(
-        (
-            partition_graph(graph.indptr, graph.indices, graph.data, None, n_clusters, draw_seed(rng), imbalance)
-            for _ in range(n_init)
-        ),
-        key=lambda parts: parts.cut,
-    )
-    mass = np.bincount(groups.labels, weights=np.repeat(ordered.weights, ordered.n_clusters), minlength=n_clusters)
-    winner = compete(ordered, groups.labels, mass.astype(np.float64), rng.random(ordered.n_rows))
+    groups = least_cut(graph, None, n_clusters, rng, imbalance, n_init)
+    winner = winners(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
     numbers = np.empty(n_clusters, dtype=np.int32)
@@ -103,15 +95,9 @@ def mcla(
     return Consensus(
         labels=labels,
         objective=groups.cut,
-        confidence=winners_share(ordered, meta_clusters, labels),
-        info={"meta_clusters": _by_member(ensemble, ordered, meta_clusters), "n_repaired": n_repaired},
+        confidence=winning_share(ordered, meta_clusters, labels),
+        info={"meta_clusters": by_member_name(ordered, meta_clusters, ensemble.member_names), "n_repaired": n_repaired},
     )
-
-
-def _by_member(ensemble: AnyEnsemble, ordered: AnyEnsemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
-    """For each member, in the user's order, the meta-cluster of each of its clusters."""
-    pieces = dict(zip(ordered.member_names, np.split(groups, ordered.offsets[1:-1]), strict=True))
-    return {name: pieces[name] for name in ensemble.member_names}
 
 
 METHOD = Method(

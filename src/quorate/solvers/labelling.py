@@ -96,3 +96,9 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
     filled = labels.copy()
     filled[gaps] = nearest
     return filled
+
+
+def by_member_name(ensemble: AnyEnsemble, columns: NDArray[Any], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """For each member, in the order of `names`, the part of a vector over base clusters that is its own."""
+    pieces = dict(zip(ensemble.member_names, np.split(columns, ensemble.offsets[1:-1]), strict=True))
+    return {name: pieces[name] for name in names}
