@@ -108,6 +108,7 @@ def own_and_rival(
     map_blocks(
         lambda start, stop: soft.soft_own_and_rival(*cells, scaled, assignment, start, stop, own, rival),
         ensemble.n_rows,
+        work=_work(ensemble),
     )
     return own, rival
 
@@ -127,6 +128,7 @@ def look_up(
     map_blocks(
         lambda start, stop: soft.soft_nearest_clusters(*cells, *rule, factor, start, stop, nearest, score),
         ensemble.n_rows,
+        work=_work(ensemble),
     )
 
 
@@ -159,7 +161,11 @@ def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
     own = slice(ensemble.starts[row], ensemble.starts[row + 1])
     members = ensemble.column_members[ensemble.columns[own]]
     pull[ensemble.columns[own]] = ensemble.weights[members] * ensemble.memberships[own] / ensemble.unit**2
-    map_blocks(lambda start, stop: soft.soft_agreement(*cells, pull, start, stop, shared), ensemble.n_rows)
+    map_blocks(
+        lambda start, stop: soft.soft_agreement(*cells, pull, start, stop, shared),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
     return shared
 
 
@@ -200,6 +206,7 @@ def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, 
     map_blocks(
         lambda start, stop: soft.soft_compete(*cells, scaled, groups, mass, draws, start, stop, winner),
         ensemble.n_rows,
+        work=_work(ensemble),
     )
     return winner
 
@@ -218,9 +225,15 @@ def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDAr
     map_blocks(
         lambda start, stop: soft.soft_winners_share(*cells, scaled, groups, winner, start, stop, share),
         ensemble.n_rows,
+        work=_work(ensemble),
     )
     return share
 
 
 def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     return ensemble.starts, ensemble.columns, ensemble.memberships
+
+
+def _work(ensemble: SoftEnsemble) -> int:
+    """How many plain rows, of about 16 labels, a row costs."""
+    return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
