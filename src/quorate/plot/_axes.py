@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito, without black: told apart by people with any kind of colour vision
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+# of Paul Tol's muted set those that are far from the colours above
+MORE = ("#332288", "#882255", "#117733", "#DDCC77", "#AA4499", "#999933", "#661100")
 MISSING = "#E4E4E4"
 QUIET = "#8C8C8C"
 DARK = "#222222"
@@ -44,16 +45,14 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.2)) -> Axes:
 
 
 def colours(n: int) -> list[str]:
-    """n colours: the palette, then its colours lighter, then darker; only then from the start again."""
-    shades = [*PALETTE, *(_shade(colour, 0.5, 1.0) for colour in PALETTE), *(_shade(c, 0.0, 0.55) for c in PALETTE)]
-    return [shades[place % len(shades)] for place in range(n)]
+    """n colours: fourteen, then the same in pale; only then from the start again."""
+    every = [*PALETTE, *MORE, *(_pale(colour) for colour in (*PALETTE, *MORE))]
+    return [every[place % len(every)] for place in range(n)]
 
 
-def _shade(colour: str, whiter: float, darker: float) -> str:
-    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
-    light = (light + (1 - light) * whiter) * darker
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colorsys.hls_to_rgb(hue, light, strength))
+def _pale(colour: str) -> str:
+    """Half way to white."""
+    return "#" + "".join(f"{(int(colour[place : place + 2], 16) + 255) // 2:02X}" for place in (1, 3, 5))
 
 
 def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
@@ -101,19 +100,27 @@ def cluster_ticks(ax: Axes, axis: str, clusters: IntArray, edges: IntArray) -> N
     getattr(ax, f"set_{axis}ticks")(middles[shown], names)
 
 
-def numbers_in_cells(ax: Axes, matrix: FloatArray) -> None:
-    """The numbers of a small matrix, dark on light and light on dark."""
+def numbers_in_cells(ax: Axes, matrix: FloatArray, low: float) -> None:
+    """The numbers of a small matrix, dark on light and light on dark; shades begin at `low`."""
     if len(matrix) > CELLS_WITH_NUMBERS:
         return
     for (row, column), value in np.ndenumerate(matrix):
         text = f"{value:.2f}" if np.isfinite(value) else "-"
-        ax.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if value > 0.55 else DARK)
+        ax.text(
+            column,
+            row,
+            text,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if value > low + 0.55 * (1 - low) else DARK,
+        )
 
 
 def member_ticks(ax: Axes, names: Sequence[str], *, both: bool) -> None:
     """Names of members down the side, and along the foot where `both`; left out where they are too many to read."""
     short = [name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…" for name in names]
-    size = 9 if len(names) <= 20 else 6
+    size = 9 if len(names) <= 12 else 7.5 if len(names) <= 25 else 6
     if len(names) > NAMES_SHOWN:
         ax.set_yticks([])
         if both:

@@ -107,6 +107,7 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
     Notes
     -----
     On the objects both know; a light grey cell marks two that have none in common. Geometric mean of entropies.
+    Shades begin at the lowest NMI found, see the bar.
 
     Examples
     --------
@@ -121,8 +122,9 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
         names.append("consensus")
     matrix = member_nmi_matrix(compress(whole)[0])
     side = 3.6 + 0.16 * min(len(names), _axes.NAMES_SHOWN)
-    ax = _axes.axes(ax, (side + 0.8, side))
-    _shaded(ax, matrix, "NMI")
+    ax = _axes.axes(ax, (side + 0.8, side + 0.2))
+    # members of one ensemble are much alike: from 0 on all cells would be dark
+    _shaded(ax, matrix, "NMI", float(np.floor(10 * min(0.9, float(np.nanmin(matrix)))) / 10))
     _axes.member_ticks(ax, names, both=True)
     if result is not None:
         place = len(names) - 1.5
@@ -195,12 +197,12 @@ def _coloured(ax: Axes, picture: Any, edges: Any, n_clusters: int) -> None:
     ax.set(ylim=(len(picture) - 0.5, -0.5))
 
 
-def _shaded(ax: Axes, matrix: FloatArray, meaning: str) -> None:
+def _shaded(ax: Axes, matrix: FloatArray, meaning: str, low: float = 0.0) -> None:
     import matplotlib
 
     shades = matplotlib.colormaps[_axes.SHADES].with_extremes(bad=_axes.MISSING)
-    image = ax.imshow(matrix, cmap=shades, vmin=0, vmax=1)
-    _axes.numbers_in_cells(ax, matrix)
+    image = ax.imshow(matrix, cmap=shades, vmin=low, vmax=1)
+    _axes.numbers_in_cells(ax, matrix, low)
     _axes.shades_legend(ax, image, meaning)
     _axes.bare(ax)
 

@@ -60,6 +60,8 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
     _stack(ax, bins.edges, bins.clusters, heights)
     clusters, borders = runs(bins.clusters, bins.edges)
     _axes.cluster_ticks(ax, "x", clusters, borders)
+    for border in borders[1:-1]:
+        ax.axvline(border, color="white", linewidth=1.5)
     ax.set(xlim=(0, borders[-1]), ylim=(0, None))
     ax.tick_params(axis="x", length=0)
     return _axes.finish(
@@ -107,7 +109,7 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     """
     several = isinstance(results, Sequence) and all(isinstance(part, Consensus) for part in results) and len(results)
     groups = [cluster_density(part, ensemble) for part in (results if several else [results])]
-    ax = _axes.axes(ax, (max(4.5, 2.2 + 0.28 * sum(len(group) + 1 for group in groups)), 3.6))
+    ax = _axes.axes(ax, (min(9.0, max(4.5, 2.2 + 0.28 * sum(len(group) + 1 for group in groups))), 3.6))
     start, places = 0.0, []
     for group in groups:
         ax.bar(start + np.arange(len(group)), group, width=0.85, color=_axes.colours(len(group)))
@@ -118,7 +120,7 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     else:
         step = 1 + len(groups[0]) // 25
         ax.set_xticks(range(0, len(groups[0]), step))
-    ax.set(ylim=(0, 1))
+    ax.set(xlim=(-1, start - 1), ylim=(0, 1))
     ax.tick_params(axis="x", length=0)
     return _axes.finish(ax, "Cluster consensus", "number of clusters" if several else "cluster", "mean co-association")
 

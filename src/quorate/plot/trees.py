@@ -100,7 +100,10 @@ def dendrogram(result: Consensus, *, max_leaves: int = 30, ax: Axes | None = Non
     ax.tick_params(axis="x", length=0)
     ax.set(xlim=(0, 10 * len(places)), ylim=(0, 1.05 * max(float(top.tree[-1, 2]), 1e-12)))
     if result.n_clusters > 1:
-        ax.axhline(_cut_height(result.tree, result.n_clusters), color=_axes.DARK, linestyle="--", linewidth=1)
+        height = _cut_height(result.tree, result.n_clusters)
+        for place, colour in _lone_branches(top, drawn["leaves"], labels, result.n_clusters):
+            ax.plot([5 + 10 * place] * 2, [0, height], color=colour, linewidth=1.6)
+        ax.axhline(height, color=_axes.DARK, linestyle="--", linewidth=1)
     told = f"top of {n_leaves:,} rows" if n_leaves > len(places) else f"{n_leaves:,} rows"
     title = f"Dendrogram, cut at {result.n_clusters} clusters ({told})"
     return _axes.finish(ax, title, "objects", "height: 1 - co-association")
@@ -119,6 +122,15 @@ def _link_colours(top: TopOfTree, labels: NDArray[np.int64], n_clusters: int) ->
         return shades[cluster[node]] if within else _axes.QUIET
 
     return colour
+
+
+def _lone_branches(
+    top: TopOfTree, leaves: list[int], labels: NDArray[np.int64], n_clusters: int
+) -> list[tuple[int, str]]:
+    """Place and colour of each branch that is a cluster by itself: all of its stem below the cut is its own."""
+    shades = _axes.colours(int(labels.max()) + 1)
+    above = set(top.tree[len(top.counts) - n_clusters :, :2].astype(np.int64).ravel().tolist())
+    return [(place, shades[labels[top.first[leaf]]]) for place, leaf in enumerate(leaves) if leaf in above]
 
 
 def _cut_height(tree: FloatArray, n_clusters: int) -> float:
