@@ -248,8 +248,8 @@ def k_choice(choice: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(numbers[:: 1 + len(numbers) // 20])
     ax.set_yticks([0, 1], ["lowest", "highest"])
     ax.set(ylim=(-0.05, 1.08))
-    # beside the curves: there is no corner that none of them ever runs through
-    ax.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    # under the curves: there is no corner that none of them ever runs through
+    ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
     return _axes.finish(ax, f"Recommended: {choice.n_clusters} clusters", "number of clusters", "criterion")
 
 
