@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito, without black: told apart by people with any kind of colour vision
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
-# of Paul Tol's muted set those that are far from the colours above
-MORE = ("#332288", "#882255", "#117733", "#DDCC77", "#AA4499", "#999933", "#661100")
+# chosen to stay as far as can be from these, from each other and from the grey of gaps, in any kind of colour vision
+MORE = ("#4D2C00", "#222255", "#7A1F3D", "#666633", "#5E2A84", "#99DDFF", "#999933")
 MISSING = "#E4E4E4"
 QUIET = "#8C8C8C"
 DARK = "#222222"
