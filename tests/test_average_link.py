@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import fastcluster
+import numba
 import numpy as np
 import oracle_link
 import pytest
@@ -15,7 +16,7 @@ from test_laws import noisy
 from quorate import as_ensemble, compress
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.solvers import average_link
-from quorate.solvers.average_link import average_link_tree, member_weights, nearest
+from quorate.solvers.average_link import average_link_tree, by_member, nearest
 
 
 def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):  # type: ignore[no-untyped-def]
@@ -61,6 +62,7 @@ def test_equals_scipy_and_fastcluster_where_nothing_ties(seed: int, stage: str) 
         assert np.array_equal(tree[:, 3], above[:, 3])
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: takes minutes as plain Python")
 @pytest.mark.parametrize("seed", range(3))
 def test_long_lists_equal_the_matrix(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """1,500 rows with the lists as they are, against the matrix from the start."""
@@ -94,11 +96,11 @@ def test_raw_objects_equal_rows_with_counts() -> None:
 @pytest.mark.parametrize("members", [3, 6, 17])
 def test_neighbours_by_bits_equal_lists_and_sorting(members: int, missing: float) -> None:
     rows = rows_of(1, 400, members=members, k=4, noise=0.6, missing=missing)
-    weights = member_weights(rows)
+    weights = by_member(rows).columns
     near, value = nearest(rows, weights, 7)
     other, other_value = np.empty_like(near), np.empty_like(value)
     lists = inverted_lists(rows.labels, rows.offsets)
-    nearest_rows(rows.labels, rows.offsets, lists, weights, 0, rows.n_rows, other, other_value)
+    nearest_rows(rows.labels, rows.offsets, lists, weights, np.arange(rows.n_rows), other, other_value)
     shared, _ = oracle_link.shared_weight(rows)
     np.fill_diagonal(shared, 0)
     order = np.argsort(-shared, axis=1, kind="stable")[:, :7]
@@ -108,13 +110,14 @@ def test_neighbours_by_bits_equal_lists_and_sorting(members: int, missing: float
         assert np.array_equal(found, np.where(expected > 0, order, -1))
 
 
-def test_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: takes minutes as plain Python")
+def test_many_tiles() -> None:
     rows = compress(as_ensemble(np.random.default_rng(0).integers(8, size=(11_000, 5))))[0]
     assert rows.n_rows > 9000
-    weights = member_weights(rows)
+    weights = by_member(rows).columns
     near, value = nearest(rows, weights, 5)
     lists = inverted_lists(rows.labels, rows.offsets)
     other, other_value = np.empty_like(near), np.empty_like(value)
-    nearest_rows(rows.labels, rows.offsets, lists, weights, 0, rows.n_rows, other, other_value)
+    nearest_rows(rows.labels, rows.offsets, lists, weights, np.arange(rows.n_rows), other, other_value)
     assert np.array_equal(near, other)
     assert np.array_equal(value, other_value)

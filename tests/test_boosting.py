@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import consensus, datasets
+from quorate import EnsembleClustering, consensus, datasets, generate
 from quorate.generation.bagging import BaggedClustering, Bagging, bagged_labels, bootstrap
 from quorate.generation.boosting import Boosting, boosted_labels, hardness
 
@@ -159,3 +159,38 @@ def test_bagged_clustering_follows_shapes_k_means_cannot() -> None:
     again = BaggedClustering(3, n_centres=60, linkage="single", random_state=0).fit_predict(X)
     assert np.array_equal(clusterer.labels_, again)
     assert BaggedClustering(1, n_centres=1, n_samples=1).fit_predict(np.ones((1, 1))).tolist() == [0]
+
+
+@pytest.mark.parametrize("name", ["boosting", "bagging", "robust"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_generate_knows_them_by_name(name: str, sparse: bool) -> None:
+    if name == "robust":
+        pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
+    X, y, _ = datasets.eight_d_five_k(150, random_state=0)
+    data = csr_array(np.abs(X)) if sparse else X
+    runs = [generate(data, 10, k=5, base=name, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    assert np.array_equal(runs[0].labels, runs[1].labels)
+    assert runs[0].labels.shape == (150, 10)
+    assert adjusted_rand_score(y, consensus(runs[0], 5, random_state=0).labels) > 0.9
+
+
+def test_a_boosted_run_goes_on_where_it_was_killed(tmp_path: Any) -> None:
+    X = datasets.spherical5(120, random_state=0).X
+    whole = generate(X, 7, k=4, base="boosting", random_state=1)
+    folder = tmp_path / "members"
+    generate(X, 7, k=4, base="boosting", random_state=1, checkpoint=folder)
+    stored = sorted(folder.rglob("member-*"))
+    assert len(stored) == 7
+    for path in stored[3:]:
+        path.unlink()
+    again = generate(X, 7, k=4, base="boosting", random_state=1, checkpoint=folder)
+    assert np.array_equal(whole.labels, again.labels)
+
+
+def test_new_objects_are_labelled_like_old_ones() -> None:
+    X, y, _ = datasets.eight_d_five_k(200, random_state=1)
+    pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
+    for name in ("boosting", "bagging", "robust"):
+        fitted = EnsembleClustering(5, base=name, random_state=0).fit(X)
+        assert adjusted_rand_score(y, fitted.predict(X)) > 0.9
+    assert set(fitted.ensemble_.n_clusters.tolist()) == {5}

@@ -187,6 +187,18 @@ def test_neighbours_keep_the_strongest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(kept, np.where(chosen | chosen.T, whole, 0))
 
 
+def test_bipartite_graph() -> None:
+    ensemble, _ = compress(as_ensemble(noisy(5, n=50, missing=0.2), weights=[1, 2, 1, 3, 1, 1]))
+    graph = ensemble_graphs.bipartite_graph(ensemble).toarray()
+    rows = ensemble.n_rows
+    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
+    expected = ensemble.counts[:, None] * ensemble_graphs.one_hot(ensemble).toarray() * weights
+    assert np.array_equal(graph[:rows, rows:], expected)
+    assert np.array_equal(graph[rows:, :rows], expected.T)
+    assert not graph[:rows, :rows].any()
+    assert not graph[rows:, rows:].any()
+
+
 @pytest.mark.parametrize("dense", [0, 10**6])
 def test_meta_graph_is_jaccard(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ensemble_graphs, "DENSE_ENTRIES", dense)
@@ -197,6 +209,25 @@ def test_meta_graph_is_jaccard(dense: int, monkeypatch: pytest.MonkeyPatch) -> N
     for a, b in np.ndindex(graph.shape):
         union = (one_hot[:, a] | one_hot[:, b]).sum()
         assert graph[a, b] == pytest.approx(0 if a == b else (one_hot[:, a] & one_hot[:, b]).sum() / union)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_components(seed: int) -> None:
+    from scipy.sparse.csgraph import connected_components
+
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random((25, 3)) < 0.5, -1, rng.integers(9, size=(25, 3)))
+    labels[np.arange(25), rng.integers(3, size=25)] = rng.integers(9, size=25)
+    ensemble = as_ensemble(labels)
+    one_hot = ensemble_graphs.one_hot(ensemble)
+    number, expected = connected_components(one_hot @ one_hot.T, directed=False)
+    found = ensemble_graphs.components(ensemble, number)
+    assert found is not None
+    assert adjusted_rand_score(expected, found) == 1.0
+    assert [int(np.flatnonzero(found == c)[0]) for c in range(number)] == sorted(
+        int(np.flatnonzero(found == c)[0]) for c in range(number)
+    )
+    assert ensemble_graphs.components(ensemble, number + 1) is None
 
 
 def test_content_order_undoes_any_order() -> None:
@@ -293,7 +324,7 @@ def test_supra_keeps_the_highest_score() -> None:
     labels = noisy(2, n=200, k=4, members=8, noise=0.4)
     result = consensus(labels, 4, method="supra", random_state=0)
     scores = result.info["scores"]
-    assert set(scores) == {"kmeans", "mcla", "hbgf", "greedy", "cspa"}
+    assert set(scores) == {"kmeans", "mcla", "hbgf", "greedy", "cspa", "eac"}
     assert result.objective == max(scores.values()) == scores[result.info["winner"]]
     assert result.objective == pytest.approx(anmi(result, labels), abs=1e-12)
     alone = consensus(labels, 4, method="supra", methods=[result.info["winner"]], random_state=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -79,13 +79,26 @@ def test_neighbours_are_the_most_similar(similarity: Any, kind: str) -> None:
         X[:, 0] += 0.1
     data = {"sparse": csr_array(X), "float32": X.astype(np.float32)}.get(kind, X)
     tolerance = 1e-5 if kind == "float32" else 1e-9
-    found = nearest(as_rows(data, similarity), 7)
+    found = nearest(data, similarity, 7)
     every = np.array([[likeness(a, b, similarity) for b in X] for a in X])
     np.fill_diagonal(every, -np.inf)
     best = np.sort(every, axis=1)[:, ::-1][:, :7]
     assert np.allclose(found.values, best, atol=tolerance)
     assert np.allclose(np.take_along_axis(every, found.places, axis=1), best, atol=tolerance)
     assert (found.places != np.arange(90)[:, None]).all()
+
+
+@FOUR
+@pytest.mark.parametrize("n_features", [3, 20])
+def test_of_equal_neighbours_the_first_are_taken(similarity: Any, n_features: int) -> None:
+    """Six copies of each object, on a grid far from the origin: four of the own copies, in order."""
+    X = np.random.default_rng(7).integers(1, 3, size=(40, n_features)).astype(float)
+    X[:, 0], X[:, -1] = np.arange(40), 77.0
+    copies = np.repeat(X, 6, axis=0) + (1000.0 if similarity == "euclidean" else 0.0)
+    found = nearest(copies, similarity, 4)
+    assert np.allclose(found.values, 0.0 if similarity == "euclidean" else 1.0, atol=1e-9)
+    expected = [[p for p in range(i // 6 * 6, i // 6 * 6 + 6) if p != i][:4] for i in range(240)]
+    assert found.places.tolist() == expected
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.3, 4.0])
@@ -167,6 +180,21 @@ def test_each_takes_sparse_input(place: int, words: tuple[Any, Any]) -> None:
 
 
 @TEN
+def test_matrices_and_arrays_of_scipy_agree(place: int, words: tuple[Any, Any]) -> None:
+    X = words[0]
+    labels = [robust_portfolio(4, 0)[place].fit_predict(kind(X)) for kind in (csr_array, csr_matrix, csc_array)]
+    assert np.array_equal(labels[0], labels[1])
+    assert np.array_equal(labels[0], labels[2])
+
+
+@TEN
+def test_features_of_any_scale(place: int) -> None:
+    X = datasets.eight_d_five_k(150, random_state=0).X
+    one, large = (robust_portfolio(5, 0)[place].fit_predict(scale * X) for scale in (1.0, 2.0**40))
+    assert np.array_equal(one, large)
+
+
+@TEN
 def test_sparse_and_dense_agree(place: int) -> None:
     if place == 1:
         pytest.skip("sparse data have features as hyperedges, dense data neighbourhoods")
@@ -195,6 +223,17 @@ def test_small_and_equal_objects(place: int) -> None:
             labels = robust_portfolio(k, 0)[place].fit_predict(X)
             assert set(labels.tolist()) == set(range(len(set(labels.tolist()))))
             assert len(set(labels.tolist())) <= k
+
+
+def test_rows_of_zeros_and_constant_rows_are_like_nothing() -> None:
+    X = np.array([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [2.0, 4.0, 6.0]])
+    for data in (X, csr_array(X)):
+        cosine, correlation = as_rows(data, "cosine"), as_rows(data, "correlation")
+        assert cosine.compare(slice(0, 1), cosine.prototypes(X[2:3])).tolist() == [[0.0]]
+        found = correlation.compare(slice(0, 5), correlation.prototypes(X[2:3]))[:, 0]
+        assert np.allclose(found, [0, 0, 1, -1, 1], atol=1e-12)
+        assert np.isfinite(similarity_graph(data, "correlation", 3).data).all()
+        assert set(GraphPartitioning(2, similarity="correlation").fit_predict(data).tolist()) == {0, 1}
 
 
 def test_the_portfolio() -> None:

@@ -271,3 +271,10 @@ def test_smallest_trees() -> None:
     assert (one.n_nodes, one.cut(0).tolist(), one.cut(1).tolist()) == (1, [0], [0])
     assert coarsen(as_ensemble(np.zeros((5, 3), dtype=int)))[1].tolist() == [0] * 5
     assert one.shape_indicator().ratio == 1
+
+
+@pytest.mark.parametrize("k", [128, 129])
+def test_many_clusters_at_the_edge_of_a_type(k: int) -> None:
+    rng = np.random.default_rng(k)
+    labels = np.column_stack([rng.integers(3, size=k + 20), np.arange(k + 20) % k])
+    assert_equals_twin(build(labels))

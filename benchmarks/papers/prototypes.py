@@ -1,8 +1,8 @@
 """CA-tree against prototype compression: `python -m benchmarks.papers.prototypes [--quick]`.
 
 The rival keeps m prototypes of the features (a random sample, k-means centres, or medoids), clusters those many times,
-finds their consensus, and gives every object the label of its nearest prototype. The paper compares accuracy at the same
-number of representatives (its figure 9); it prints curves, not numbers, so ours stand alone.
+finds their consensus, and gives every object the label of its nearest prototype. The paper compares accuracy at the
+same number of representatives (its figure 9); it prints curves, not numbers, so ours stand alone.
 """
 
 from __future__ import annotations

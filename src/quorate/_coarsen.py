@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._ensemble import compress
 from quorate._tree import N_DES, Choice, ca_tree
 from quorate._types import Ensemble
 
 AUTO = "auto"
 MAX_ROWS = 5_000
 """Rows up to which "auto" merges nothing: a matrix over pairs of them takes 200 MB and a second or two."""
+
+BLOCK = 65_536
 
 _KEYS = ("theta", "keep", "n_des", "weighted", "max_rows")
 
@@ -75,7 +78,17 @@ def coarsen(
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0, 0], [1, 1, 1]], [2, 3], [0, 0, 1, 1, 1])
     """
-    return ca_tree(ensemble, n_des).coarsen(theta, keep=keep, weighted=weighted)
+    rows, inverse = compress(ensemble)
+    coarse, joined = ca_tree(rows, n_des).coarsen(theta, keep=keep, weighted=weighted)
+    return coarse, follow(inverse, joined)
+
+
+def follow(inverse: NDArray[np.intp], joined: NDArray[np.intp]) -> NDArray[np.intp]:
+    """``joined[inverse]``, written over `inverse` block by block: of all arrays these are the longest."""
+    for start in range(0, len(inverse), BLOCK):
+        block = inverse[start : start + BLOCK]
+        block[:] = joined[block]
+    return inverse
 
 
 def coarsen_as_asked(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check, _choose, _refine
-from quorate._coarsen import MAX_ROWS, coarsen_as_asked
+from quorate._coarsen import MAX_ROWS, coarsen_as_asked, follow
 from quorate._ensemble import as_ensemble, compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.methods import METHODS
@@ -79,7 +79,7 @@ def consensus(
     if coarsen is not None:
         budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
         rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
-        inverse = joined[inverse]
+        inverse = follow(inverse, joined)
     result = solve(
         rows, n_clusters, method=method, random_state=random_state, max_bytes=max_bytes, refine=refine, **options
     )

@@ -108,8 +108,9 @@ def compress(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
     first = distinct_rows(ensemble.labels, inverse)
     if len(first) == ensemble.n_rows:
         return replace(ensemble, object_ids=None), inverse
-    # bincount adds in float64, which is exact below 2**53 objects
-    counts = np.bincount(inverse, weights=ensemble.counts).astype(np.int64)
+    # bincount adds in float64, which is exact below 2**53 objects; where all counts are 1 it need not make them floats
+    alone = ensemble.n_objects == ensemble.n_rows
+    counts = np.bincount(inverse, weights=None if alone else ensemble.counts).astype(np.int64)
     return replace(ensemble, labels=ensemble.labels[first], counts=counts, object_ids=None), inverse
 
 

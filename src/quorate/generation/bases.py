@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.generation.kmeans import KMeans
+from quorate.generation.sources import SOURCES
 
 Array = NDArray[Any]
 
-BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans}
+BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, **SOURCES}
 """Bases by name: what is called for each gives a base or a list of bases."""
 
 _K_NAMES = ("n_clusters", "n_components")

@@ -60,7 +60,7 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
     """
     from scipy.sparse import csr_array
 
-    places, values = nearest(as_rows(X, similarity), min(n_neighbors, X.shape[0] - 1))
+    places, values = nearest(X, similarity, min(n_neighbors, X.shape[0] - 1))
     n_objects, width = places.shape
     if similarity == "euclidean" and width:
         reach = np.sqrt(np.maximum(-values[:, -1], np.finfo(float).tiny))
@@ -72,25 +72,41 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
     return graph
 
 
-def nearest(rows: Rows, n_neighbors: int) -> Neighbours:
-    """The `n_neighbors` objects most like each object, itself apart; Euclidean values are negative squares."""
+def nearest(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
+    """The `n_neighbors` objects most like each object, itself apart; Euclidean values are negative squares.
+
+    Of equals the first ones are taken, whatever the number of threads.
+    """
+    rows = as_rows(X, similarity)
     if n_neighbors == 0:
         return Neighbours(np.zeros((rows.n_objects, 0), dtype=np.intp), np.zeros((rows.n_objects, 0)))
-    if rows.similarity == "extended_jaccard":
-        if rows.is_sparse or rows.values.shape[1] > TREE_FEATURES:
-            return _all_pairs(rows, n_neighbors)
-        return _jaccard_by_tree(rows, n_neighbors)
-    if rows.is_sparse and rows.similarity == "correlation":
+    if rows.is_sparse or (similarity == "extended_jaccard" and X.shape[1] > TREE_FEATURES):
         return _all_pairs(rows, n_neighbors)
+    if similarity == "extended_jaccard":
+        return _jaccard_by_tree(rows, n_neighbors)
     from sklearn.neighbors import NearestNeighbors
 
-    distances, places = NearestNeighbors(n_neighbors=n_neighbors).fit(rows.values).kneighbors()
-    squares = distances.astype(np.float64) ** 2
-    # rows of length one: |x - y|^2 = 2 - 2 x.y, so one order serves both; rows of length zero are like nothing
-    if rows.similarity != "euclidean":
-        known = np.minimum(rows.squares[:, None], rows.squares[places]) > 0
-        return Neighbours(places, np.where(known, 1.0 - squares / 2, 0.0))
-    return Neighbours(places, -squares)
+    # Threads round matrix products differently, and data on a grid are full of ties: so a few more than wanted,
+    # compared again one by one. Rows of length one have |x - y|^2 = 2 - 2 x.y: one order serves all three.
+    n_candidates = min(n_neighbors + n_neighbors // 2 + 5, rows.n_objects - 1)
+    places = NearestNeighbors(n_neighbors=n_candidates).fit(rows.values).kneighbors(return_distance=False)
+    values = _compare_candidates(X if similarity == "euclidean" else rows.values, places, similarity)
+    order = np.lexsort((places, -values), axis=1)[:, :n_neighbors]
+    return Neighbours(np.take_along_axis(places, order, axis=1), np.take_along_axis(values, order, axis=1))
+
+
+def _compare_candidates(values: Any, places: NDArray[np.intp], similarity: Similarity) -> FloatArray:
+    """Similarity (n_objects, m) of each object with its candidates, pair by pair, in blocks."""
+    result = np.empty(places.shape)
+    size = max(1, BLOCK_VALUES // (places.shape[1] * values.shape[1]))
+    for block in (slice(start, start + size) for start in range(0, len(places), size)):
+        mine, others = values[block][:, None], values[places[block]]
+        if similarity == "euclidean":
+            apart = (others - mine).astype(np.float64)
+            result[block] = -np.einsum("bmd,bmd->bm", apart, apart)
+        else:
+            result[block] = np.einsum("bmd,bmd->bm", np.broadcast_to(mine, others.shape), others, dtype=np.float64)
+    return result
 
 
 def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = None) -> Neighbours:
@@ -101,20 +117,24 @@ def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = Non
     size = max(1, BLOCK_VALUES // rows.n_objects)
     for block in (slice(start, start + size) for start in range(0, len(numbers), size)):
         likeness = _compare_objects(rows, numbers[block])
-        line = np.arange(len(likeness))[:, None]
-        likeness[line[:, 0], numbers[block]] = -np.inf
-        best = np.argpartition(-likeness, n_neighbors - 1, axis=1)[:, :n_neighbors]
-        order = np.lexsort((best, -likeness[line, best]), axis=1)
-        places[block] = best = best[line, order]
-        values[block] = likeness[line, best]
+        likeness[np.arange(len(likeness)), numbers[block]] = -np.inf
+        least = np.partition(likeness, -n_neighbors, axis=1)[:, -n_neighbors, None]
+        owner, other = np.nonzero(likeness >= least)
+        _, places[block], values[block] = _first_best(owner, other, likeness[owner, other], n_neighbors)
     return Neighbours(places, values)
 
 
 def _compare_objects(rows: Rows, some: NDArray[np.intp]) -> FloatArray:
     products = rows.values[some] @ rows.values.T
     dense = np.asarray(products.toarray() if rows.is_sparse else products, dtype=np.float64)
+    lengths = rows.squares[some][:, None] + rows.squares
     if rows.similarity == "extended_jaccard":
-        return jaccard(dense, rows.squares[some][:, None] + rows.squares)
+        return jaccard(dense, lengths)
+    if rows.similarity == "euclidean":
+        squares: FloatArray = np.minimum(2 * dense - lengths, 0.0)
+        return squares
+    if rows.similarity == "cosine":
+        return dense
     # sparse rows are scaled but not centred: take the means' part off the products
     means = np.asarray(rows.values.mean(axis=1), dtype=np.float64).ravel()
     centred: FloatArray = dense - rows.values.shape[1] * np.outer(means[some], means)
@@ -163,8 +183,15 @@ def _best_of_balls(
     owner, other = owner[apart], other[apart]
     products = np.einsum("nd,nd->n", rows.values[some[owner]], rows.values[other], dtype=np.float64)
     likeness = jaccard(products, rows.squares[some[owner]] + rows.squares[other])
+    return _first_best(owner, other, likeness, n_neighbors, len(some))
+
+
+def _first_best(
+    owner: NDArray[np.intp], other: NDArray[np.intp], likeness: FloatArray, n_neighbors: int, n_owners: int = 0
+) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
+    """Which owners of candidates have enough of them, and the most similar of those, of equals the first."""
     order = np.lexsort((other, -likeness, owner))
-    sizes = np.bincount(owner, minlength=len(some))
+    sizes = np.bincount(owner, minlength=n_owners)
     full = sizes >= n_neighbors
     first = (np.cumsum(sizes) - sizes)[full]
     best = order[first[:, None] + np.arange(n_neighbors)]

@@ -50,10 +50,13 @@ def entropy_of(random_state: Any) -> int:
 def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
     """`k` where it is given; else, for a consensus into n_clusters, the rule "candel" from that number on.
 
-    A scikit-learn clusterer keeps its own number.
+    A scikit-learn clusterer keeps its own number; clusterers known by a name, as the robust portfolio, have none
+    that anybody chose, and make n_clusters.
     """
-    if k is not None or n_clusters is None or any(found.is_clusterer for found in as_bases(base)):
+    if k is not None or n_clusters is None:
         return k
+    if any(found.is_clusterer for found in as_bases(base)):
+        return n_clusters if isinstance(base, str) else None
     return "candel", n_clusters
 
 

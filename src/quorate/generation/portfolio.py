@@ -308,6 +308,6 @@ def _features(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
 
 def _neighbours(X: Any, n_neighbors: int) -> tuple[NDArray[Any], NDArray[Any], None]:
     """A hyperedge for each object, of itself and its nearest neighbours."""
-    near = nearest(as_rows(X, "euclidean"), min(n_neighbors, X.shape[0] - 1)).places
+    near = nearest(X, "euclidean", min(n_neighbors, X.shape[0] - 1)).places
     hoods = np.column_stack([np.arange(len(near)), near])
     return np.arange(0, hoods.size + 1, hoods.shape[1]), hoods.ravel(), None

@@ -13,8 +13,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import co_association_graph, entries_bound
-from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.row_partition import cuts, draw_seed, forced_partition
+from quorate.solvers.row_partition import cuts, forced_partition, least_cut
 
 BYTES_AN_EDGE = 64
 """Peak memory for each stored co-association: the sparse product, its checked copy, and METIS' own three arrays."""
@@ -35,7 +34,7 @@ def cspa(
     ensemble : Ensemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the seed of METIS.
+        Draws the seeds of METIS, of whose two schemes the lesser cut is taken.
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
     neighbours : int, optional
@@ -91,9 +90,7 @@ def _partition(
 ) -> tuple[NDArray[np.int32], int, int]:
     graph = co_association_graph(ensemble, neighbours)
     n_edges = (graph.nnz - np.count_nonzero(graph.diagonal())) // 2
-    parts = partition_graph(
-        graph.indptr, graph.indices, graph.data, ensemble.counts, k, draw_seed(rng), imbalance=imbalance
-    )
+    parts = least_cut(graph, ensemble.counts, k, rng, imbalance)
     return parts.labels, n_edges, parts.n_repaired
 
 

@@ -155,5 +155,5 @@ METHOD = Method(
     reference="doi:10.1109/TPAMI.2005.113",
     finds_k=True,
     memory_for=memory_for,
-    instead="use linkage='average' or 'single' without enhanced and with normalization='ensemble', coarsen first,",
+    instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
 )

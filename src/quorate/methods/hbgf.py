@@ -10,9 +10,8 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import bipartite_graph
-from quorate.solvers.graph_partition import partition_graph
 from quorate.solvers.labelling import in_content_order
-from quorate.solvers.row_partition import cuts, draw_seed, fill_clusters, forced_partition
+from quorate.solvers.row_partition import cuts, fill_clusters, forced_partition, least_cut
 
 
 def hbgf(
@@ -29,7 +28,7 @@ def hbgf(
     ensemble : Ensemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the seed of METIS.
+        Draws the seeds of METIS, of whose two schemes the lesser cut is taken (k-way alone above 50,000 vertices).
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
 
@@ -78,9 +77,7 @@ def _partition(ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: 
     graph = bipartite_graph(ensemble)
     weightless = np.zeros(graph.shape[0] - ensemble.n_rows, dtype=np.int64)
     vertex_weights = np.concatenate([ensemble.counts, weightless])
-    parts = partition_graph(
-        graph.indptr, graph.indices, graph.data, vertex_weights, k, draw_seed(rng), imbalance=imbalance
-    )
+    parts = least_cut(graph, vertex_weights, k, rng, imbalance)
     labels = parts.labels[: ensemble.n_rows].copy()
     return labels, max(parts.n_repaired, fill_clusters(ensemble, labels, k))
 

@@ -123,5 +123,5 @@ METHOD = Method(
     reference="doi:10.1007/978-3-540-71701-0_71",
     finds_k=True,
     memory_for=memory_for,
-    instead="raise theta, coarsen first, use method 'eac'",
+    instead="raise theta, coarsen the rows (coarsen='auto'), use method 'eac',",
 )

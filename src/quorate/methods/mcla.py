@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.ops.competition import compete, winners_share
-from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
-from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.labelling import in_content_order
-from quorate.solvers.row_partition import draw_seed, fill_clusters, forced_partition
+from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.meta_clusters import winners, winning_share
+from quorate.solvers.row_partition import fill_clusters, forced_partition, least_cut
 
 
 def mcla(
@@ -33,11 +30,12 @@ def mcla(
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
-        Draws the seed of METIS and breaks ties between meta-clusters.
+        Draws the seeds of METIS and breaks ties between meta-clusters.
     imbalance : float
         A meta-cluster may hold 1 + imbalance times the mean number of clusters.
     n_init : int
-        Seeds of METIS tried; the least cut wins. The graph of clusters is small, and a poor cut costs much.
+        Cuts by METIS tried, of its two schemes in turn; the least wins. The graph of clusters is small, and a poor
+        cut costs much.
 
     Returns
     -------
@@ -84,14 +82,8 @@ def mcla(
             f"n_clusters = {n_clusters:,} is more than the {graph.shape[0]:,} clusters of all members, which mcla "
             f"groups; ask for fewer, or use another method."
         )
-    groups = min(
-        (
-            partition_graph(graph.indptr, graph.indices, graph.data, None, n_clusters, draw_seed(rng), imbalance)
-            for _ in range(n_init)
-        ),
-        key=lambda parts: parts.cut,
-    )
-    winner = _compete(ordered, groups.labels, n_clusters, rng)
+    groups = least_cut(graph, None, n_clusters, rng, imbalance, n_init)
+    winner = winners(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
     numbers = np.empty(n_clusters, dtype=np.int32)
@@ -100,41 +92,9 @@ def mcla(
     return Consensus(
         labels=labels,
         objective=groups.cut,
-        confidence=_confidence(ordered, meta_clusters, labels),
-        info={"meta_clusters": _by_member(ensemble, ordered, meta_clusters), "n_repaired": n_repaired},
+        confidence=winning_share(ordered, meta_clusters, labels),
+        info={"meta_clusters": by_member_name(ordered, meta_clusters, ensemble.member_names), "n_repaired": n_repaired},
     )
-
-
-def _compete(
-    ensemble: Ensemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """The meta-cluster each row is associated with most."""
-    mass = np.bincount(groups, weights=np.repeat(ensemble.weights, ensemble.n_clusters), minlength=n_clusters)
-    winner, draws = np.empty(ensemble.n_rows, dtype=np.int32), rng.random(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: compete(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, start, stop, winner
-        ),
-        ensemble.n_rows,
-    )
-    return winner
-
-
-def _confidence(ensemble: Ensemble, groups: NDArray[np.int32], labels: NDArray[np.int32]) -> FloatArray:
-    share = np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: winners_share(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, labels, start, stop, share
-        ),
-        ensemble.n_rows,
-    )
-    return share
-
-
-def _by_member(ensemble: Ensemble, ordered: Ensemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
-    """For each member, in the user's order, the meta-cluster of each of its clusters."""
-    pieces = dict(zip(ordered.member_names, np.split(groups, ordered.offsets[1:-1]), strict=True))
-    return {name: pieces[name] for name in ensemble.member_names}
 
 
 METHOD = Method(

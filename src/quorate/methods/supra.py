@@ -14,10 +14,10 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.labelling import anmi, in_content_order
 
 FEW_ROWS = 5_000
-"""Distinct rows up to which methods of quadratic memory are worth their time in the default set."""
+"""Distinct rows up to which methods of more than linear time belong to the default set."""
 
 LINEAR = ("kmeans", "mcla", "hbgf", "greedy")
-QUADRATIC = ("cspa",)
+ON_FEW_ROWS = ("cspa", "eac")
 
 
 def supra(
@@ -41,7 +41,7 @@ def supra(
         For each method of the register, a function of n_clusters and a generator that runs it on this ensemble;
         handed in by `quorate.solve`, for no method knows another.
     methods : list of names in METHODS, or text with commas between them, optional
-        What to run; None takes kmeans, mcla, hbgf and greedy, and cspa on up to 5,000 distinct rows.
+        What to run; None takes kmeans, mcla, hbgf and greedy, and cspa and eac on up to 5,000 distinct rows.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def supra(
 
 def _names(methods: Any, ensemble: Ensemble, runs: Mapping[str, Any]) -> tuple[str, ...]:
     if methods is None:
-        return LINEAR + (QUADRATIC if ensemble.n_rows <= FEW_ROWS else ())
+        return LINEAR + (ON_FEW_ROWS if ensemble.n_rows <= FEW_ROWS else ())
     if isinstance(methods, str):
         methods = [name.strip() for name in methods.split(",")]
     if not isinstance(methods, Sequence) or not methods:

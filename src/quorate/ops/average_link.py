@@ -218,15 +218,19 @@ def _merge(a, b, clusters, columns, values, weights, lists, scratch, end):
 @njit(cache=True, nogil=True)
 def _compact(alive, clusters, columns, values):
     """Move the sums of the living clusters to the front of the pool; returns its end."""
-    order = alive[np.argsort(clusters.begin[alive])]
+    total = 0
+    for cluster in alive:
+        total += clusters.length[cluster]
+    moved_columns, moved_values = np.empty(total, dtype=columns.dtype), np.empty(total)
     end = 0
-    for cluster in order:
-        begin, length = clusters.begin[cluster], clusters.length[cluster]
-        for place in range(length):
-            columns[end + place] = columns[begin + place]
-            values[end + place] = values[begin + place]
+    for cluster in alive:
+        begin = clusters.begin[cluster]
         clusters.begin[cluster] = end
-        end += length
+        for place in range(begin, begin + clusters.length[cluster]):
+            moved_columns[end], moved_values[end] = columns[place], values[place]
+            end += 1
+    columns[:end] = moved_columns
+    values[:end] = moved_values
     return end
 
 

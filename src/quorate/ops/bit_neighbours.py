@@ -15,12 +15,17 @@ TILE = 160
 """Words a tile at most: the sets of a few hundred base clusters over 10,240 rows stay in a core's own cache."""
 
 _ONE, _ZERO, _LOW = np.uint64(1), np.uint64(0), np.uint64(63)
-_SIX = np.uint64(6)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_SHIFT = np.uint64(58)
-_PLACES = np.zeros(64, dtype=np.int64)
+# the powers of two up to 2^63 leave different rests when divided by 67
+_PRIME = np.uint64(67)
+_PLACES = np.zeros(67, dtype=np.int64)
 for _place in range(64):
-    _PLACES[((0x03F79D71B4CB0A89 << _place) & (2**64 - 1)) >> 58] = _place
+    _PLACES[2**_place % 67] = _place
+
+
+@njit(cache=True, nogil=True)
+def lowest_bit(bits):
+    """Where the lowest bit of a word that is not zero stands."""
+    return _PLACES[(bits & (~bits + _ONE)) % _PRIME]
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +129,7 @@ def _insert_all(greater, planes, first_row, own, near, value):
     for word in range(greater.size):
         bits = greater[word]
         while bits:
-            place = _PLACES[((bits & (~bits + _ONE)) * _DE_BRUIJN) >> _SHIFT]
+            place = lowest_bit(bits)
             bits &= bits - _ONE
             row = first_row + 64 * word + place
             count = 0

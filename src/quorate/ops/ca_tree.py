@@ -25,14 +25,14 @@ def split_leaves(labels, member, order, leaves, start, stop, parent, first_child
         low, high = start[leaf], stop[leaf]
         first = n_nodes
         for place in range(low, high):
-            label = labels[order[place], member] + 1
+            label = int(labels[order[place], member]) + 1
             if child[label] < 0:
                 child[label] = n_nodes
                 stop[n_nodes] = 0
                 n_nodes += 1
             stop[child[label]] += 1
         if n_nodes == first + 1:
-            child[labels[order[low], member] + 1] = -1
+            child[int(labels[order[low], member]) + 1] = -1
             n_nodes = first
             kept[n_kept] = leaf
             n_kept += 1
@@ -45,11 +45,11 @@ def split_leaves(labels, member, order, leaves, start, stop, parent, first_child
             free += stop[node]
             stop[node] = start[node]
         for place in range(low, high):
-            node = child[labels[order[place], member] + 1]
+            node = child[int(labels[order[place], member]) + 1]
             moved[stop[node]] = order[place]
             stop[node] += 1
         for place in range(low, high):
-            child[labels[order[place], member] + 1] = -1
+            child[int(labels[order[place], member]) + 1] = -1
         order[low:high] = moved[low:high]
         for node in range(first, n_nodes):
             if stop[node] - start[node] > 1:

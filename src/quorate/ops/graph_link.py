@@ -88,13 +88,19 @@ def _announce(cluster, graph, near, values, power, ranking):
 def _compact(graph, near, values):
     """Move the lists of the living clusters to the front of the pool; returns its end."""
     alive = np.flatnonzero(graph.parent == np.arange(graph.parent.size))
+    total = 0
+    for cluster in alive:
+        total += graph.length[cluster]
+    moved_near, moved_values = np.empty(total, dtype=near.dtype), np.empty(total)
     end = 0
-    for cluster in alive[np.argsort(graph.begin[alive])]:
-        begin, length = graph.begin[cluster], graph.length[cluster]
-        for place in range(length):
-            near[end + place], values[end + place] = near[begin + place], values[begin + place]
+    for cluster in alive:
+        begin = graph.begin[cluster]
         graph.begin[cluster] = end
-        end += length
+        for place in range(begin, begin + graph.length[cluster]):
+            moved_near[end], moved_values[end] = near[place], values[place]
+            end += 1
+    near[:end] = moved_near
+    values[:end] = moved_values
     return end
 
 

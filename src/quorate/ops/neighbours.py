@@ -56,9 +56,10 @@ def place_sorted(near, similarity, used, row, value):
 
 @njit(cache=True, nogil=True)
 def add_shared(labels, offsets, lists, weights, row, shared, touched):
-    """shared[other] += weight of the members in which `row` and `other` carry the same known label.
+    """shared[other] += weight of the base clusters that hold both `row` and `other`.
 
-    lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before; returns how many.
+    weights (d,), above 0; lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before;
+    returns how many.
     """
     start, rows = lists
     n_touched = 0
@@ -71,19 +72,19 @@ def add_shared(labels, offsets, lists, weights, row, shared, touched):
                 if shared[other] == 0:
                     touched[n_touched] = other
                     n_touched += 1
-                shared[other] += weights[member]
+                shared[other] += weights[column]
     return n_touched
 
 
 @njit(cache=True, nogil=True)
-def nearest_rows(labels, offsets, lists, weights, start, stop, near, value):
-    """The width rows that share most with each of rows start..stop-1, the best first, ties to the lowest row.
+def nearest_rows(labels, offsets, lists, weights, chosen, near, value):
+    """The width rows that share most with each of the chosen rows, the best first, ties to the lowest row.
 
     near (m, width) int32 and value (m, width) float64 are written; only rows that share something are listed, the
     rest of a row of `near` is -1 and of `value` 0. Invariant: `shared` is zero between rows.
     """
     shared, touched = np.zeros(labels.shape[0]), np.empty(labels.shape[0], dtype=np.int32)
-    for row in range(start, stop):
+    for row in chosen:
         near[row, :] = -1
         value[row, :] = 0
         used = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,19 +20,30 @@ CANDIDATES = 24
 """Nearest rows looked up for every row."""
 LIST_WIDTH = 32
 """Candidates kept for a cluster."""
-DENSE_CLUSTERS = 1024
+DENSE_CLUSTERS = 512
 """Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
+WORK = 64
+"""How many plain rows one costs that is compared with all that share something."""
 MARGIN = 1 + 1e-12
 
 
-def average_link_tree(ensemble: Ensemble) -> FloatArray:
+class Weighting(NamedTuple):
+    """What sharing a base cluster counts, columns (d,), above 0; and what similarities are divided by at the end."""
+
+    columns: FloatArray
+    total: float
+
+
+def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) -> FloatArray:
     """Linkage matrix over the rows, whose heights are 1 - mean co-association ("ensemble" normalisation).
 
     Rows are expected to be distinct, and are leaves with their counts as sizes. Ties go to the lowest rows, as
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
+    `weighting` lets base clusters count more or less than their member.
     """
-    weights = member_weights(ensemble)
-    return _tree(ensemble, weights, _first_clusters(ensemble), _first_lists(ensemble, weights))
+    weighting = weighting or by_member(ensemble)
+    lists = None if ensemble.n_rows <= DENSE_CLUSTERS else _first_lists(ensemble, weighting.columns)
+    return _tree(weighting, *_first_clusters(ensemble), lists)
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -45,33 +58,31 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     sums.sum_duplicates()
     sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
     clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
-    return _tree(ensemble, member_weights(ensemble), clusters, _empty_lists(shape[0]))
+    lists = None if shape[0] <= DENSE_CLUSTERS else _empty_lists(shape[0])
+    return _tree(by_member(ensemble), *clusters, lists)
 
 
 def _tree(
-    ensemble: Ensemble, weights: FloatArray, start: tuple[Clusters, NDArray[np.int32], FloatArray], lists: Lists
+    weighting: Weighting, clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, lists: Lists | None
 ) -> FloatArray:
-    clusters, columns, values = start
-    counts = clusters.size.copy()
+    """Agglomerate with lists down to a number of clusters that a matrix is quicker for, and on with the matrix."""
+    counts, weights = clusters.size.copy(), weighting.columns
     m = len(counts)
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
-    scratch = Scratch(
-        np.zeros(int(ensemble.offsets[-1])), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64)
-    )
-    column_weights = np.repeat(weights, ensemble.n_clusters)
-    end = int(clusters.length.sum())
-    left = average_link(
-        clusters, columns, values, end, column_weights, lists, scratch, min(DENSE_CLUSTERS, m), merges, similarity
-    )
+    left = np.arange(m)
+    if lists is not None:
+        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
+        end = int(clusters.length.sum())
+        left = average_link(clusters, columns, values, end, weights, lists, scratch, DENSE_CLUSTERS, merges, similarity)
     done = m - len(left)
     if len(left) <= DENSE_CLUSTERS:
-        matrix = dots_between(left, clusters, columns, values, column_weights)
+        matrix = dots_between(left, clusters, columns, values, weights)
         dense_link(matrix, clusters.size[left], SUM, merges[done:], similarity[done:])
         merges[done:] = left[merges[done:]]
     else:
         # nothing is shared any more: all other clusters join the first, which holds row 0
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
-    heights = np.maximum(1 - similarity / weights.sum(), 0.0)
+    heights = np.maximum(1 - similarity / weighting.total, 0.0)
     return tree_of(merges, heights, counts)
 
 
@@ -81,8 +92,22 @@ def member_weights(ensemble: Ensemble) -> FloatArray:
     return scaled
 
 
+def by_member(ensemble: Ensemble) -> Weighting:
+    """Every base cluster counts as much as its member."""
+    weights = member_weights(ensemble)
+    return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
+
+
+def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
+    """Rows sorted by their labels in the first members: neighbours meet the same lists, which are then in the cache."""
+    order: NDArray[np.intp] = np.lexsort(ensemble.labels[:, 2::-1].T)
+    return order
+
+
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
+
+    weights (d,): what sharing a base cluster counts.
 
     Rows are counted as bits where base clusters are large (on average one row in 64 or more), else looked up in
     inverted lists; both only ever meet rows that share a base cluster.
@@ -96,12 +121,14 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
         map_blocks(
             lambda start, stop: nearest_rows_by_bits(labels, offsets, sets, planes, start, stop, near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     else:
-        lists = inverted_lists(labels, offsets)
+        lists, order = inverted_lists(labels, offsets), near_order(ensemble)
         map_blocks(
-            lambda start, stop: nearest_rows(labels, offsets, lists, weights, start, stop, near, value),
+            lambda start, stop: nearest_rows(labels, offsets, lists, weights, order[start:stop], near, value),
             ensemble.n_rows,
+            work=WORK,
         )
     return near, value
 
@@ -148,8 +175,10 @@ def _first_lists(ensemble: Ensemble, weights: FloatArray) -> Lists:
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
     lists[:, :CANDIDATES] = near[:, :CANDIDATES]
     best = np.maximum(near[:, 0], 0)
-    exact = bool(np.all(weights == np.floor(weights)))
-    # sums of other weights are rounded in another order later on: every first neighbour is then looked at again
+    # dots of whole numbers that stay below 2^53; others are rounded in another order later on, and every first
+    # neighbour is then looked at again
+    largest = float(value[:, 0].max()) * float(ensemble.counts.max()) ** 2
+    exact = bool(np.all(weights == np.floor(weights))) and largest < 2**53
     return Lists(
         near=lists,
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.co_association import mirror, shared_block, shared_matrix
+from quorate.ops.co_association import mirror, place_block, shared_block, shared_matrix
 from quorate.ops.neighbours import inverted_lists
-from quorate.ops.threads import map_blocks
-from quorate.solvers.average_link import member_weights
+from quorate.ops.threads import map_blocks, map_fixed_blocks
+from quorate.solvers.average_link import WORK, member_weights, near_order
 
 Normalization = Literal["ensemble", "pairwise"]
 NORMALIZATIONS: tuple[Normalization, ...] = ("ensemble", "pairwise")
@@ -41,52 +42,46 @@ class Pairs(NamedTuple):
 
 def shared_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> Pairs:
     """All pairs of rows with co-association above `threshold` (None: above 0), found through shared base clusters."""
-    weights = member_weights(ensemble)
-    total = 0.0 if pairwise(ensemble, normalization) else float(weights.sum())
-    lists = inverted_lists(ensemble.labels, ensemble.offsets)
-
-    def block(start: int, stop: int) -> list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray, FloatArray]]:
-        return [
-            shared_block(
-                ensemble.labels,
-                ensemble.offsets,
-                lists,
-                weights,
-                total,
-                threshold or 0.0,
-                first,
-                min(first + BLOCK_ROWS, stop),
-            )
-            for first in range(start, stop, BLOCK_ROWS)
-        ]
-
-    blocks = [part for parts in map_blocks(block, ensemble.n_rows) for part in parts]
-    start = np.concatenate([[0], np.cumsum(np.concatenate([part[0] for part in blocks]))]).astype(np.int64)
-    columns = np.concatenate([part[1] for part in blocks])
-    values = np.concatenate([part[2] for part in blocks])
-    if total:
-        return Pairs(start, columns, values, total)
-    divisor = np.concatenate([part[3] for part in blocks])
-    scale = common_scale(divisor)
-    return Pairs(start, columns, values * scale / divisor, scale)
+    total, block = _block(ensemble, normalization, threshold)
+    # rows that agree in the first members meet the same lists, so they are looked at one after the other
+    order = near_order(ensemble)
+    parts = map_fixed_blocks(lambda start, stop: block(order[start:stop]), ensemble.n_rows, BLOCK_ROWS)
+    lengths = np.empty(ensemble.n_rows, dtype=np.int64)
+    lengths[order] = np.concatenate([part[0] for part in parts])
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns, values, divisor = np.empty(start[-1], np.int32), np.empty(start[-1]), np.empty(0 if total else start[-1])
+    for place, part in enumerate(parts):
+        rows = order[place * BLOCK_ROWS : (place + 1) * BLOCK_ROWS]
+        place_block(rows, part[0], part[1], start, columns)
+        place_block(rows, part[0], part[2], start, values)
+        if not total:
+            place_block(rows, part[0], part[3], start, divisor)
+        # a block is let go as soon as it is copied
+        parts[place] = None
+    scale = total or common_scale(divisor)
+    return Pairs(start, columns, values if total else values * scale / divisor, scale)
 
 
 def estimated_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
     """About how many pairs `shared_pairs` would keep, from evenly spaced rows; all of them if there are few."""
+    _, block = _block(ensemble, normalization, threshold)
     m = ensemble.n_rows
+    sample = np.unique(np.linspace(0, m - 1, num=min(m, SAMPLE_ROWS)).astype(np.int64))
+    return round(float(block(sample)[0].mean()) * m)
+
+
+def _block(
+    ensemble: Ensemble, normalization: Normalization, threshold: float | None
+) -> tuple[float, Callable[[NDArray[np.intp]], Any]]:
+    """The weight all pairs are divided by (0: each its own), and the kernel for some rows."""
     weights = member_weights(ensemble)
     total = 0.0 if pairwise(ensemble, normalization) else float(weights.sum())
     lists = inverted_lists(ensemble.labels, ensemble.offsets)
-    sample = np.unique(np.linspace(0, m - 1, num=min(m, SAMPLE_ROWS)).astype(np.int64))
-    found = [
-        int(
-            shared_block(
-                ensemble.labels, ensemble.offsets, lists, weights, total, threshold or 0.0, int(row), int(row) + 1
-            )[0][0]
-        )
-        for row in sample
-    ]
-    return round(sum(found) / len(sample) * m)
+
+    def block(rows: NDArray[np.intp]) -> Any:
+        return shared_block(ensemble.labels, ensemble.offsets, lists, weights, total, threshold or 0.0, rows)
+
+    return total, block
 
 
 def sparse_bytes(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
@@ -102,6 +97,7 @@ def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tu
     map_blocks(
         lambda start, stop: shared_matrix(ensemble.labels, ensemble.offsets, lists, weights, start, stop, matrix),
         ensemble.n_rows,
+        work=WORK,
     )
     return normalised(ensemble, normalization, matrix)
 

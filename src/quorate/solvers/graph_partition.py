@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
 from quorate.solvers.integer_weights import Parts, capped, integer_weights
+
+Scheme = Literal["auto", "k-way", "bisection"]
 
 FEW_VERTICES = 8
 """Below this many vertices a part METIS may put all of them into one part; halving is safe, and cheap on so few."""
@@ -26,6 +28,8 @@ def partition_graph(
     k: int,
     seed: int,
     imbalance: float = 0.05,
+    *,
+    scheme: Scheme = "auto",
 ) -> Parts:
     """Split a weighted graph into k parts of about equal vertex weight, cutting as little edge weight as possible.
 
@@ -45,6 +49,8 @@ def partition_graph(
         From 0 to 2**31 - 2.
     imbalance : float
         A part may weigh 1 + imbalance times the mean, where vertices are light enough for that.
+    scheme : "auto", "k-way" or "bisection"
+        METIS' two ways to k parts; "auto" bisects up to 8 parts or 100 vertices a part.
 
     Returns
     -------
@@ -53,10 +59,10 @@ def partition_graph(
 
     Notes
     -----
-    Time and memory grow with the edges. Up to 8 parts, or 100 vertices a part, by recursive bisection; above by
-    k-way refinement. A vertex heavier than a mean part fills a part by itself: its weight counts as that much, and
-    the other parts share what is left. METIS may still leave parts empty; the heaviest part of more than one
-    vertex is then bisected, by METIS again, until there are k.
+    Time and memory grow with the edges. Fewer than 8 vertices a part are bisected whatever the scheme. A vertex
+    heavier than a mean part fills a part by itself: its weight counts as that much, and the other parts share what is
+    left. METIS may still leave parts empty; the heaviest part of more than one vertex is then bisected, by METIS
+    again, until there are k.
 
     References
     ----------
@@ -84,7 +90,8 @@ def partition_graph(
     if mass.shape != (n_vertices,):
         raise ValueError(f"vertex_weights must have shape ({n_vertices},), got {mass.shape}.")
     mass = capped(mass, k)
-    labels = _split(graph, mass, k, seed, imbalance)
+    _check.choice(scheme, "scheme", ("auto", "k-way", "bisection"))
+    labels = _split(graph, mass, k, seed, imbalance, scheme)
     n_repaired = _fill_empty(graph, mass, labels, k, seed, imbalance)
     return Parts(labels, _cut(graph, labels), n_repaired)
 
@@ -114,7 +121,7 @@ def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | 
     return graph
 
 
-def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float) -> NDArray[np.int32]:
+def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float, scheme: Scheme) -> NDArray[np.int32]:
     """Labels 0..k-1 by METIS in one go, or by halves where vertices are so few that METIS gives up."""
     n_vertices = graph.shape[0]
     if k == 1:
@@ -122,14 +129,15 @@ def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float) 
     if k == n_vertices:
         return np.arange(k, dtype=np.int32)
     if n_vertices >= FEW_VERTICES * k:
-        return _metis(graph, mass, [1 / k] * k, seed, imbalance)
+        return _metis(graph, mass, [1 / k] * k, seed, imbalance, scheme)
     first = k // 2
     half = _metis(graph, mass, [first / k, 1 - first / k], seed, imbalance)
     _make_room(graph, half, first, k - first)
     labels = np.empty(n_vertices, dtype=np.int32)
     for side, n_parts, start in ((0, first, 0), (1, k - first, first)):
         vertices = np.flatnonzero(half == side)
-        labels[vertices] = start + _split(graph[vertices][:, vertices], mass[vertices], n_parts, seed, imbalance)
+        inside = graph[vertices][:, vertices]
+        labels[vertices] = start + _split(inside, mass[vertices], n_parts, seed, imbalance, scheme)
     return labels
 
 
@@ -141,14 +149,17 @@ def _library() -> Any:
     return pymetis
 
 
-def _metis(graph: Any, mass: NDArray[Any], shares: list[float], seed: int, imbalance: float) -> NDArray[np.int32]:
+def _metis(
+    graph: Any, mass: NDArray[Any], shares: list[float], seed: int, imbalance: float, scheme: Scheme = "auto"
+) -> NDArray[np.int32]:
     pymetis = _library()
     dtype = pymetis.zero_copy_dtype()
     total = np.iinfo(dtype).max // 4
     # the C library takes seeds 0 and 1 for one; ufactor is the allowed imbalance in thousandths
     options = pymetis.Options(seed=seed + 1, ufactor=max(1, round(1000 * imbalance)))
     # k-way refinement of a graph too small to be coarsened forgets the seed, and cuts more
-    bisect = len(shares) <= 8 or graph.shape[0] <= 100 * len(shares)
+    few = len(shares) <= 8 or graph.shape[0] <= 100 * len(shares)
+    bisect = scheme == "bisection" or (scheme == "auto" and few)
     weights = {
         "vweights": integer_weights(mass if mass.any() else mass + 1, largest=2**40, total=total).astype(dtype),
         "eweights": integer_weights(graph.data, total=total).astype(dtype),

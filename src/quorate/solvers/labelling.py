@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,3 +73,9 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
     filled = labels.copy()
     filled[gaps] = nearest
     return filled
+
+
+def by_member_name(ensemble: Ensemble, columns: NDArray[Any], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """For each member, in the order of `names`, the part of a vector over base clusters that is its own."""
+    pieces = dict(zip(ensemble.member_names, np.split(columns, ensemble.offsets[1:-1]), strict=True))
+    return {name: pieces[name] for name in names}
