@@ -94,6 +94,11 @@ class Ensemble:
         missing = ", labels missing" if self.has_missing else ""
         return f"Ensemble({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
 
+    def _repr_html_(self) -> str:
+        from quorate._html import ensemble_html
+
+        return ensemble_html(self)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
@@ -142,6 +147,11 @@ class Consensus:
             f"Consensus({len(self.labels):,} objects in {self.n_clusters} clusters by {self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
+
+    def _repr_html_(self) -> str:
+        from quorate._html import consensus_html
+
+        return consensus_html(self)
 
 
 @dataclass(frozen=True)
@@ -200,3 +210,8 @@ class Scores:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from quorate._html import scores_html
+
+        return scores_html(self)
