@@ -23,7 +23,7 @@ LAYERS = [
     {"_types", "_check", "_missing", "_html"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble", "_co_association"},
+    {"_tables", "_coding", "_ensemble", "_soft", "_co_association"},
     {"_tree", "_coarsen"},
     {"methods"},
     {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
