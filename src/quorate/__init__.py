@@ -92,7 +92,13 @@ _HOMES = {
 }
 
 
+# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then.
+_MODULES = {"plot"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"quorate.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'quorate' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"quorate.{_HOMES[name]}"), name)
@@ -100,4 +106,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -172,6 +172,11 @@ class SoftEnsemble(_Rows):
 AnyEnsemble = Ensemble | SoftEnsemble
 E = TypeVar("E", bound=Ensemble | SoftEnsemble)
 
+    def _repr_html_(self) -> str:
+        from quorate._html import ensemble_html
+
+        return ensemble_html(self)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
@@ -220,6 +225,11 @@ class Consensus:
             f"Consensus({len(self.labels):,} objects in {self.n_clusters} clusters by {self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
+
+    def _repr_html_(self) -> str:
+        from quorate._html import consensus_html
+
+        return consensus_html(self)
 
 
 @dataclass(frozen=True)
@@ -280,3 +290,8 @@ class Scores:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from quorate._html import scores_html
+
+        return scores_html(self)
