@@ -114,6 +114,11 @@ class Ensemble(_Rows):
     def has_missing(self) -> bool:
         return bool(self.labels.min() < 0)
 
+    def _repr_html_(self) -> str:
+        from quorate._html import ensemble_html
+
+        return ensemble_html(self)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftEnsemble(_Rows):
@@ -171,11 +176,6 @@ class SoftEnsemble(_Rows):
 
 AnyEnsemble = Ensemble | SoftEnsemble
 E = TypeVar("E", bound=Ensemble | SoftEnsemble)
-
-    def _repr_html_(self) -> str:
-        from quorate._html import ensemble_html
-
-        return ensemble_html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
