@@ -547,5 +547,5 @@ def test_parts_that_do_not_fit_are_refused():
 
 @pytest.mark.parametrize("labels", [[[[1, 2], [3, 4]], [[1, 2], [3, 4]]], [np.zeros((2, 2)), np.zeros((2, 2))]])
 def test_matrices_are_soft_members_and_no_labels(labels):
-    with pytest.raises(TypeError, match="members are soft .* and labels are needed here"):
+    with pytest.raises(TypeError, match=r"members are soft .* and labels are needed here"):
         as_ensemble(labels)
