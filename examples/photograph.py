@@ -58,7 +58,7 @@ def drawn_by_hand(regions: np.ndarray) -> float:
 def draw(photograph: np.ndarray, regions: np.ndarray, target: Path) -> None:
     """The photograph, and each region in its mean colour, made a little lighter so that dark ones can be told apart."""
     colours = np.array([photograph[regions == region].mean(axis=0) for region in range(regions.max() + 1)]) / 255
-    figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.42), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.52), layout="constrained")
     panels[0].imshow(photograph, interpolation="antialiased")
     panels[0].set_title(f"{regions.size:,} pixels")
     panels[1].imshow((colours**0.75)[regions], interpolation="antialiased")

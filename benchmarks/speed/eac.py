@@ -160,7 +160,8 @@ def _one_size(n: int, rule: str) -> tuple[float, float, float]:
     print(
         f"sparse, {rule} rule: n = {n:,}, {N_MEMBERS} members of {ensemble.n_clusters.min()} to "
         f"{ensemble.n_clusters.max()} clusters, {rows.n_rows:,} distinct rows; {found.n_pairs:,} pairs, density "
-        f"{found.density:.2e}, entries over the estimate {entries / found.estimates[rule]:.2f}; average link {tree:.2f} s",
+        f"{found.density:.2e}, entries over the estimate {entries / found.estimates[rule]:.2f}; "
+        f"average link {tree:.2f} s",
         flush=True,
     )
     line("  co_association", taken, "scipy.sparse triu(H H')", peer)
