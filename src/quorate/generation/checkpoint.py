@@ -40,12 +40,13 @@ class Checkpoint:
             return None
         try:
             with open(path, "rb") as file:
-                labels, facts, check = (np.load(file, allow_pickle=False) for _ in range(3))
+                labels = np.load(file, allow_pickle=False)
+                check, _, facts = file.read().partition(b"\n")
         except (OSError, ValueError, EOFError):
             return None
-        if int(check) != _checksum(labels, facts):
+        if check != _checksum(labels, facts):
             return None
-        return Member(number, labels, json.loads(facts.tobytes()), None)
+        return Member(number, labels, json.loads(facts), None)
 
     def save(self, member: Member) -> None:
         """Write aside, then rename: after a kill the member is there whole, or not at all.
@@ -55,10 +56,10 @@ class Checkpoint:
         """
         aside = self.folder / f".member-{member.number:06d}.{os.getpid()}.part"
         labels = np.ascontiguousarray(member.labels)
-        facts = np.frombuffer(json.dumps(member.facts).encode(), dtype=np.uint8)
+        facts = json.dumps(member.facts).encode()
         with open(aside, "wb") as file:
-            for part in (labels, facts, np.array(_checksum(labels, facts))):
-                np.save(file, part)
+            np.save(file, labels)
+            file.write(_checksum(labels, facts) + b"\n" + facts)
         os.replace(aside, self._path(member.number))
 
     def _path(self, number: int) -> Path:
@@ -115,8 +116,8 @@ def _hash_block(part: NDArray[Any]) -> Any:
     return hashed
 
 
-def _checksum(labels: NDArray[Any], facts: NDArray[np.uint8]) -> int:
-    return zlib.crc32(facts.data, zlib.crc32(labels.data))
+def _checksum(labels: NDArray[Any], facts: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(facts, zlib.crc32(labels.data))
 
 
 def describe(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
@@ -15,7 +15,7 @@ from quorate.solvers.row_partition import fill_clusters, forced_partition, least
 
 
 def mcla(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -26,7 +26,7 @@ def mcla(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
@@ -53,6 +53,9 @@ def mcla(
     meta-clusters that win no object drop out; here each of them takes the row least co-associated with its own
     cluster, for exactly n_clusters are promised. O(m H^2) time for the Jaccard indices of H members on m rows; memory
     O(m H) and the meta-graph.
+
+    Soft members: memberships take the place of indicators everywhere, and the Jaccard index becomes the extended one,
+    a.b / (|a|^2 + |b|^2 - a.b) for two clusters' columns of memberships; no edge joins clusters of one member.
 
     References
     ----------
@@ -102,4 +105,5 @@ METHOD = Method(
     title="clusters grouped into meta-clusters that compete for objects (METIS)",
     reference="doi:10.1162/153244303321897735",
     stochastic=True,
+    soft=True,
 )

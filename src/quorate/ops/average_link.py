@@ -198,8 +198,8 @@ def _join_sums(first, second, clusters, columns, values, end):
 
 
 @njit(cache=True, nogil=True)
-def _merge(a, b, clusters, columns, values, weights, lists, scratch, end):
-    """Join cluster b into a < b; returns the new end of the pool.
+def _merge(a, b, clusters, columns, values, lists, end):
+    """Join cluster b into a < b, whose list is then to be evaluated with that of b; returns the new end of the pool.
 
     A cluster outside of both lists is no nearer to the whole than the mean of the two bounds.
     """
@@ -211,7 +211,6 @@ def _merge(a, b, clusters, columns, values, weights, lists, scratch, end):
     bound = (size_a * lists.bound[a] + size_b * lists.bound[b]) / (size_a + size_b)
     lists.bound[a] = bound * _MARGIN
     lists.bound_row[a] = -1 if bound > 0 else 0
-    _evaluate(a, b, clusters, columns, values, weights, lists, scratch)
     return end
 
 
@@ -277,15 +276,16 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
         best = lists.best[cluster]
         if lists.state[cluster] == BOUNDED:
             _search(cluster, clusters, columns, values, weights, lists, snapshot, scratch)
-        elif clusters.parent[best] != best or clusters.size[best] != lists.best_size[cluster]:
-            _evaluate(cluster, -1, clusters, columns, values, weights, lists, scratch)
         else:
-            a, b = min(cluster, best), max(cluster, best)
-            found = m - left
-            merges[found, 0], merges[found, 1], similarity[found] = a, b, lists.top[cluster]
-            left = remove(b, left, ranking)
-            end = _merge(a, b, clusters, columns, values, weights, lists, scratch, end)
-            cluster = a
+            second = -1
+            if clusters.parent[best] == best and clusters.size[best] == lists.best_size[cluster]:
+                found = m - left
+                similarity[found] = lists.top[cluster]
+                cluster, second = min(cluster, best), max(cluster, best)
+                merges[found, 0], merges[found, 1] = cluster, second
+                left = remove(second, left, ranking)
+                end = _merge(cluster, second, clusters, columns, values, lists, end)
+            _evaluate(cluster, second, clusters, columns, values, weights, lists, scratch)
         sink(ranking.position[cluster], left, ranking)
     return alive[clusters.parent[alive] == alive]
 

@@ -11,7 +11,7 @@ from quorate._types import FloatArray
 from quorate.ops.points import add_points, nearest_points
 from quorate.ops.threads import map_blocks
 
-SAMPLE_POINTS = 32_768
+SAMPLE_POINTS = 16_384
 """Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
 
 

@@ -16,6 +16,8 @@ from quorate.solvers.euclidean_kmeans import euclidean_kmeans
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos takes over."""
+MOST_DIRECTIONS = 1000
+"""Eigenvectors taken at most where the graph is not folded: Lanczos holds twice as many."""
 FOLD_ROWS = 65_536
 """Rows at least that are folded by one thread: each needs a matrix of its own."""
 LEAST_VALUE = 1e-12
@@ -62,7 +64,7 @@ def transfer_embedding(
     map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
     mass = counts / degree
     n_clusters = int(offsets[-1])
-    if n_clusters <= max(DENSE_CLUSTERS, 2 * n_components):
+    if n_clusters <= DENSE_CLUSTERS:
         folded = fold(ensemble, mass) * np.outer(weights, weights)
         cluster_degree = folded.sum(axis=1)
         values, vectors = _leading(folded / np.sqrt(np.outer(cluster_degree, cluster_degree)), n_components)
@@ -123,6 +125,8 @@ def _sparse_leading(
     )
     transposed = matrix.T.tocsr()
     product = LinearOperator((shape[1], shape[1]), matvec=lambda v: transposed @ (matrix @ v), dtype=np.float64)
-    values, vectors = eigsh(product, k=n_components, which="LA", v0=rng.random(shape[1]))
+    values, vectors = eigsh(
+        product, k=min(n_components, MOST_DIRECTIONS, shape[1] - 1), which="LA", v0=rng.random(shape[1])
+    )
     order = np.argsort(-values)
     return degree, values[order], vectors[:, order]
