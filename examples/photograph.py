@@ -16,10 +16,9 @@ from PIL import Image
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_sample_image
 
-from quorate import METHODS, as_ensemble, compress, consensus
+from quorate import as_ensemble, compress, consensus
 
-# average link as in the paper, where this version has it
-METHOD = "eac" if "eac" in METHODS else "kmeans"
+METHOD = "eac"
 
 
 def main() -> None:
