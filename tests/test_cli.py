@@ -414,3 +414,17 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys, quorate.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'json', 'csv')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rows_are_coarsened_where_asked(table: Path, capsys: Output) -> None:
+    base = ["consensus", str(table), "--id", "name", "--columns", "a,b,c,d", "-k", "2", "--json"]
+    told = {}
+    for extra in (["--coarsen", "0.5"], ["--coarsen", "0.5", "--keep", "0.9"], ["--coarsen", "auto"]):
+        assert main([*base, *extra]) == 0
+        told[extra[1], len(extra)] = json.loads(capsys.readouterr().out)["coarsen"]
+    assert told["0.5", 2]["theta"] == 0.5
+    assert told["0.5", 4]["keep"] == 0.9
+    assert told["auto", 2]["why"]
+    assert "--coarsen must be auto or a number" in fails(capsys, *base, "--coarsen", "much")
+    assert "--keep needs --coarsen" in fails(capsys, *base, "--keep", "0.9")
+    assert "theta must lie in" in fails(capsys, *base, "--coarsen", "7")

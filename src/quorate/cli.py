@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from quorate._arguments import choice_facts, number_of_clusters
+from quorate._arguments import add_run_options, choice_facts, number_of_clusters, run_options
 
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
@@ -129,7 +129,7 @@ def _add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )
-    parser.add_argument("--refine", action="store_true", help="then move objects to raise the ANMI")
+    add_run_options(parser)
     parser.add_argument("--max-bytes", metavar="BYTES", help="refuse to use more memory than this, e.g. 8e9")
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
     _add_talk(parser)
@@ -164,7 +164,7 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
 
 def _consensus(arguments: argparse.Namespace) -> None:
     k, seed = number_of_clusters(arguments.k), _integer(arguments.seed, "--seed")
-    options = _options(arguments.option)
+    options = {**_options(arguments.option), **run_options(arguments)}
     if arguments.json and arguments.output == "-":
         raise ValueError("--json and -o - both write to standard output; write the labels to a file")
     if arguments.max_bytes is not None:
@@ -179,7 +179,7 @@ def _consensus(arguments: argparse.Namespace) -> None:
         ensemble = load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
     start = time.perf_counter()
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, k, method=arguments.method, random_state=seed, refine=arguments.refine, **options)
+        result = consensus(ensemble, k, method=arguments.method, random_state=seed, **options)
     seconds = time.perf_counter() - start
     with step("scoring"):
         scores = evaluate(result, ensemble)
