@@ -16,10 +16,9 @@ from PIL import Image
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_sample_image
 
-from quorate import METHODS, as_ensemble, compress, consensus
+from quorate import as_ensemble, compress, consensus
 
-# average link as in the paper, where this version has it
-METHOD = "eac" if "eac" in METHODS else "kmeans"
+METHOD = "eac"
 
 
 def main() -> None:
@@ -58,7 +57,7 @@ def drawn_by_hand(regions: np.ndarray) -> float:
 def draw(photograph: np.ndarray, regions: np.ndarray, target: Path) -> None:
     """The photograph, and each region in its mean colour, made a little lighter so that dark ones can be told apart."""
     colours = np.array([photograph[regions == region].mean(axis=0) for region in range(regions.max() + 1)]) / 255
-    figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.42), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 3.52), layout="constrained")
     panels[0].imshow(photograph, interpolation="antialiased")
     panels[0].set_title(f"{regions.size:,} pixels")
     panels[1].imshow((colours**0.75)[regions], interpolation="antialiased")

@@ -1,4 +1,4 @@
-"""Slow obvious twins of the kernels of ops/euclidean.py."""
+"""Slow obvious twins of the kernels of ops/euclidean.py and ops/hashing.py."""
 
 from __future__ import annotations
 
@@ -43,3 +43,13 @@ def lloyd(rows, centres, max_iter=100):
             break
         centres = means.astype(np.float32)
     return centres, labels
+
+
+def hash_words(words, state):
+    """Four lanes of 64 bits; Python's integers, cut to 64 bits by hand."""
+    state, mask = [int(value) for value in state], 2**64 - 1
+    for place, word in enumerate(words):
+        lane = place % 4
+        mixed = ((state[lane] ^ int(word)) * 0x9E3779B97F4A7C15) & mask
+        state[lane] = ((mixed << 29) | (mixed >> 35)) & mask
+    return state

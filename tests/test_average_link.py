@@ -16,7 +16,7 @@ from test_laws import noisy
 from quorate import as_ensemble, compress
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.solvers import average_link
-from quorate.solvers.average_link import average_link_tree, member_weights, nearest
+from quorate.solvers.average_link import average_link_tree, by_member, nearest
 
 
 def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):  # type: ignore[no-untyped-def]
@@ -96,7 +96,7 @@ def test_raw_objects_equal_rows_with_counts() -> None:
 @pytest.mark.parametrize("members", [3, 6, 17])
 def test_neighbours_by_bits_equal_lists_and_sorting(members: int, missing: float) -> None:
     rows = rows_of(1, 400, members=members, k=4, noise=0.6, missing=missing)
-    weights = member_weights(rows)
+    weights = by_member(rows).columns
     near, value = nearest(rows, weights, 7)
     other, other_value = np.empty_like(near), np.empty_like(value)
     lists = inverted_lists(rows.labels, rows.offsets)
@@ -114,7 +114,7 @@ def test_neighbours_by_bits_equal_lists_and_sorting(members: int, missing: float
 def test_many_tiles() -> None:
     rows = compress(as_ensemble(np.random.default_rng(0).integers(8, size=(11_000, 5))))[0]
     assert rows.n_rows > 9000
-    weights = member_weights(rows)
+    weights = by_member(rows).columns
     near, value = nearest(rows, weights, 5)
     lists = inverted_lists(rows.labels, rows.offsets)
     other, other_value = np.empty_like(near), np.empty_like(value)

@@ -65,7 +65,7 @@ def test_json_and_checkpoint(table, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["k"] == "k = 7 to 14 (rule sqrt, 180 objects)"
     assert facts["members"][0]["n_objects"] == 180
-    assert len(list(folder.glob("member-*.npz"))) == 20
+    assert len(list(folder.glob("member-*.npy"))) == 20
     assert main([*command, "-o", str(tmp_path / "b.npz")]) == 0
     assert (tmp_path / "a.npz").read_bytes()[:20] == (tmp_path / "b.npz").read_bytes()[:20]
     assert main([*command, "-o", str(tmp_path / "c.npz"), "--seed", "9"]) == 2

@@ -288,8 +288,6 @@ def test_orientation():
         ({"a": [1], "b": [1, 2]}, "ragged"),
         (np.zeros((2, 2, 2), int), r"\(n_objects, n_members\), got 3 dimensions of shape \(2, 2, 2\)"),
         (np.array(3), "got 0 dimensions"),
-        ([[[1, 2], [3, 4]], [[1, 2], [3, 4]]], "holds a list where a single label was expected"),
-        ([np.zeros((2, 2)), np.zeros((2, 2))], r"one label an object, got an array of shape \(2, 2\)"),
         (np.array([[np.array([1, 2]), 1], [np.array([1]), 2]], dtype=object), "holds a ndarray where a single label"),
         (np.array([{}, {}], dtype=object), "holds a dict where a single label"),
         ([np.array(1), np.array(2)], "holds a ndarray where a single label"),
@@ -545,3 +543,9 @@ def test_parts_that_do_not_fit_are_refused():
         merge([as_ensemble({"a": [0]}), as_ensemble({"b": [0]})])
     with pytest.raises(ValueError, match="same member weights; part 1 differs"):
         merge([as_ensemble([0], weights=[1]), as_ensemble([0], weights=[2])])
+
+
+@pytest.mark.parametrize("labels", [[[[1, 2], [3, 4]], [[1, 2], [3, 4]]], [np.zeros((2, 2)), np.zeros((2, 2))]])
+def test_matrices_are_soft_members_and_no_labels(labels):
+    with pytest.raises(TypeError, match=r"members are soft .* and labels are needed here"):
+        as_ensemble(labels)

@@ -352,7 +352,7 @@ def test_members_that_depend_on_one_another(tmp_path):
     alike = [adjusted_rand_score(*ensemble.labels[:, [place, place + 1]].T) for place in range(4)]
     assert min(alike) > 0.95
     for number in (1, 3):
-        (tmp_path / f"member-{number:06d}.npz").unlink()
+        (tmp_path / f"member-{number:06d}.npy").unlink()
     assert same(ensemble, generate(BLOBS, 5, k=(3, 9), base=Chain(), random_state=0, checkpoint=tmp_path))
     mixed = generate(BLOBS, 5, k=4, base=[Chain(), KMeans()], random_state=0)
     assert [facts["base"] for facts in mixed.info["members"]] == ["Chain", "kmeans", "Chain", "kmeans", "Chain"]

@@ -20,15 +20,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
-    {"_types", "_check", "_missing"},
+    {"_types", "_check", "_missing", "_html"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble", "_co_association"},
+    {"_tables", "_coding", "_ensemble", "_soft", "_co_association"},
     {"_tree", "_coarsen"},
     {"methods"},
     {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
-    {"estimators", "plot"},
+    {"estimators", "plot", "anndata"},
     {"_demo", "dask", "report"},
     {"_arguments"},
     {"cli", "_cli_generate", "__main__"},

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from quorate.generation.features import View, as_features
 from quorate.ops import euclidean
+from quorate.ops.hashing import hash_words
 
 WIDTHS = [1, 2, 7, 8, 9, 33]
 
@@ -95,3 +96,14 @@ def test_sparse_views_equal_dense_ones():
     assert np.allclose(features.prepared(slice(None), View()).toarray(), X * features.scale)
     assert np.allclose(features.prepared(slice(None), View(np.array([3, 0]))).toarray(), X[:, [3, 0]] * features.scale)
     assert np.allclose(features.prepared(slice(None), View(matrix=matrix)), X @ matrix * features.scale, rtol=1e-5)
+
+
+def test_hash_words():
+    words = np.random.default_rng(0).integers(2**64, size=400, dtype=np.uint64)
+    state = np.arange(1, 5, dtype=np.uint64)
+    hash_words(words, state)
+    assert state.tolist() == oracle.hash_words(words, np.arange(1, 5))
+    words[17] ^= np.uint64(1)
+    other = np.arange(1, 5, dtype=np.uint64)
+    hash_words(words, other)
+    assert np.flatnonzero(state != other).tolist() == [1]

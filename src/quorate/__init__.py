@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._refine import refine
+    from quorate._soft import as_soft_ensemble, harden
     from quorate._tree import CATree, ca_tree
-    from quorate._types import Consensus, Ensemble, Method, Scores
+    from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
     from quorate.methods import METHODS
@@ -29,10 +30,12 @@ __all__ = [
     "EnsembleClustering",
     "Method",
     "Scores",
+    "SoftEnsemble",
     "accuracy",
     "anmi",
     "ari",
     "as_ensemble",
+    "as_soft_ensemble",
     "ca_tree",
     "choose_k",
     "co_association",
@@ -42,6 +45,7 @@ __all__ = [
     "density",
     "evaluate",
     "generate",
+    "harden",
     "load_labels",
     "merge",
     "nmi",
@@ -62,10 +66,12 @@ _HOMES = {
     "EnsembleClustering": "estimators",
     "Method": "_types",
     "Scores": "_types",
+    "SoftEnsemble": "_types",
     "accuracy": "_evaluate",
     "anmi": "_evaluate",
     "ari": "_evaluate",
     "as_ensemble": "_ensemble",
+    "as_soft_ensemble": "_soft",
     "ca_tree": "_tree",
     "choose_k": "_consensus",
     "co_association": "_co_association",
@@ -75,6 +81,7 @@ _HOMES = {
     "density": "_evaluate",
     "evaluate": "_evaluate",
     "generate": "generation",
+    "harden": "_soft",
     "load_labels": "_io",
     "merge": "_ensemble",
     "nmi": "_evaluate",
@@ -85,7 +92,13 @@ _HOMES = {
 }
 
 
+# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then.
+_MODULES = {"plot"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"quorate.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'quorate' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"quorate.{_HOMES[name]}"), name)
@@ -93,4 +106,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -15,13 +15,16 @@ import numpy as np
 from quorate import _check, _choose, _refine
 from quorate._coarsen import MAX_ROWS, coarsen_as_asked, follow
 from quorate._ensemble import as_ensemble, compress
-from quorate._types import Consensus, Ensemble, Method
+from quorate._soft import as_soft_ensemble
+from quorate._tables import holds_matrices
+from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
 from quorate.methods import METHODS
 
 DEFAULT_METHOD = "kmeans"
 MAX_BYTES = 4_000_000_000
 Numbers = int | str | tuple[int, int] | range | None
 """What may be asked for as n_clusters."""
+_HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 
 
 def consensus(
@@ -39,8 +42,9 @@ def consensus(
 
     Parameters
     ----------
-    labels : Ensemble, or anything `as_ensemble` takes
-        One row an object, one column a member.
+    labels : Ensemble, SoftEnsemble, or anything `as_ensemble` takes
+        One row an object, one column a member. A list (or mapping) in which a member is a matrix of memberships goes
+        through `as_soft_ensemble`; methods that take labels alone refuse it.
     n_clusters : int, "auto", (low, high) or range, optional
         Number of clusters wanted; exactly that many come back. Methods that find it themselves take None.
         "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`, whose table and reason are in
@@ -73,10 +77,13 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
-    ensemble = as_ensemble(labels)
+    is_soft = isinstance(labels, SoftEnsemble) or holds_matrices(labels)
+    ensemble: AnyEnsemble = as_soft_ensemble(labels) if is_soft else as_ensemble(labels)
     rows, inverse = compress(ensemble)
     told = {}
     if coarsen is not None:
+        if isinstance(rows, SoftEnsemble):
+            raise ValueError(f"coarsen must be None with soft members: it compares labels. {_HARDEN}")
         budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
         rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
         inverse = follow(inverse, joined)
@@ -87,7 +94,7 @@ def consensus(
 
 
 def solve(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: Numbers = None,
     *,
     method: str = DEFAULT_METHOD,
@@ -110,16 +117,26 @@ def solve(
     _refuse_options(method, chosen, options)
     _check.choice(refine, "refine", (True, False))
     numbers_wanted = _choose.candidates(n_clusters, ensemble.n_rows)
+    if isinstance(ensemble, SoftEnsemble):
+        _refuse_soft(method, chosen, numbers_wanted is not None, refine)
+        return _solve_rows(ensemble, n_clusters, method, random_state, max_bytes, options)
     if numbers_wanted is not None:
         shared = {"max_bytes": max_bytes, "refine": refine}
         choice, result = _choose_rows(ensemble, numbers_wanted, method, random_state, shared, options)
         return replace(result, info={**result.info, "choice": choice})
+    result = _solve_rows(ensemble, n_clusters, method, random_state, max_bytes, options)
+    return _refined(ensemble, result) if refine else result
+
+
+def _solve_rows(
+    ensemble: AnyEnsemble, n_clusters: Any, method: str, random_state: Any, max_bytes: int, options: dict[str, Any]
+) -> Consensus:
+    """Run a method whose options are known to exist for one number of clusters."""
+    chosen = METHODS[method]
     k = _cluster_number(n_clusters, ensemble, method, chosen)
     _refuse_memory(method, chosen, ensemble, options, max_bytes)
-    extra = {"runs": _runs(ensemble, max_bytes)} if chosen.combines else {}
+    extra = {"runs": _runs(ensemble, max_bytes)} if chosen.combines and isinstance(ensemble, Ensemble) else {}
     result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options, **extra)
-    if refine:
-        result = _refined(ensemble, result)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     return replace(result, method=method, info=info)
 
@@ -227,7 +244,17 @@ def expand(result: Consensus, inverse: Any, object_ids: Any = None) -> Consensus
     return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
 
 
-def _cluster_number(n_clusters: Any, ensemble: Ensemble, name: str, method: Method) -> int | None:
+def _refuse_soft(name: str, method: Method, chooses: bool, refine: bool) -> None:
+    if not method.soft:
+        taking = ", ".join(name for name, entry in METHODS.items() if entry.soft)
+        raise ValueError(f"method {name!r} takes labels alone; methods that take soft members: {taking}. {_HARDEN}")
+    if chooses:
+        raise ValueError(f"n_clusters must be a number with soft members: criteria for it compare labels. {_HARDEN}")
+    if refine:
+        raise ValueError(f"refine must be False with soft members: it raises the ANMI with labels. {_HARDEN}")
+
+
+def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: Method) -> int | None:
     if n_clusters is None:
         if not method.finds_k:
             finding = ", ".join(name for name, entry in METHODS.items() if entry.finds_k)
@@ -242,7 +269,7 @@ def _cluster_number(n_clusters: Any, ensemble: Ensemble, name: str, method: Meth
     return k
 
 
-def _refuse_memory(name: str, method: Method, ensemble: Ensemble, options: dict[str, Any], max_bytes: int) -> None:
+def _refuse_memory(name: str, method: Method, ensemble: AnyEnsemble, options: dict[str, Any], max_bytes: int) -> None:
     if method.memory_for is not None:
         needed = method.memory_for(ensemble, options)
     else:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from quorate._coding import code_integers, code_table, narrowest
 from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import as_table
-from quorate._types import Ensemble, read_only
-from quorate.ops.rows import distinct_rows
+from quorate._tables import as_table, holds_matrices
+from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble, read_only
+from quorate.solvers.rows import distinct, take
 
 
 def as_ensemble(
@@ -62,6 +62,8 @@ def as_ensemble(
            [ 1,  1],
            [-1,  1]], dtype=int8)
     """
+    if isinstance(labels, SoftEnsemble) or holds_matrices(labels):
+        raise TypeError(NEEDS_LABELS)
     if isinstance(labels, Ensemble):
         if missing != DEFAULT or orientation is not None:
             raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
@@ -76,7 +78,7 @@ def as_ensemble(
     found_ids = table.ids if ids is None or isinstance(ids, str) else as_ids(ids, len(matrix))
     return Ensemble(
         labels=matrix,
-        counts=_as_counts(counts, len(matrix)),
+        counts=as_counts(counts, len(matrix)),
         n_clusters=np.array([len(found) for found in categories], dtype=np.int64),
         weights=as_weights(weights, matrix.shape[1]),
         member_names=table.names,
@@ -85,7 +87,7 @@ def as_ensemble(
     )
 
 
-def compress(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
+def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     """Distinct rows with counts, in order of first appearance; lossless.
 
     Objects with equal label rows cannot be told apart by any method that sees labels alone, so one row
@@ -93,7 +95,7 @@ def compress(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
 
     Returns
     -------
-    ensemble : Ensemble
+    ensemble : Ensemble, or SoftEnsemble where that was given
         One row for each distinct row, counts added up.
     inverse : array of shape (n_rows,)
         Where each row went: ``compressed.labels[inverse]`` is the input again.
@@ -104,14 +106,13 @@ def compress(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0], [1, 1], [0, 1]], [2, 1, 1], [0, 1, 0, 2])
     """
-    inverse = np.empty(ensemble.n_rows, dtype=np.intp)
-    first = distinct_rows(ensemble.labels, inverse)
+    first, inverse = distinct(ensemble)
     if len(first) == ensemble.n_rows:
         return replace(ensemble, object_ids=None), inverse
     # bincount adds in float64, which is exact below 2**53 objects; where all counts are 1 it need not make them floats
     alone = ensemble.n_objects == ensemble.n_rows
     counts = np.bincount(inverse, weights=None if alone else ensemble.counts).astype(np.int64)
-    return replace(ensemble, labels=ensemble.labels[first], counts=counts, object_ids=None), inverse
+    return take(ensemble, first, counts), inverse
 
 
 def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
@@ -220,7 +221,7 @@ def _with_options(ensemble: Ensemble, weights: Any, ids: Any, counts: Any) -> En
     if ids is not None:
         ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
     if counts is not None:
-        ensemble = replace(ensemble, counts=_as_counts(counts, ensemble.n_rows))
+        ensemble = replace(ensemble, counts=as_counts(counts, ensemble.n_rows))
     return ensemble
 
 
@@ -235,7 +236,7 @@ def as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
     return values
 
 
-def _as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
+def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     values = np.asarray(counts)

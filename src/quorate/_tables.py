@@ -48,6 +48,24 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
     return table
 
 
+def holds_matrices(labels: Any) -> bool:
+    """Whether this is a list or mapping with a matrix of memberships among its members, not label vectors alone."""
+    if isinstance(labels, Mapping):
+        return any(is_matrix(member) for member in labels.values())
+    return isinstance(labels, list | tuple) and any(is_matrix(member) for member in labels)
+
+
+def is_matrix(member: Any) -> bool:
+    """A matrix, data frame or list of rows with two dimensions; a frame of one column is a label vector."""
+    if hasattr(member, "columns") and hasattr(member, "shape"):
+        return len(member.shape) == 2 and member.shape[1] > 1
+    if hasattr(member, "ndim"):
+        return bool(member.ndim == 2)
+    # strings are sequences, too
+    first = member[0] if isinstance(member, list | tuple) and len(member) else None
+    return isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
+
+
 def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     n_objects, n_members = shape
     if n_objects == 0 or n_members == 0:
@@ -102,7 +120,7 @@ def _from_sequence(labels: Any, orientation: str | None) -> Table:
             f"to read a file use load_labels."
         )
     if labels and all(_is_scalar(value) for value in labels):
-        return _from_array(_vector(labels, "labels"), None)
+        return _from_array(label_vector(labels, "labels"), None)
     if orientation == "objects":
         labels = list(zip(*labels, strict=True)) if _one_length(labels, "row") else []
     return _from_vectors(list(labels), None)
@@ -113,7 +131,7 @@ def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
     _one_length(vectors, "label vector")
     names = names or _member_names(len(vectors))
     refuse_duplicates(names)
-    return Table([_vector(v, name) for v, name in zip(vectors, names, strict=True)], names)
+    return Table([label_vector(v, name) for v, name in zip(vectors, names, strict=True)], names)
 
 
 def _one_length(vectors: Sequence[Any], what: str) -> bool:
@@ -130,7 +148,7 @@ def _one_length(vectors: Sequence[Any], what: str) -> bool:
     return True
 
 
-def _vector(values: Any, name: str) -> Array:
+def label_vector(values: Any, name: str) -> Array:
     """One label vector as a 1-D array, types kept (np.asarray would turn [1, 'a', None] into text)."""
     if isinstance(values, np.ndarray):
         array = _plain(values)

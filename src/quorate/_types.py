@@ -1,11 +1,11 @@
-"""The four nouns: Ensemble, Consensus, Method, Scores. Frozen, no behaviour beyond small properties."""
+"""The nouns: Ensemble and its soft twin, Consensus, Method, Scores. Frozen, no behaviour beyond small properties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
+
+NEEDS_LABELS = (
+    "members are soft (matrices of memberships, or a SoftEnsemble), and labels are needed here; pass "
+    "quorate.harden(members), in which each object has the label of its likeliest cluster."
+)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -25,8 +30,49 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+class _Rows:
+    """What rows have whether they hold labels or memberships: counts, and members of so many clusters."""
+
+    counts: NDArray[np.int64]
+    n_clusters: NDArray[np.int64]
+    weights: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.counts)
+
+    @property
+    def n_members(self) -> int:
+        return len(self.n_clusters)
+
+    @cached_property
+    def n_objects(self) -> int:
+        return int(self.counts.sum())
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each member's clusters start when all clusters are numbered 0..d-1; d comes last."""
+        return read_only(np.concatenate([[0], np.cumsum(self.n_clusters)]).astype(np.int64))
+
+    @cached_property
+    def unit_weights(self) -> bool:
+        return bool(np.all(self.weights == 1.0))
+
+    @property
+    def has_missing(self) -> bool:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        clusters = f"{low} to {high} clusters" if low != high else f"{low} clusters"
+        rows = "" if self.n_rows == self.n_objects else f" in {self.n_rows:,} rows"
+        missing = ", labels missing" if self.has_missing else ""
+        name = type(self).__name__
+        return f"{name}({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Ensemble:
+class Ensemble(_Rows):
     """Many labellings of the same objects, checked and coded; made by `as_ensemble`.
 
     Parameters
@@ -58,41 +104,78 @@ class Ensemble:
     object_ids: NDArray[Any] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
 
+    unit: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
         for name in ("labels", "counts", "n_clusters", "weights"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.labels.shape[0])
-
-    @property
-    def n_members(self) -> int:
-        return int(self.labels.shape[1])
-
-    @cached_property
-    def n_objects(self) -> int:
-        return int(self.counts.sum())
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each member's clusters start when all clusters are numbered 0..d-1; d comes last."""
-        return read_only(np.concatenate([[0], np.cumsum(self.n_clusters)]).astype(np.int64))
 
     @cached_property
     def has_missing(self) -> bool:
         return bool(self.labels.min() < 0)
 
-    @cached_property
-    def unit_weights(self) -> bool:
-        return bool(np.all(self.weights == 1.0))
+    def _repr_html_(self) -> str:
+        from quorate._html import ensemble_html
 
-    def __repr__(self) -> str:
-        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} to {high} clusters" if low != high else f"{low} clusters"
-        rows = "" if self.n_rows == self.n_objects else f" in {self.n_rows:,} rows"
-        missing = ", labels missing" if self.has_missing else ""
-        return f"Ensemble({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
+        return ensemble_html(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftEnsemble(_Rows):
+    """Many soft clusterings of the same objects, checked and coded; made by `as_soft_ensemble`.
+
+    Row i belongs to clusters ``columns[starts[i]:starts[i + 1]]``, which are increasing and numbered over all members
+    by `offsets`, by ``memberships[starts[i]:starts[i + 1]] / unit`` each. A label is a membership of `unit`; a member
+    without any in a row does not know it.
+
+    Parameters
+    ----------
+    starts : int64 array of shape (n_rows + 1,)
+    columns, memberships : int32 arrays
+    counts, n_clusters, weights, member_names, object_ids, info
+        As in `Ensemble`.
+    categories : tuple of arrays
+        For each member, the column of its matrix (or the label) each cluster stands for.
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    memberships: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    n_clusters: NDArray[np.int64]
+    weights: FloatArray
+    member_names: tuple[str, ...]
+    categories: tuple[NDArray[Any], ...]
+    object_ids: NDArray[Any] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    unit: ClassVar[int] = 2**16
+
+    def __post_init__(self) -> None:
+        for name in ("starts", "columns", "memberships", "counts", "n_clusters", "weights"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @cached_property
+    def column_members(self) -> NDArray[np.int32]:
+        """The member each cluster belongs to, (d,)."""
+        return read_only(np.repeat(np.arange(self.n_members, dtype=np.int32), self.n_clusters))
+
+    @cached_property
+    def has_missing(self) -> bool:
+        member = self.column_members[self.columns]
+        first = np.ones(len(member), dtype=bool)
+        first[1:] = member[1:] != member[:-1]
+        first[self.starts[:-1]] = True
+        return int(first.sum()) < self.n_rows * self.n_members
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(NEEDS_LABELS if name == "labels" else f"a SoftEnsemble has no attribute {name!r}.")
+
+
+AnyEnsemble = Ensemble | SoftEnsemble
+E = TypeVar("E", bound=Ensemble | SoftEnsemble)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,6 +226,11 @@ class Consensus:
             f"objective {self.objective:.6g}{state})"
         )
 
+    def _repr_html_(self) -> str:
+        from quorate._html import consensus_html
+
+        return consensus_html(self)
+
 
 @dataclass(frozen=True)
 class Method:
@@ -151,7 +239,8 @@ class Method:
     `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
     needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much. A method
     that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
-    that runs it on the same ensemble within the same limits.
+    that runs it on the same ensemble within the same limits. One that takes `soft` members is handed an Ensemble or a
+    SoftEnsemble, the others an Ensemble alone.
     """
 
     solve: Callable[..., Consensus]
@@ -160,9 +249,10 @@ class Method:
     memory: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
-    memory_for: Callable[[Ensemble, Mapping[str, Any]], int] | None = None
+    memory_for: Callable[..., int] | None = None
     instead: str = ""
     combines: bool = False
+    soft: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,3 +290,8 @@ class Scores:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from quorate._html import scores_html
+
+        return scores_html(self)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import co_association_graph, entries_bound
@@ -20,7 +20,7 @@ BYTES_AN_EDGE = 64
 
 
 def cspa(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -31,7 +31,7 @@ def cspa(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
         Draws the seeds of METIS, of whose two schemes the lesser cut is taken.
@@ -56,6 +56,7 @@ def cspa(
     very different size [1]_: see `kmeans`, `mcla` or `greedy` there. One thing is done against it: where the graph
     falls into exactly n_clusters connected components, these are returned, balanced or not, for nothing is cut then.
     A row that alone outweighs the allowed size makes balance impossible; METIS then balances the rest.
+    The co-association of soft rows is the product of their memberships: how many members are expected to join them.
 
     References
     ----------
@@ -86,7 +87,7 @@ def cspa(
 
 
 def _partition(
-    ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: float, neighbours: int | None
+    ensemble: AnyEnsemble, k: int, rng: np.random.Generator, imbalance: float, neighbours: int | None
 ) -> tuple[NDArray[np.int32], int, int]:
     graph = co_association_graph(ensemble, neighbours)
     n_edges = (graph.nnz - np.count_nonzero(graph.diagonal())) // 2
@@ -94,7 +95,7 @@ def _partition(
     return parts.labels, n_edges, parts.n_repaired
 
 
-def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
     entries = entries_bound(ensemble)
     neighbours = options.get("neighbours")
     if isinstance(neighbours, int):
@@ -108,6 +109,7 @@ METHOD = Method(
     reference="doi:10.1162/153244303321897735",
     memory="quadratic",
     stochastic=True,
+    soft=True,
     memory_for=_bytes_needed,
     instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
 )

@@ -10,8 +10,9 @@ from quorate.ops.coding import canonical
 from quorate.ops.rows import distinct_rows
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.lookup import Rule, column_weights, fill_empty, look_up
+from quorate.solvers.lookup import Rule, column_weights, fill_empty
 from quorate.solvers.merging import merge_columns
+from quorate.solvers.rows import look_up
 
 UNIT = 2.0**36
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._ensemble import compress
-from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
 from quorate.solvers.average_link import average_link_tree
 from quorate.solvers.co_association import (
     NORMALIZATIONS,
@@ -23,10 +23,11 @@ from quorate.solvers.confidence import row_confidence
 from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
 from quorate.solvers.enhanced import enhanced_co_association
 from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.soft_link import DENSE_CLUSTERS, soft_average_link_tree
 
 
 def eac(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int | None,
     *,
     rng: np.random.Generator,
@@ -39,7 +40,7 @@ def eac(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int or None
         Exactly so many clusters, also where heights tie; None takes the k >= 2 of the longest lifetime.
     rng : numpy.random.Generator
@@ -75,6 +76,10 @@ def eac(
     Ward's linkage takes sqrt(1 - A) as the distance: up to a factor that between one-hot rows where no label is
     missing, so that its merges raise the inertia of `kmeans` least.
 
+    Soft members ("average" alone): A of two rows is the product of their memberships, the share of members expected
+    to join them if each drew a cluster for each object. It is below 1 between equal soft rows, too; these are one leaf
+    all the same, for nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
+
     `enhanced` follows [3]_ with the similarity of connected triples: two clusters of a member are as similar as the
     overlaps (Jaccard) that clusters of other members have with both, over the largest such sum, times 0.9.
 
@@ -98,7 +103,11 @@ def eac(
         threshold = _check.fraction(threshold, "threshold", advice="it is a share of the members.")
         _refuse_threshold(linkage, enhanced)
     rows, inverse = compress(ensemble)
-    tree = _tree(rows, linkage, normalization, enhanced, threshold)
+    if isinstance(rows, SoftEnsemble):
+        _refuse_soft(rows, linkage, normalization, enhanced, threshold)
+        tree = soft_average_link_tree(rows)
+    else:
+        tree = _tree(rows, linkage, normalization, enhanced, threshold)
     k = n_clusters or longest_lifetime(tree)
     labels = cut(tree, k)[inverse]
     spans = lifetimes(tree)
@@ -129,6 +138,16 @@ def _is_dense(rows: Ensemble, linkage: Any, normalization: Any, enhanced: Any) -
     return bool(enhanced) or linkage not in ("average", "single") or pairwise(rows, normalization)
 
 
+def _refuse_soft(
+    rows: SoftEnsemble, linkage: Linkage, normalization: Normalization, enhanced: bool, threshold: float | None
+) -> None:
+    if linkage != "average" or enhanced or threshold is not None or (normalization == "pairwise" and rows.has_missing):
+        raise ValueError(
+            "eac takes soft members with linkage='average' alone, without enhanced and threshold, and with "
+            "normalization='ensemble' where memberships are missing; for the rest pass quorate.harden(ensemble)."
+        )
+
+
 def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
     if linkage not in ("average", "single"):
         raise ValueError(
@@ -139,8 +158,10 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
         raise ValueError("threshold must be None with enhanced=True, under which hardly a pair shares nothing.")
 
 
-def memory_for(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+def memory_for(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
     """Bytes beyond the linear: of the matrix, or as estimated of the pairs above the threshold."""
+    if isinstance(ensemble, SoftEnsemble):
+        return 8 * min(ensemble.n_rows, DENSE_CLUSTERS) ** 2
     normalization = options.get("normalization", "ensemble")
     threshold = options.get("threshold")
     if isinstance(threshold, int | float):
@@ -154,6 +175,7 @@ METHOD = Method(
     title="evidence accumulation: average, single, complete link, Ward (tree)",
     reference="doi:10.1109/TPAMI.2005.113",
     finds_k=True,
+    soft=True,
     memory_for=memory_for,
     instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
 )

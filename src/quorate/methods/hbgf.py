@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import bipartite_graph
@@ -15,7 +15,7 @@ from quorate.solvers.row_partition import cuts, fill_clusters, forced_partition,
 
 
 def hbgf(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -25,7 +25,7 @@ def hbgf(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
         Draws the seeds of METIS, of whose two schemes the lesser cut is taken (k-way alone above 50,000 vertices).
@@ -44,7 +44,8 @@ def hbgf(
     edge weighs the objects it stands for. O(m H) time and memory for m rows and H members. Wrong, as every balanced
     cut, where clusters are of very different size, except that exactly n_clusters connected components are returned
     as they are. A row that alone outweighs the allowed size makes balance impossible; METIS then balances the rest.
-    A cluster without rows takes the row least co-associated with its own cluster.
+    A cluster without rows takes the row least co-associated with its own cluster. Edges to soft clusters weigh the
+    memberships.
 
     References
     ----------
@@ -73,7 +74,9 @@ def hbgf(
     )
 
 
-def _partition(ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: float) -> tuple[NDArray[np.int32], int]:
+def _partition(
+    ensemble: AnyEnsemble, k: int, rng: np.random.Generator, imbalance: float
+) -> tuple[NDArray[np.int32], int]:
     graph = bipartite_graph(ensemble)
     weightless = np.zeros(graph.shape[0] - ensemble.n_rows, dtype=np.int64)
     vertex_weights = np.concatenate([ensemble.counts, weightless])
@@ -87,4 +90,5 @@ METHOD = Method(
     title="balanced cut of the graph of rows and clusters (METIS)",
     reference="doi:10.1145/1015330.1015414",
     stochastic=True,
+    soft=True,
 )

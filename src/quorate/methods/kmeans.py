@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.lookup import means_rule, row_sums, sweep
 from quorate.solvers.lookup_models import euclidean
 from quorate.solvers.results import restarted, wrapped
 
 
 def kmeans(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -23,11 +23,11 @@ def kmeans(
     n_init: int = 10,
     max_iter: int = 300,
 ) -> Consensus:
-    """Cluster the one-hot label rows by k-means.
+    """Cluster the one-hot label rows, or rows of memberships, by k-means.
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
     init : "k-means++" or array of n_clusters row numbers
@@ -69,7 +69,7 @@ def kmeans(
     return wrapped(ensemble, sweep(ensemble, euclidean(ensemble), start, max_iter))
 
 
-def _seeds(init: Any, ensemble: Ensemble, n_clusters: int) -> NDArray[np.intp]:
+def _seeds(init: Any, ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.intp]:
     rows = np.asarray(init)
     if rows.shape != (n_clusters,) or rows.dtype.kind not in "iu" or len(np.unique(rows)) < n_clusters:
         raise ValueError(f"init must be 'k-means++' or {n_clusters} different row numbers, got {init!r}.")
@@ -83,4 +83,5 @@ METHOD = Method(
     title="k-means on label rows (highest density)",
     reference="arXiv:2311.09272",
     stochastic=True,
+    soft=True,
 )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
-from quorate.ops.competition import compete, winners_share
-from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.ensemble_graphs import meta_graph
-from quorate.solvers.labelling import in_content_order
+from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.meta_clusters import winners, winning_share
 from quorate.solvers.row_partition import fill_clusters, forced_partition, least_cut
 
 
 def mcla(
-    ensemble: Ensemble,
+    ensemble: AnyEnsemble,
     n_clusters: int,
     *,
     rng: np.random.Generator,
@@ -28,7 +26,7 @@ def mcla(
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or SoftEnsemble
     n_clusters : int
         At most the number of clusters of all members together.
     rng : numpy.random.Generator
@@ -55,6 +53,9 @@ def mcla(
     meta-clusters that win no object drop out; here each of them takes the row least co-associated with its own
     cluster, for exactly n_clusters are promised. O(m H^2) time for the Jaccard indices of H members on m rows; memory
     O(m H) and the meta-graph.
+
+    Soft members: memberships take the place of indicators everywhere, and the Jaccard index becomes the extended one,
+    a.b / (|a|^2 + |b|^2 - a.b) for two clusters' columns of memberships; no edge joins clusters of one member.
 
     References
     ----------
@@ -85,7 +86,7 @@ def mcla(
             f"groups; ask for fewer, or use another method."
         )
     groups = least_cut(graph, None, n_clusters, rng, imbalance, n_init)
-    winner = _compete(ordered, groups.labels, n_clusters, rng)
+    winner = winners(ordered, groups.labels, n_clusters, rng)
     n_repaired = fill_clusters(ordered, winner, n_clusters)
     labels = canonical(winner, n_clusters)
     numbers = np.empty(n_clusters, dtype=np.int32)
@@ -94,41 +95,9 @@ def mcla(
     return Consensus(
         labels=labels,
         objective=groups.cut,
-        confidence=_confidence(ordered, meta_clusters, labels),
-        info={"meta_clusters": _by_member(ensemble, ordered, meta_clusters), "n_repaired": n_repaired},
+        confidence=winning_share(ordered, meta_clusters, labels),
+        info={"meta_clusters": by_member_name(ordered, meta_clusters, ensemble.member_names), "n_repaired": n_repaired},
     )
-
-
-def _compete(
-    ensemble: Ensemble, groups: NDArray[np.int32], n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """The meta-cluster each row is associated with most."""
-    mass = np.bincount(groups, weights=np.repeat(ensemble.weights, ensemble.n_clusters), minlength=n_clusters)
-    winner, draws = np.empty(ensemble.n_rows, dtype=np.int32), rng.random(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: compete(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, start, stop, winner
-        ),
-        ensemble.n_rows,
-    )
-    return winner
-
-
-def _confidence(ensemble: Ensemble, groups: NDArray[np.int32], labels: NDArray[np.int32]) -> FloatArray:
-    share = np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: winners_share(
-            ensemble.labels, ensemble.offsets, groups, ensemble.weights, labels, start, stop, share
-        ),
-        ensemble.n_rows,
-    )
-    return share
-
-
-def _by_member(ensemble: Ensemble, ordered: Ensemble, groups: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
-    """For each member, in the user's order, the meta-cluster of each of its clusters."""
-    pieces = dict(zip(ordered.member_names, np.split(groups, ordered.offsets[1:-1]), strict=True))
-    return {name: pieces[name] for name in ensemble.member_names}
 
 
 METHOD = Method(
@@ -136,4 +105,5 @@ METHOD = Method(
     title="clusters grouped into meta-clusters that compete for objects (METIS)",
     reference="doi:10.1162/153244303321897735",
     stochastic=True,
+    soft=True,
 )

@@ -6,18 +6,35 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _state(labels, weights, one, other, low, high):
-    """1 where the pairwise co-association of two rows lies strictly between low and high, 0 where it does not, -1
-    where no member knows both."""
+def _share(labels, weights, one, other):
+    """The pairwise co-association of two rows; -1 where no member knows both."""
     shared = known = 0.0
     for member in range(labels.shape[1]):
         if labels[one, member] >= 0 and labels[other, member] >= 0:
             known += weights[member]
             if labels[one, member] == labels[other, member]:
                 shared += weights[member]
-    if known == 0.0:
+    return shared / known if known > 0.0 else -1.0
+
+
+@njit(cache=True, nogil=True)
+def _state(labels, weights, one, other, low, high):
+    """1 where the pairwise co-association of two rows lies strictly between low and high, 0 where it does not, -1
+    where no member knows both."""
+    share = _share(labels, weights, one, other)
+    if share < 0.0:
         return -1
-    return 1 if low < shared / known < high else 0
+    return 1 if low < share < high else 0
+
+
+@njit(cache=True, nogil=True)
+def pair_shares(labels, weights, first, second, shares):
+    """shares[i] = pairwise co-association of rows first[i] and second[i]; -1 where no member knows both.
+
+    labels (m, H); weights (H,); first, second (p,) int64; shares (p,) is written.
+    """
+    for place in range(first.size):
+        shares[place] = _share(labels, weights, first[place], second[place])
 
 
 @njit(cache=True, nogil=True)

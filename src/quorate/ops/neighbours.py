@@ -56,9 +56,10 @@ def place_sorted(near, similarity, used, row, value):
 
 @njit(cache=True, nogil=True)
 def add_shared(labels, offsets, lists, weights, row, shared, touched):
-    """shared[other] += weight of the members in which `row` and `other` carry the same known label.
+    """shared[other] += weight of the base clusters that hold both `row` and `other`.
 
-    lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before; returns how many.
+    weights (d,), above 0; lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before;
+    returns how many.
     """
     start, rows = lists
     n_touched = 0
@@ -71,7 +72,7 @@ def add_shared(labels, offsets, lists, weights, row, shared, touched):
                 if shared[other] == 0:
                     touched[n_touched] = other
                     n_touched += 1
-                shared[other] += weights[member]
+                shared[other] += weights[column]
     return n_touched
 
 

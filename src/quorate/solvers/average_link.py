@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, IntArray
+from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
 from quorate.ops.average_link import Clusters, Lists, Scratch, average_link, dots_between
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
 from quorate.ops.dense_link import SUM, dense_link
@@ -13,6 +16,7 @@ from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.ops.ranking import BOUNDED, EXACT
 from quorate.ops.threads import map_blocks
 from quorate.solvers.dendrogram import tree_of
+from quorate.solvers.rows import one_hot
 
 CANDIDATES = 24
 """Nearest rows looked up for every row."""
@@ -25,14 +29,30 @@ WORK = 64
 MARGIN = 1 + 1e-12
 
 
-def average_link_tree(ensemble: Ensemble) -> FloatArray:
+Start = tuple[Clusters, NDArray[np.int32], FloatArray]
+"""Clusters, and the pool of the columns and values of their sums."""
+
+
+class Weighting(NamedTuple):
+    """What sharing a base cluster counts, columns (d,), above 0; and what similarities are divided by at the end."""
+
+    columns: FloatArray
+    total: float
+
+
+def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) -> FloatArray:
     """Linkage matrix over the rows, whose heights are 1 - mean co-association ("ensemble" normalisation).
 
     Rows are expected to be distinct, and are leaves with their counts as sizes. Ties go to the lowest rows, as
     `dendrogram.tree_of` has it. Candidates are found through shared base clusters; O(m H) memory.
+    `weighting` lets base clusters count more or less than their member.
     """
-    lists = None if ensemble.n_rows <= DENSE_CLUSTERS else _first_lists(ensemble)
-    return _tree(ensemble, *_first_clusters(ensemble), lists)
+    weighting = weighting or by_member(ensemble)
+    if ensemble.n_rows <= DENSE_CLUSTERS:
+        return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), None)
+    found = nearest(ensemble, weighting.columns, CANDIDATES + 1)
+    lists = first_lists(*found, weighting.columns, ensemble.counts)
+    return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), lists)
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -47,40 +67,45 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
     sums.sum_duplicates()
     sizes = np.bincount(groups, weights=ensemble.counts).astype(np.int64)
     clusters = _as_clusters(sizes, np.diff(sums.indptr).astype(np.int64), sums.indices, sums.data, shape[1])
-    return _tree(ensemble, *clusters, None if shape[0] <= DENSE_CLUSTERS else _empty_lists(shape[0]))
+    lists = None if shape[0] <= DENSE_CLUSTERS else _empty_lists(shape[0])
+    return tree_down_to(DENSE_CLUSTERS, by_member(ensemble), clusters, lists)
 
 
-def _tree(
-    ensemble: Ensemble, clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, lists: Lists | None
+def tree_down_to(
+    few: int, weighting: Weighting, start: Start, lists: Lists | None, between: Callable[..., FloatArray] = dots_between
 ) -> FloatArray:
-    """Agglomerate with lists down to a number of clusters that a matrix is quicker for, and on with the matrix."""
-    counts, weights = clusters.size.copy(), member_weights(ensemble)
-    column_weights = np.repeat(weights, ensemble.n_clusters)
-    m, n_columns = len(counts), len(column_weights)
+    """Agglomerate with lists down to so few clusters that the matrix `between` them is quicker, and on with that."""
+    clusters, columns, values = start
+    counts, weights = clusters.size.copy(), weighting.columns
+    m = len(counts)
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
     left = np.arange(m)
     if lists is not None:
-        scratch = Scratch(np.zeros(n_columns), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
+        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
         end = int(clusters.length.sum())
-        left = average_link(
-            clusters, columns, values, end, column_weights, lists, scratch, DENSE_CLUSTERS, merges, similarity
-        )
+        left = average_link(clusters, columns, values, end, weights, lists, scratch, few, merges, similarity)
     done = m - len(left)
-    if len(left) <= DENSE_CLUSTERS:
-        matrix = dots_between(left, clusters, columns, values, column_weights)
+    if len(left) <= few:
+        matrix = between(left, clusters, columns, values, weights)
         dense_link(matrix, clusters.size[left], SUM, merges[done:], similarity[done:])
         merges[done:] = left[merges[done:]]
     else:
         # nothing is shared any more: all other clusters join the first, which holds row 0
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
-    heights = np.maximum(1 - similarity / weights.sum(), 0.0)
+    heights = np.maximum(1 - similarity / weighting.total, 0.0)
     return tree_of(merges, heights, counts)
 
 
-def member_weights(ensemble: Ensemble) -> FloatArray:
+def member_weights(ensemble: AnyEnsemble) -> FloatArray:
     """Weights in proportion to the members', whole numbers where they can be: sums of those are exact."""
     scaled: FloatArray = ensemble.weights / ensemble.weights.min()
     return scaled
+
+
+def by_member(ensemble: AnyEnsemble) -> Weighting:
+    """Every base cluster counts as much as its member."""
+    weights = member_weights(ensemble)
+    return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
 
 
 def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
@@ -91,6 +116,8 @@ def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
 
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
+
+    weights (d,): what sharing a base cluster counts.
 
     Rows are counted as bits where base clusters are large (on average one row in 64 or more), else looked up in
     inverted lists; both only ever meet rows that share a base cluster.
@@ -116,18 +143,17 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
     return near, value
 
 
-def _first_clusters(ensemble: Ensemble) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
+def first_clusters(ensemble: AnyEnsemble) -> Start:
     """Every row a cluster."""
-    known = ensemble.labels >= 0
-    length = known.sum(axis=1)
-    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
-    sums = np.repeat(ensemble.counts, length)
-    return _as_clusters(ensemble.counts.copy(), length, columns, sums, int(ensemble.offsets[-1]))
+    rows = one_hot(ensemble)
+    length = np.diff(rows.indptr).astype(np.int64)
+    sums = rows.data * np.repeat(ensemble.counts, length)
+    return _as_clusters(ensemble.counts.copy(), length, rows.indices, sums, rows.shape[1])
 
 
 def _as_clusters(
     sizes: NDArray[np.int64], length: NDArray[np.int64], columns: IntArray, sums: IntArray, n_columns: int
-) -> tuple[Clusters, NDArray[np.int32], FloatArray]:
+) -> Start:
     """Clusters, and the pool of their sums with room for as many again and for the largest one possible."""
     room = len(columns) + max(len(columns), n_columns)
     pool_columns, pool_values = np.empty(room, dtype=np.int32), np.empty(room)
@@ -151,23 +177,28 @@ def _empty_lists(m: int) -> Lists:
     )
 
 
-def _first_lists(ensemble: Ensemble) -> Lists:
-    """Candidates of every row; the one row more that is looked up is the best outside of the list."""
-    weights = member_weights(ensemble)
-    near, value = nearest(ensemble, weights, CANDIDATES + 1)
-    m = ensemble.n_rows
+def first_lists(
+    near: NDArray[np.int32], value: FloatArray, weights: FloatArray, counts: NDArray[np.int64], unit: int = 1
+) -> Lists:
+    """Candidates of every row; the one row more that is looked up is the best outside of the list.
+
+    near, value (m, CANDIDATES + 1): as `nearest` has them; 1 / unit is the step in which rows are measured.
+    """
+    m = len(near)
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
     lists[:, :CANDIDATES] = near[:, :CANDIDATES]
     best = np.maximum(near[:, 0], 0)
-    exact = bool(np.all(weights == np.floor(weights)))
-    # sums of other weights are rounded in another order later on: every first neighbour is then looked at again
+    # dots of whole numbers that stay below 2^53; others are rounded in another order later on, and every first
+    # neighbour is then looked at again
+    largest = float(value[:, 0].max()) * (float(counts.max()) * unit) ** 2
+    exact = bool(np.all(weights == np.floor(weights))) and largest < 2**53
     return Lists(
         near=lists,
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),
         bound=value[:, CANDIDATES] * (1.0 if exact else MARGIN),
         bound_row=np.where(exact, np.maximum(near[:, CANDIDATES], 0), -1).astype(np.int32),
         best=best,
-        best_size=ensemble.counts[best] if exact else np.full(m, -1, dtype=np.int64),
+        best_size=counts[best] if exact else np.full(m, -1, dtype=np.int64),
         top=value[:, 0] * (1.0 if exact else MARGIN),
         state=np.where(near[:, 0] >= 0, EXACT, BOUNDED).astype(np.int8),
     )

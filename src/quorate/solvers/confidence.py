@@ -5,25 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
-from quorate.ops.tables import cluster_counts, own_and_rival
-from quorate.ops.threads import map_blocks
+from quorate._types import AnyEnsemble, FloatArray
+from quorate.solvers.rows import own_and_rival, tally
 
 
-def row_confidence(ensemble: Ensemble, labels: NDArray[np.int32]) -> FloatArray:
+def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
     """own / (own + rival): 1 where no other cluster shares anything with the row, 0.5 at a draw.
 
     `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival`
     the largest such mean over the other clusters. O(rows x members x clusters).
     """
     n_clusters = int(labels.max()) + 1
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
+    table = tally(ensemble, labels, n_clusters)
     sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
     means = table * np.repeat(ensemble.weights, ensemble.n_clusters)[:, None] / np.maximum(sizes, 1.0)
-    own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: own_and_rival(ensemble.labels, ensemble.offsets, means, labels, start, stop, own, rival),
-        ensemble.n_rows,
-    )
+    own, rival = own_and_rival(ensemble, means, labels)
     confidence: FloatArray = own / (own + rival)
     return confidence

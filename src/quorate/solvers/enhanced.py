@@ -17,7 +17,7 @@ def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
     Two clusters of a member are linked by the clusters c of other members that overlap with both: the sum over c of
     min(w(C_i, c), w(C_j, c)), w = Jaccard, over the largest such sum in the ensemble, times DECAY.
     """
-    overlap = _jaccard(ensemble)
+    overlap = jaccard(ensemble)
     edges = ensemble.offsets
     links = []
     for member in range(ensemble.n_members):
@@ -32,11 +32,16 @@ def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
     return links
 
 
-def enhanced_co_association(ensemble: Ensemble, normalization: Normalization) -> tuple[FloatArray, float]:
-    """The dense matrix times a scale, and the scale: where rows are apart in a member, their clusters' similarity."""
+def enhanced_co_association(
+    ensemble: Ensemble, normalization: Normalization, links: list[FloatArray] | None = None
+) -> tuple[FloatArray, float]:
+    """The dense matrix times a scale, and the scale: where rows are apart in a member, their clusters' similarity.
+
+    links: that similarity for each member, (k, k); by connected triples where it is not given.
+    """
     weights = member_weights(ensemble)
     matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
-    for member, link in enumerate(cluster_similarities(ensemble)):
+    for member, link in enumerate(links or cluster_similarities(ensemble)):
         # a last row and column of zeros serve missing labels, whose code is -1
         padded = np.pad(link * weights[member], (0, 1))
         codes = ensemble.labels[:, member]
@@ -45,7 +50,7 @@ def enhanced_co_association(ensemble: Ensemble, normalization: Normalization) ->
     return normalised(ensemble, normalization, matrix)
 
 
-def _jaccard(ensemble: Ensemble) -> FloatArray:
+def jaccard(ensemble: Ensemble) -> FloatArray:
     """Between all base clusters (d, d), in objects; 0 within a member and on the diagonal."""
     from scipy.sparse import csr_array
 

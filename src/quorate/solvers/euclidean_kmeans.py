@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import FloatArray
+from quorate.ops.points import add_points, nearest_points
+from quorate.ops.threads import map_blocks
+
+SAMPLE_POINTS = 16_384
+"""Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
 
 
 class Run(NamedTuple):
@@ -28,8 +33,25 @@ def euclidean_kmeans(
     n_init: int,
     max_iter: int,
 ) -> Run:
-    """The least inertia of `n_init` runs from k-means++ seeds; no cluster is empty as there are n_clusters points."""
+    """The least inertia of `n_init` runs from k-means++ seeds; no cluster is empty as there are n_clusters points.
+
+    On many points the runs see a sample, and the best one all points.
+    """
     mass = counts.astype(np.float64)
+    size = max(SAMPLE_POINTS, 64 * n_clusters)
+    if len(points) > size:
+        drawn = np.searchsorted(np.cumsum(counts), rng.integers(int(counts.sum()), size=size), side="right")
+        found, times = np.unique(drawn, return_counts=True)
+        if len(found) >= n_clusters:
+            part, part_mass = points[found], times.astype(np.float64)
+            run = _best_run(part, part_mass, n_clusters, rng, n_init, max_iter)
+            return _lloyd(points, mass, _means(part, part_mass, run.labels, n_clusters), max_iter)
+    return _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+
+
+def _best_run(
+    points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+) -> Run:
     runs = (_lloyd(points, mass, points[_seeds(points, mass, n_clusters, rng)], max_iter) for _ in range(n_init))
     return min(runs, key=lambda run: run.inertia)
 
@@ -63,31 +85,39 @@ def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: int) -> Run:
-    labels = np.full(len(points), -1, dtype=np.intp)
+    labels, nearest = (np.full(len(points), -1, dtype=np.intp) for _ in range(2))
+    distance = np.empty(len(points))
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
-        distances = _squared(points, centres)
-        nearest = np.argmin(distances, axis=1)
-        cost = mass * distances[np.arange(len(points)), nearest]
-        _fill_empty(nearest, cost, len(centres))
+        _assign(points, centres, nearest, distance)
+        _fill_empty(nearest, mass * distance, len(centres))
         converged = bool(np.array_equal(nearest, labels))
-        labels = nearest
+        labels[:] = nearest
         centres = _means(points, mass, labels, len(centres))
         n_iter += 1
-    spread = np.einsum("id,id->i", points - centres[labels], points - centres[labels])
+    difference = points - centres[labels]
+    spread = np.einsum("id,id->i", difference, difference)
     return Run(labels, float(mass @ spread), n_iter, converged)
 
 
+def _assign(points: FloatArray, centres: FloatArray, nearest: NDArray[np.intp], distance: FloatArray) -> None:
+    # centres as columns, so that a point meets all of them in one contiguous sweep
+    table = np.ascontiguousarray(centres.T)
+    map_blocks(lambda start, stop: nearest_points(points, table, start, stop, nearest, distance), len(points))
+
+
 def _means(points: FloatArray, mass: FloatArray, labels: NDArray[np.intp], n_clusters: int) -> FloatArray:
-    sizes = np.bincount(labels, mass, n_clusters)
-    sums = [np.bincount(labels, mass * column, n_clusters) for column in points.T]
-    means: FloatArray = np.stack(sums, axis=1) / sizes[:, None]
+    sums, sizes = np.zeros((n_clusters, points.shape[1])), np.zeros(n_clusters)
+    add_points(points, mass, labels, sums, sizes)
+    means: FloatArray = sums / sizes[:, None]
     return means
 
 
 def _fill_empty(nearest: NDArray[np.intp], cost: FloatArray, n_clusters: int) -> None:
     """Give each empty cluster the point that costs most where it is, as long as its cluster keeps another."""
     sizes = np.bincount(nearest, minlength=n_clusters)
+    if sizes.all():
+        return
     costly = iter(np.argsort(-cost, kind="stable"))
     for cluster in np.flatnonzero(sizes == 0):
         point = next(point for point in costly if sizes[nearest[point]] > 1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, read_only
-from quorate.ops.tables import cluster_counts, nearest_clusters
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
+from quorate.ops.tables import nearest_clusters
 from quorate.solvers.contingency import mean_nmi, member_contingencies
+from quorate.solvers.rows import likeliest_labels, one_hot, tally
 
 
 def anmi(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> float:
@@ -27,26 +30,47 @@ def column_scores(ensemble: Ensemble) -> list[float]:
     return [anmi(ensemble, column(ensemble, member), int(k)) for member, k in enumerate(ensemble.n_clusters)]
 
 
-def in_content_order(ensemble: Ensemble) -> Ensemble:
+def in_content_order(ensemble: E) -> E:
     """The same ensemble with members sorted by what they say, so that no result can depend on their order.
 
     Members that say the same and weigh the same are interchangeable, so ties do not matter.
     """
-    columns = np.ascontiguousarray(ensemble.labels.T)
-    order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), ensemble.weights[q]))
-    return replace(
-        ensemble,
-        labels=columns[order].T,
-        n_clusters=ensemble.n_clusters[order],
-        weights=ensemble.weights[order],
-        member_names=tuple(ensemble.member_names[q] for q in order),
-        categories=tuple(ensemble.categories[q] for q in order),
-    )
+    columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
+    details = _member_bytes(ensemble)
+    order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))
+    shared: dict[str, Any] = {
+        "n_clusters": ensemble.n_clusters[order],
+        "weights": ensemble.weights[order],
+        "member_names": tuple(ensemble.member_names[q] for q in order),
+        "categories": tuple(ensemble.categories[q] for q in order),
+    }
+    if isinstance(ensemble, Ensemble):
+        return replace(ensemble, labels=columns[order].T, **shared)
+    places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in order]
+    matrix = one_hot(ensemble)[:, np.concatenate(places)]
+    matrix.sort_indices()
+    memberships = np.rint(matrix.data * ensemble.unit).astype(np.int32)
+    return replace(ensemble, columns=matrix.indices.astype(np.int32), memberships=memberships, **shared)
 
 
-def cluster_means(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> tuple[FloatArray, FloatArray]:
+def _member_bytes(ensemble: AnyEnsemble) -> list[bytes]:
+    """What tells apart members of the same likeliest labels; nothing where members are labels."""
+    if isinstance(ensemble, Ensemble):
+        return [b""] * ensemble.n_members
+    matrix = one_hot(ensemble).tocsc()
+    found = []
+    for first, last in pairwise(ensemble.offsets):
+        part = slice(matrix.indptr[first], matrix.indptr[last])
+        lengths = np.diff(matrix.indptr[first : last + 1])
+        found.append(
+            b"".join(values.astype(">f8").tobytes() for values in (matrix.data[part], matrix.indices[part], lengths))
+        )
+    return found
+
+
+def cluster_means(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> tuple[FloatArray, FloatArray]:
     """Mean one-hot rows of the clusters times the member weights, (d, k), and the clusters' sizes in objects."""
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
+    table = tally(ensemble, labels, n_clusters)
     known = labels >= 0
     sizes: FloatArray = np.bincount(labels[known], ensemble.counts[known], n_clusters).astype(np.float64)
     weights = np.repeat(ensemble.weights, ensemble.n_clusters)[:, None]
@@ -72,3 +96,9 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
     filled = labels.copy()
     filled[gaps] = nearest
     return filled
+
+
+def by_member_name(ensemble: AnyEnsemble, columns: NDArray[Any], names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """For each member, in the order of `names`, the part of a vector over base clusters that is its own."""
+    pieces = dict(zip(ensemble.member_names, np.split(columns, ensemble.offsets[1:-1]), strict=True))
+    return {name: pieces[name] for name in names}

@@ -7,22 +7,24 @@ the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, IntArray
-from quorate.ops.tables import agreement, move_rows, nearest_clusters
-from quorate.ops.threads import map_blocks
+from quorate._types import AnyEnsemble, E, FloatArray, IntArray
+from quorate.solvers.rows import look_up, move, row_norms, shared_with, take
 
 SAMPLE_ROWS = 32_768
 """Above this many rows, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
 
 
 class Sums(NamedTuple):
-    """What is known of the clusters: table (d, width) counts of base clusters, mass (K,) of their rows."""
+    """What is known of the clusters: table (d, width) counts of base clusters, mass (K,) of their rows.
+
+    For soft members the table adds up memberships, in units of the ensemble.
+    """
 
     table: IntArray
     mass: NDArray[np.int64]
@@ -62,11 +64,8 @@ class Partition(NamedTuple):
     converged: bool
 
 
-MakeModel = Callable[[Ensemble], Model]
-
-
 def best_of_restarts(
-    ensemble: Ensemble, make: MakeModel, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int
+    ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int
 ) -> Partition:
     """The least cost of `n_init` seeded runs; on many rows the runs see a sample, and the best one all rows."""
     part = sample(ensemble, n_clusters, rng)
@@ -77,7 +76,7 @@ def best_of_restarts(
 
 
 def _best_run(
-    ensemble: Ensemble, make: MakeModel, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+    ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> Partition:
     model = make(ensemble)
     starts = (row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init))
@@ -87,7 +86,7 @@ def _best_run(
     )
 
 
-def sample(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator) -> Ensemble | None:
+def sample(ensemble: E, n_clusters: int, rng: np.random.Generator) -> E | None:
     """Objects drawn with replacement, as rows with counts; None where all rows are few enough to take them all."""
     size = max(SAMPLE_ROWS, 64 * n_clusters)
     if ensemble.n_rows <= size:
@@ -96,10 +95,10 @@ def sample(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator) -> Ens
     rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), drawn, side="right"), return_counts=True)
     if len(rows) < n_clusters:
         return None
-    return replace(ensemble, labels=ensemble.labels[rows], counts=counts.astype(np.int64), object_ids=None)
+    return take(ensemble, rows, counts.astype(np.int64))
 
 
-def sweep(ensemble: Ensemble, model: Model, rule: Rule, max_iter: int) -> Partition:
+def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
     sums = _no_sums(ensemble, len(rule.bias))
     old = np.full(ensemble.n_rows, -1, dtype=np.int32)
@@ -111,7 +110,7 @@ def sweep(ensemble: Ensemble, model: Model, rule: Rule, max_iter: int) -> Partit
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, new, score)
         filled = fill_empty(ensemble, model.norms + score, new, len(sums.mass))
-        moved = move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, model.masses, old, new, *sums)
+        moved = move(ensemble, model.masses, old, new, sums)
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
         n_iter += 1
@@ -122,19 +121,9 @@ def sweep(ensemble: Ensemble, model: Model, rule: Rule, max_iter: int) -> Partit
     return Partition(old, sums, model.cost(sums), n_iter, converged)
 
 
-def look_up(ensemble: Ensemble, rule: Rule, factor: FloatArray, nearest: NDArray[np.int32], score: FloatArray) -> None:
-    """Write each row's best cluster under a rule, and its value there."""
-    map_blocks(
-        lambda start, stop: nearest_clusters(
-            ensemble.labels, ensemble.offsets, *rule, factor, start, stop, nearest, score
-        ),
-        ensemble.n_rows,
-    )
-
-
-def _no_sums(ensemble: Ensemble, n_clusters: int) -> Sums:
+def _no_sums(ensemble: AnyEnsemble, n_clusters: int) -> Sums:
     """Zeros: 32 bits where no sum of a row can overflow them, width a multiple of the vector length."""
-    narrow = ensemble.n_members * ensemble.n_objects < 2**31
+    narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
     return Sums(table, np.zeros(n_clusters, dtype=np.int64))
 
@@ -144,55 +133,46 @@ def width(n_clusters: int) -> int:
     return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
 
 
-def count(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:
+def count(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:
     """Sums of a partition, mass in objects."""
-    sums = _no_sums(ensemble, n_clusters)
-    old = np.full(ensemble.n_rows, -1, dtype=np.int32)
-    move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, ensemble.counts, old, labels, *sums)
+    return _add(_no_sums(ensemble, n_clusters), ensemble, labels)
+
+
+def row_sums(ensemble: AnyEnsemble, rows: NDArray[np.intp]) -> Sums:
+    """Each of the given rows as a cluster of one."""
+    one_each = take(ensemble, rows, np.ones(len(rows), dtype=np.int64))
+    return _add(_no_sums(ensemble, len(rows)), one_each, np.arange(len(rows), dtype=np.int32))
+
+
+def _add(sums: Sums, ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> Sums:
+    move(ensemble, ensemble.counts, np.full(ensemble.n_rows, -1, dtype=np.int32), labels, sums)
     return sums
 
 
-def row_sums(ensemble: Ensemble, rows: NDArray[np.intp]) -> Sums:
-    """Each of the given rows as a cluster of one."""
-    table, mass = _no_sums(ensemble, len(rows))
-    chosen = ensemble.labels[rows].astype(np.int64)
-    for member in range(ensemble.n_members):
-        known = np.flatnonzero(chosen[:, member] >= 0)
-        table[ensemble.offsets[member] + chosen[known, member], known] = 1
-    return Sums(table, mass + 1)
-
-
-def means_rule(ensemble: Ensemble, sums: Sums) -> Rule:
+def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
     """Squared Euclidean distance to the clusters' means, less the row's norm."""
     table = sums.table if ensemble.unit_weights else sums.table * column_weights(ensemble)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = 2.0 / sums.mass
+        scale = 2.0 / sums.mass / ensemble.unit**2
         bias = squares(ensemble, sums) / sums.mass / sums.mass
     bias[sums.mass == 0] = np.inf
     scale[sums.mass == 0] = 0.0
     return Rule(table, scale, bias)
 
 
-def column_weights(ensemble: Ensemble) -> FloatArray:
+def column_weights(ensemble: AnyEnsemble) -> FloatArray:
     """The weight of the member each base cluster belongs to."""
     return np.repeat(ensemble.weights, ensemble.n_clusters)
 
 
-def squares(ensemble: Ensemble, sums: Sums) -> FloatArray:
+def squares(ensemble: AnyEnsemble, sums: Sums) -> FloatArray:
     """For each cluster the weighted sum of squared counts, in float64: the square of 10^8 objects is past 2^53."""
-    counts = sums.table[:, : len(sums.mass)].astype(np.float64)
+    counts = sums.table[:, : len(sums.mass)] / ensemble.unit
     squared: FloatArray = np.einsum("f,fc,fc->c", column_weights(ensemble), counts, counts)
     return squared
 
 
-def row_norms(ensemble: Ensemble) -> FloatArray:
-    """|h|^2 of each row: the weight of the members that know it."""
-    if not ensemble.has_missing:
-        return np.full(ensemble.n_rows, ensemble.weights.sum())
-    return (ensemble.labels >= 0) @ ensemble.weights
-
-
-def seed_rows(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Greedy k-means++: each next seed is the best of a few rows drawn by count times squared distance."""
     n_trials = 2 + int(np.log(n_clusters))
     norms = row_norms(ensemble)
@@ -215,18 +195,14 @@ def _draw(pull: NDArray[np.generic], uniform: FloatArray) -> NDArray[np.intp]:
     return drawn
 
 
-def _distances(ensemble: Ensemble, norms: FloatArray, row: int) -> FloatArray:
+def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray:
     """Squared distances of all rows to one row."""
-    shared = np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: agreement(ensemble.labels, ensemble.weights, row, start, stop, shared), ensemble.n_rows
-    )
     # weights that are no integers may leave a rounding error where the distance is zero
-    distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared, 0.0)
+    distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared_with(ensemble, row), 0.0)
     return distances
 
 
-def fill_empty(ensemble: Ensemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> int:
+def fill_empty(ensemble: AnyEnsemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> int:
     """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
 
     Returns how many were empty.

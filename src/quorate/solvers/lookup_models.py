@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
-from quorate.solvers.lookup import Model, Rule, Sums, column_weights, means_rule, row_norms, squares, width
+from quorate._types import AnyEnsemble, Ensemble, FloatArray
+from quorate.solvers.lookup import Model, Rule, Sums, column_weights, means_rule, squares, width
+from quorate.solvers.rows import row_norms
 
 UNIT = 2.0**36
 """Tables of real numbers are kept as integers in this unit: their sums depend on no order, so ties stay ties."""
 
 
-def euclidean(ensemble: Ensemble) -> Model:
-    """k-means: squared distance of one-hot rows to their mean; a missing label is a block of zeros."""
+def euclidean(ensemble: AnyEnsemble) -> Model:
+    """k-means: squared distance of one-hot or soft rows to their mean; a missing label is a block of zeros."""
     norms = row_norms(ensemble)
     total = float(ensemble.counts @ norms)
 

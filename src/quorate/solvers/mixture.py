@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from quorate._types import Ensemble, FloatArray, IntArray
 from quorate.ops.mixture import expect
 from quorate.ops.threads import map_blocks
-from quorate.solvers.lookup import column_weights, count, fill_empty, look_up, means_rule, row_sums, sample, seed_rows
+from quorate.solvers.lookup import column_weights, count, fill_empty, means_rule, row_sums, sample, seed_rows
+from quorate.solvers.rows import look_up
 
 UNIT = 2.0**36
 TOLERANCE = 1e-6

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble
+from quorate._types import AnyEnsemble, Consensus, E
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.lookup import MakeModel, Partition, best_of_restarts
+from quorate.solvers.lookup import Model, Partition, best_of_restarts
 
 
 def restarted(
-    ensemble: Ensemble,
-    make: MakeModel,
+    ensemble: E,
+    make: Callable[[E], Model],
     n_clusters: int,
     rng: np.random.Generator,
     n_init: int,
@@ -28,7 +28,7 @@ def restarted(
     return wrapped(ensemble, best_of_restarts(ensemble, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
 
 
-def wrapped(ensemble: Ensemble, run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+def wrapped(ensemble: AnyEnsemble, run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
     """Canonical labels and their confidence; the objective is the run's cost."""
     labels = canonical(run.labels, len(run.sums.mass))
     return Consensus(

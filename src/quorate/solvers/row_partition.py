@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble
-from quorate.ops.tables import cluster_counts, own_and_rival
-from quorate.ops.threads import map_blocks
+from quorate._types import AnyEnsemble
 from quorate.solvers.ensemble_graphs import column_weights, components
 from quorate.solvers.graph_partition import Scheme, partition_graph
 from quorate.solvers.integer_weights import Parts
 from quorate.solvers.labelling import cluster_means
+from quorate.solvers.rows import own_and_rival, tally
 
 LARGE_GRAPH = 50_000
 """Vertices above which a second try costs more than it wins."""
@@ -32,7 +31,7 @@ class Cuts(NamedTuple):
     parts: float
 
 
-def forced_partition(ensemble: Ensemble, n_clusters: int) -> NDArray[np.int32] | None:
+def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
     """The answer where there is only one: one cluster, a cluster a row, or the connected components."""
     if n_clusters == 1:
         return np.zeros(ensemble.n_rows, dtype=np.int32)
@@ -77,7 +76,7 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31 - 1))
 
 
-def fill_clusters(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> int:
+def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> int:
     """Give each empty cluster the row least co-associated with its own, in place; returns how many were empty.
 
     A cluster keeps its last row; ties go to the lowest row.
@@ -86,11 +85,7 @@ def fill_clusters(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int
     if not len(empty):
         return 0
     means, _ = cluster_means(ensemble, labels, n_clusters)
-    own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
-    map_blocks(
-        lambda start, stop: own_and_rival(ensemble.labels, ensemble.offsets, means, labels, start, stop, own, rival),
-        ensemble.n_rows,
-    )
+    own, _ = own_and_rival(ensemble, means, labels)
     sizes = np.bincount(labels, minlength=n_clusters)
     loose = iter(np.argsort(own, kind="stable"))
     for cluster in empty:
@@ -101,9 +96,9 @@ def fill_clusters(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int
     return len(empty)
 
 
-def cuts(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
+def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
     """What the partition cuts, from its contingency tables alone: O(rows x members)."""
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
+    table = tally(ensemble, labels, n_clusters)
     weights = column_weights(ensemble)
     counts = table.astype(np.float64)
     reached = np.maximum((table > 0).sum(axis=1), 1)

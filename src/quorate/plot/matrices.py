@@ -1,0 +1,224 @@
+"""Pictures of matrices: co-association, densities, NMI of members, members beside the consensus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._ensemble import as_ensemble, compress
+from quorate._evaluate import _labelling, inter_density, member_nmi_matrix
+from quorate._types import Ensemble, FloatArray
+from quorate.plot import _axes
+from quorate.plot._numbers import translated
+from quorate.plot._rows import cluster_ranks, cut_into_bins, heatmap, labelled, runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
+    """Co-association of objects ordered by the tree: dark blocks on the diagonal are clusters members agree on.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+        The order is that of its tree where it has one; else bins of a cluster are ordered by a tree over them.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+        What the consensus was made of.
+    max_bins : int
+        About how many bins objects are gathered in; with fewer objects each has a bin of its own.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    A cell is the mean co-association of two different objects, one from each bin; bins do not straddle clusters.
+    Means come from count tables, O(rows x members + base clusters x bins^2): no matrix over objects is formed.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = [[0, 0, 1, 1], [0, 0, 1, 2]]
+    >>> ax = plot.consensus_heatmap(consensus(members, 2), members)
+    """
+    bins = _check.integer(max_bins, "max_bins", low=1)
+    matrix, clusters, edges = heatmap(labelled(result, ensemble), bins)
+    ax = _axes.axes(ax, (6.0, 5.0))
+    image = ax.pcolormesh(edges, edges, matrix, cmap=_axes.SHADES, vmin=0, vmax=1, rasterized=True)
+    total = int(edges[-1])
+    found, borders = runs(clusters, edges)
+    _axes.cluster_bars(ax, found, borders, sides="left top")
+    ax.set(xlim=(-0.05 * total, total), ylim=(total, -0.05 * total), aspect="equal")
+    _axes.cluster_ticks(ax, "y", found, borders)
+    ax.set_xticks([])
+    _axes.shades_legend(ax, image, "co-association")
+    _axes.finish(ax, "Consensus matrix", f"{total:,} objects in {len(found)} clusters", "cluster")
+    _axes.bare(ax)
+    return ax
+
+
+def densities(result: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
+    """Mean co-association within each cluster, on the diagonal, and between each two clusters.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = [[0, 0, 1, 1], [0, 0, 1, 2]]
+    >>> ax = plot.densities(consensus(members, 2), members)
+    """
+    matrix = inter_density(result, ensemble)
+    ax = _axes.axes(ax, (5.2, 4.2))
+    _shaded(ax, matrix, "mean co-association")
+    if len(matrix) <= _axes.NAMES_SHOWN:
+        ax.set_xticks(range(len(matrix)))
+        ax.set_yticks(range(len(matrix)))
+    return _axes.finish(ax, "Density within and between clusters", "cluster", "cluster")
+
+
+def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> Axes:
+    """NMI of every two members, and of each with the consensus in the last row and column.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    result : Consensus, or labels of the objects, optional
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    On the objects both know; a light grey cell marks two that have none in common. Geometric mean of entropies.
+    Shades begin at the lowest NMI found, see the bar.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = {"web": [0, 0, 1, 1], "shop": [0, 0, 1, 2]}
+    >>> ax = plot.member_nmi(members, consensus(members, 2))
+    """
+    whole = as_ensemble(ensemble)
+    names = list(whole.member_names)
+    if result is not None:
+        whole = _with_consensus(whole, result)
+        names.append("consensus")
+    matrix = member_nmi_matrix(compress(whole)[0])
+    side = 3.6 + 0.16 * min(len(names), _axes.NAMES_SHOWN)
+    ax = _axes.axes(ax, (side + 0.8, side + 0.2))
+    # members of one ensemble are much alike: from 0 on all cells would be dark
+    _shaded(ax, matrix, "NMI", float(np.floor(10 * min(0.9, float(np.nanmin(matrix)))) / 10))
+    _axes.member_ticks(ax, names, both=True)
+    if result is not None:
+        place = len(names) - 1.5
+        ax.axhline(place, color="white", linewidth=3)
+        ax.axvline(place, color="white", linewidth=3)
+    note = "" if len(names) <= _axes.NAMES_SHOWN else f"{whole.n_members} members in their order, consensus last"
+    return _axes.finish(ax, "Agreement of members", note)
+
+
+def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
+    """What every member says about every object, objects ordered by the consensus.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    max_bins : int
+        About how many columns are drawn.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    A member's cluster takes the colour of the consensus cluster it shares most objects with; light grey is a
+    missing label. Within a cluster, objects on which fewest members disagree come first. A column shows the object in
+    the midst of its bin, so that the mix of colours is that of the objects.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = {"web": [0, 0, 1, 1], "shop": [0, 0, 1, None]}
+    >>> ax = plot.membership_heatmap(consensus(members, 2), members)
+    """
+    n_bins = _check.integer(max_bins, "max_bins", low=1)
+    found = labelled(result, ensemble)
+    seen = translated(found)
+    against = ((seen >= 0) & (seen != found.labels[:, None])).sum(axis=1)
+    order = np.lexsort((*seen.T[::-1], against, cluster_ranks(found)[found.labels]))
+    bins = cut_into_bins(found, order, n_bins)
+    picture = np.vstack([seen[bins.middle()].T, bins.clusters])
+    names = [*found.rows.member_names, "consensus"]
+    ax = _axes.axes(ax, (7.0, 1.4 + 0.24 * min(len(names), _axes.NAMES_SHOWN)))
+    _coloured(ax, picture, bins.edges, found.n_clusters)
+    ax.axhline(len(names) - 1.5, color="white", linewidth=4)
+    _axes.member_ticks(ax, names, both=False)
+    _axes.cluster_ticks(ax, "x", *runs(bins.clusters, bins.edges))
+    total = f"cluster ({found.rows.n_objects:,} objects)"
+    _axes.finish(ax, "Members beside the consensus", total, "" if len(names) <= _axes.NAMES_SHOWN else "members")
+    _axes.bare(ax)
+    return ax
+
+
+def _coloured(ax: Axes, picture: Any, edges: Any, n_clusters: int) -> None:
+    """Rows of cluster numbers as stripes of colour, -1 as a gap."""
+    from matplotlib.colors import ListedColormap
+
+    ax.pcolormesh(
+        edges,
+        np.arange(len(picture) + 1) - 0.5,
+        picture,
+        cmap=ListedColormap([_axes.MISSING, *_axes.colours(n_clusters)]),
+        vmin=-1.5,
+        vmax=n_clusters - 0.5,
+        rasterized=True,
+    )
+    ax.hlines(np.arange(len(picture) - 1) + 0.5, edges[0], edges[-1], color="white", linewidth=0.8)
+    ax.set(ylim=(len(picture) - 0.5, -0.5))
+
+
+def _shaded(ax: Axes, matrix: FloatArray, meaning: str, low: float = 0.0) -> None:
+    import matplotlib
+
+    shades = matplotlib.colormaps[_axes.SHADES].with_extremes(bad=_axes.MISSING)
+    image = ax.imshow(matrix, cmap=shades, vmin=low, vmax=1)
+    _axes.numbers_in_cells(ax, matrix, low)
+    _axes.shades_legend(ax, image, meaning)
+    _axes.bare(ax)
+
+
+def _with_consensus(ensemble: Ensemble, result: Any) -> Ensemble:
+    """The ensemble with the labelling as one more member."""
+    codes, n_clusters = _labelling(result, "result")
+    if len(codes) != ensemble.n_rows:
+        raise ValueError(
+            f"result must have one label a row of the ensemble, {ensemble.n_rows:,} in all, got {len(codes):,}."
+        )
+    return replace(
+        ensemble,
+        labels=np.column_stack([ensemble.labels, codes.astype(np.int32)]),
+        n_clusters=np.append(ensemble.n_clusters, n_clusters),
+        weights=np.append(ensemble.weights, 1.0),
+        member_names=(*ensemble.member_names, "consensus"),
+        categories=(*ensemble.categories, np.arange(n_clusters)),
+    )

@@ -1,0 +1,231 @@
+"""Pictures of how sure objects and clusters are: item and cluster consensus, silhouette, confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._evaluate import cluster_density
+from quorate._types import Consensus, FloatArray
+from quorate.plot import _axes
+from quorate.plot._numbers import bin_item_consensus, closeness, silhouettes
+from quorate.plot._rows import cluster_ranks, cut_into_bins, labelled, runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STACKED = 7
+"""Clusters up to which a histogram is stacked by cluster: as many as have a colour of the palette."""
+
+
+def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes | None = None) -> Axes:
+    """Mean co-association of objects with every cluster, stacked: a bar of one colour is an object without doubt.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    max_bins : int
+        About how many bars are drawn; a bar of several objects shows their mean.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    The item consensus of Monti et al. (2003), the object itself left out; missing labels share nothing. Within a
+    cluster, objects come by falling consensus with it. O(rows x members x clusters).
+
+    References
+    ----------
+    S. Monti et al., "Consensus clustering", Machine Learning 52, 2003, doi:10.1023/A:1023949509487.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = [[0, 0, 1, 1], [0, 0, 1, 0]]
+    >>> ax = plot.item_consensus(consensus(members, 2), members)
+    """
+    n_bins = _check.integer(max_bins, "max_bins", low=1)
+    found = labelled(result, ensemble)
+    order = np.lexsort((-closeness(found).own, cluster_ranks(found)[found.labels]))
+    bins = cut_into_bins(found, order, n_bins)
+    heights = bin_item_consensus(found, bins)
+    ax = _axes.axes(ax, (7.0, 3.8))
+    _stack(ax, bins.edges, bins.clusters, heights)
+    clusters, borders = runs(bins.clusters, bins.edges)
+    _axes.cluster_ticks(ax, "x", clusters, borders)
+    for border in borders[1:-1]:
+        ax.axvline(border, color="white", linewidth=1.5)
+    ax.set(xlim=(0, borders[-1]), ylim=(0, None))
+    ax.tick_params(axis="x", length=0)
+    return _axes.finish(
+        ax, "Item consensus", f"cluster ({borders[-1]:,} objects)", "mean co-association\nwith each cluster"
+    )
+
+
+def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
+    """Bars of all clusters on top of each other, the bin's own cluster lowest, where it is read most easily."""
+    shade = _axes.colours(heights.shape[1])
+    own = heights[np.arange(len(clusters)), clusters]
+    for cluster in range(heights.shape[1]):
+        part = np.where(clusters == cluster, own, 0.0)
+        ax.stairs(part, edges, fill=True, color=shade[cluster], linewidth=0)
+    base = own
+    for cluster in range(heights.shape[1]):
+        part = np.where(clusters == cluster, 0.0, heights[:, cluster])
+        ax.stairs(base + part, edges, baseline=base, fill=True, color=shade[cluster], linewidth=0)
+        base = base + part
+
+
+def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
+    """Mean co-association within every cluster, a bar each; several results side by side.
+
+    Parameters
+    ----------
+    results : Consensus, labels of the objects, or a list of Consensus
+        A list draws a group of bars for each result, named by its number of clusters.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    The cluster consensus of Monti et al. (2003) is the density of the cluster; 0 for a cluster of one object.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = [[0, 0, 1, 1], [0, 0, 1, 2]]
+    >>> ax = plot.cluster_consensus([consensus(members, k) for k in (2, 3)], members)
+    """
+    several = isinstance(results, Sequence) and all(isinstance(part, Consensus) for part in results) and len(results)
+    groups = [cluster_density(part, ensemble) for part in (results if several else [results])]
+    ax = _axes.axes(ax, (min(9.0, max(4.5, 2.2 + 0.28 * sum(len(group) + 1 for group in groups))), 3.6))
+    start, places = 0.0, []
+    for group in groups:
+        ax.bar(start + np.arange(len(group)), group, width=0.85, color=_axes.colours(len(group)))
+        places.append(start + (len(group) - 1) / 2)
+        start += len(group) + 1
+    if several:
+        ax.set_xticks(places, [str(len(group)) for group in groups])
+    else:
+        step = 1 + len(groups[0]) // 25
+        ax.set_xticks(range(0, len(groups[0]), step))
+    ax.set(xlim=(-1, start - 1), ylim=(0, 1))
+    ax.tick_params(axis="x", length=0)
+    return _axes.finish(ax, "Cluster consensus", "number of clusters" if several else "cluster", "mean co-association")
+
+
+def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
+    """Silhouette of every object by co-association, sorted within clusters; below 0 another cluster is closer.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+        Of two clusters or more.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    max_bins : int
+        About how many steps are drawn; a step of several objects shows their mean.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    (b - a) / max(a, b) with the distance 1 - A: a is the mean distance to the other objects of the cluster, b the
+    mean distance to the objects of the closest other cluster; 0 for a cluster of one object. Means come from count
+    tables: O(rows x members x clusters).
+
+    References
+    ----------
+    P. J. Rousseeuw, "Silhouettes", 1987, doi:10.1016/0377-0427(87)90125-7.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> members = [[0, 0, 1, 1], [0, 0, 1, 0]]
+    >>> ax = plot.silhouette(consensus(members, 2), members)
+    """
+    n_bins = _check.integer(max_bins, "max_bins", low=1)
+    found = labelled(result, ensemble)
+    if found.n_clusters < 2:
+        raise ValueError("a silhouette compares clusters and needs two at least, but the result has one.")
+    values = silhouettes(found)
+    bins = cut_into_bins(found, np.lexsort((-values, cluster_ranks(found)[found.labels])), n_bins)
+    steps = bins.mean(values)
+    ax = _axes.axes(ax, (5.6, 4.6))
+    clusters, borders = runs(bins.clusters, bins.edges)
+    for cluster, shade in enumerate(_axes.colours(found.n_clusters)):
+        part = np.where(bins.clusters == cluster, steps, 0.0)
+        ax.stairs(part, bins.edges, orientation="horizontal", fill=True, color=shade, linewidth=0)
+    ax.hlines(borders[1:-1], min(0.0, float(steps.min())), 1, color="white", linewidth=2)
+    mean = float(values @ found.rows.counts / found.rows.n_objects)
+    ax.axvline(mean, color=_axes.DARK, linestyle="--", linewidth=1)
+    ax.axvline(0, color=_axes.DARK, linewidth=0.8)
+    ax.set(ylim=(borders[-1], 0), xlim=(min(0.0, float(steps.min())) * 1.05, 1))
+    _axes.cluster_ticks(ax, "y", clusters, borders)
+    ax.tick_params(axis="y", length=0)
+    return _axes.finish(
+        ax,
+        f"Silhouette, mean {mean:.2f} (dashed)",
+        "silhouette by co-association",
+        f"cluster ({borders[-1]:,} objects)",
+    )
+
+
+def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None = None) -> Axes:
+    """How many objects have which confidence, stacked by cluster where clusters are few.
+
+    Parameters
+    ----------
+    result : Consensus
+        Of a method that gives a confidence.
+    bins : int
+        Number of bars from 0 to 1.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> ax = plot.confidence_histogram(consensus([[0, 0, 1, 1], [0, 0, 1, 0]], 2))
+    """
+    n_bins = _check.integer(bins, "bins", low=1)
+    if not isinstance(result, Consensus) or result.confidence is None:
+        raise ValueError(
+            "result must be a Consensus that has a confidence; this one has none, draw `silhouette` instead."
+        )
+    edges = np.linspace(0, 1, n_bins + 1)
+    ax = _axes.axes(ax, (6.0, 3.6))
+    if result.n_clusters <= STACKED:
+        groups = [result.confidence[result.labels == cluster] for cluster in range(result.n_clusters)]
+        names = [f"cluster {cluster}" for cluster in range(result.n_clusters)]
+        shades = _axes.colours(result.n_clusters)
+    else:
+        groups, names, shades = [result.confidence], ["all clusters"], [_axes.PALETTE[0]]
+    below = np.zeros(n_bins)
+    for group, name, shade in zip(groups, names, shades, strict=True):
+        above = below + np.histogram(group, edges)[0]
+        ax.stairs(above, edges, baseline=below, fill=True, color=shade, label=name)
+        below = above
+    if len(groups) > 1:
+        ax.legend(frameon=False, fontsize=9, loc="upper left")
+    ax.set(xlim=(0, 1), ylim=(0, None))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    doubtful = float((result.confidence < 0.6).mean())
+    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below 0.6"
+    return _axes.finish(ax, title, "confidence", "objects")

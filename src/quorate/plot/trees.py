@@ -1,0 +1,177 @@
+"""Pictures of trees: the dendrogram of rows with the cut, and how many nodes a CA-tree leaves at each threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._tree import KEEP, CATree
+from quorate._types import Consensus, FloatArray
+from quorate.plot import _axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class TopOfTree(NamedTuple):
+    """The last merges of a tree as a linkage matrix over the branches they join.
+
+    `counts` are the objects of each branch and `first` one leaf of the whole tree in it.
+    """
+
+    tree: FloatArray
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
+def top_of_tree(tree: FloatArray, n_branches: int, counts: NDArray[np.int64]) -> TopOfTree:
+    """The `n_branches` branches that the last merges join; `counts` are the objects of the leaves."""
+    n_leaves = len(tree) + 1
+    kept = tree[n_leaves - n_branches :]
+    limit = 2 * n_leaves - n_branches
+    children = kept[:, :2].astype(np.int64)
+    branches = np.sort(children[children < limit])
+    number = np.empty(2 * n_leaves - 1, dtype=np.int64)
+    number[branches] = np.arange(n_branches)
+    number[limit:] = np.arange(n_branches, 2 * n_branches - 1)
+    short = np.column_stack([np.sort(number[children], axis=1), kept[:, 2], np.zeros(len(kept))])
+    sizes = np.ones(2 * n_branches - 1)
+    for step, (left, right) in enumerate(short[:, :2].astype(np.int64)):
+        short[step, 3] = sizes[n_branches + step] = sizes[left] + sizes[right]
+    inner = branches >= n_leaves
+    held = np.zeros(n_branches, dtype=np.int64)
+    held[~inner] = counts[branches[~inner]]
+    held[inner] = tree[branches[inner] - n_leaves, 3].astype(np.int64)
+    return TopOfTree(short, held, np.array([_leaf_of(tree, branch) for branch in branches.tolist()], dtype=np.int64))
+
+
+def _leaf_of(tree: FloatArray, node: int) -> int:
+    """Any leaf under a node."""
+    n_leaves = len(tree) + 1
+    while node >= n_leaves:
+        node = int(tree[node - n_leaves, 0])
+    return node
+
+
+def dendrogram(result: Consensus, *, max_leaves: int = 30, ax: Axes | None = None) -> Axes:
+    """The top of the tree of a consensus, with the objects of each branch and where it was cut.
+
+    Parameters
+    ----------
+    result : Consensus
+        Of a method that gives a tree, such as `eac`.
+    max_leaves : int
+        Branches drawn: the last merges, so many less one; at least as many as there are clusters.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    Numbers along the foot are the objects of the branches. Branches have the colour of their cluster below the cut,
+    the dashed line, which lies between the last merge within clusters and the first one between them.
+
+    Examples
+    --------
+    >>> from quorate import consensus, plot
+    >>> ax = plot.dendrogram(consensus([[0, 0, 1, 1, 2], [0, 0, 1, 1, 1]], 2, method="eac"))
+    """
+    wanted = _check.integer(max_leaves, "max_leaves", low=2)
+    if not isinstance(result, Consensus) or result.tree is None or not len(result.tree):
+        raise ValueError("result must be a Consensus with a tree of two rows or more; method='eac' gives one.")
+    from scipy.cluster.hierarchy import dendrogram as layout
+
+    n_leaves = len(result.tree) + 1
+    rows = np.arange(n_leaves) if result.rows is None else result.rows
+    labels = np.zeros(n_leaves, dtype=np.int64)
+    labels[rows] = result.labels
+    top = top_of_tree(result.tree, min(n_leaves, max(wanted, result.n_clusters)), np.bincount(rows, minlength=n_leaves))
+    drawn = layout(top.tree, no_plot=True, link_color_func=_link_colours(top, labels, result.n_clusters))
+    ax = _axes.axes(ax, (7.0, 4.0))
+    for x, y, colour in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"], strict=True):
+        ax.plot(x, y, color=colour, linewidth=1.6, solid_joinstyle="miter")
+    places, names = 5 + 10 * np.arange(len(top.counts)), [f"{top.counts[leaf]:,}" for leaf in drawn["leaves"]]
+    ax.set_xticks(places, names, rotation=90 if len(names) > 8 else 0, fontsize=8)
+    ax.tick_params(axis="x", length=0)
+    ax.set(xlim=(0, 10 * len(places)), ylim=(0, 1.05 * max(float(top.tree[-1, 2]), 1e-12)))
+    if result.n_clusters > 1:
+        height = _cut_height(result.tree, result.n_clusters)
+        for place, colour in _lone_branches(top, drawn["leaves"], labels, result.n_clusters):
+            ax.plot([5 + 10 * place] * 2, [0, height], color=colour, linewidth=1.6)
+        ax.axhline(height, color=_axes.DARK, linestyle="--", linewidth=1)
+    told = f"top of {n_leaves:,} rows" if n_leaves > len(places) else f"{n_leaves:,} rows"
+    title = f"Dendrogram, cut at {result.n_clusters} clusters ({told})"
+    return _axes.finish(ax, title, "objects", "height: 1 - co-association")
+
+
+def _link_colours(top: TopOfTree, labels: NDArray[np.int64], n_clusters: int) -> Any:
+    """Colour of each merge: that of the cluster below the cut, quiet grey above."""
+    shades = _axes.colours(int(labels.max()) + 1)
+    n_branches = len(top.counts)
+    cluster = np.concatenate([labels[top.first], np.zeros(n_branches - 1, dtype=np.int64)])
+    for step, left in enumerate(top.tree[:, 0].astype(np.int64)):
+        cluster[n_branches + step] = cluster[left]
+
+    def colour(node: int) -> str:
+        within = node < 2 * n_branches - n_clusters
+        return shades[cluster[node]] if within else _axes.QUIET
+
+    return colour
+
+
+def _lone_branches(
+    top: TopOfTree, leaves: list[int], labels: NDArray[np.int64], n_clusters: int
+) -> list[tuple[int, str]]:
+    """Place and colour of each branch that is a cluster by itself: all of its stem below the cut is its own."""
+    shades = _axes.colours(int(labels.max()) + 1)
+    above = set(top.tree[len(top.counts) - n_clusters :, :2].astype(np.int64).ravel().tolist())
+    return [(place, shades[labels[top.first[leaf]]]) for place, leaf in enumerate(leaves) if leaf in above]
+
+
+def _cut_height(tree: FloatArray, n_clusters: int) -> float:
+    below = tree[-n_clusters, 2] if n_clusters <= len(tree) else 0.0
+    return float((below + tree[-(n_clusters - 1), 2]) / 2)
+
+
+def node_curve(tree: CATree, *, keep: Any = (1.0, KEEP), ax: Axes | None = None) -> Axes:
+    """How many nodes, N_Z, a cut of the CA-tree at each theta leaves.
+
+    Parameters
+    ----------
+    tree : CATree
+        As `ca_tree` makes it.
+    keep : float or several
+        Shares of the objects whose nodes are kept, a curve each.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble, ca_tree, plot
+    >>> ax = plot.node_curve(ca_tree(as_ensemble([[0, 0, 1, 1], [0, 1, 2, 2], [0, 0, 1, 2]])))
+    """
+    if not isinstance(tree, CATree):
+        raise TypeError(f"tree must be a CATree, got {type(tree).__name__}; make it with ca_tree(ensemble).")
+    ax = _axes.axes(ax, (5.6, 3.8))
+    for share, shade, dashes in zip(
+        np.atleast_1d(keep), _axes.PALETTE, ("-", "--", ":", "-.", "-", "--", ":"), strict=False
+    ):
+        thetas, nodes = tree.curve(keep=float(share))
+        name = "all nodes" if share == 1 else f"nodes that hold {share:.0%} of the objects"
+        ax.plot(thetas, nodes, color=shade, linestyle=dashes, marker="o", markersize=4, label=name)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set(xlim=(0, 1))
+    ax.grid(axis="y", color=_axes.MISSING)
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, fontsize=9)
+    title = f"CA-tree over {tree.rows.n_rows:,} rows of {tree.rows.n_objects:,} objects"
+    return _axes.finish(ax, title, "theta, share of the members", "nodes left, $N_Z$")

@@ -1,0 +1,46 @@
+"""Weights of base clusters learnt from the ensemble: a cluster that the other members keep whole counts more."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import xlogy
+
+from quorate._types import Ensemble, FloatArray
+from quorate.ops.tables import cluster_counts
+from quorate.solvers.average_link import Weighting, member_weights
+from quorate.solvers.lookup import column_weights
+
+UNIT = 2.0**20
+"""Real weights are whole numbers of this unit, so that sums over small clusters are exact and ties stay ties."""
+
+
+def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
+    """exp(-E / theta) of each base cluster (d,), E the mean entropy in bits of how the members split it.
+
+    A member's entropy is taken over the objects of the cluster it knows, and counts by its weight times their number.
+    One table (d, k_q) a member: O(m H^2) time.
+    """
+    labels, offsets, counts = ensemble.labels, ensemble.offsets, ensemble.counts
+    pieces = []
+    for member, k in enumerate(ensemble.n_clusters):
+        column = labels[:, member].astype(np.int32)
+        table = cluster_counts(labels, offsets, counts, column, int(k)).astype(np.float64)
+        known = np.add.reduceat(table, offsets[:-1], axis=0)
+        # sum of n log(known / n) over the parts a member makes of the cluster: its entropy times what it knows
+        split = xlogy(known, known) - np.add.reduceat(xlogy(table, table), offsets[:-1], axis=0)
+        entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)
+        pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
+    certainty: FloatArray = np.concatenate(pieces)
+    return certainty
+
+
+def local_weighting(ensemble: Ensemble, certainty: FloatArray) -> Weighting:
+    """Member weight times certainty, as whole numbers of a fixed unit and at least 1."""
+    weights = member_weights(ensemble)
+    columns: FloatArray = np.rint(np.repeat(weights, ensemble.n_clusters) * certainty * UNIT)
+    return Weighting(np.maximum(columns, 1.0), float(weights.sum()) * UNIT)
+
+
+def edge_weights(ensemble: Ensemble, certainty: FloatArray) -> FloatArray:
+    """Member weight times certainty (d,), for graphs; never so small that a row would hang on nothing."""
+    return column_weights(ensemble) * np.maximum(certainty, 1e-9)

@@ -1,0 +1,69 @@
+"""Clusterings in obs in, consensus in obs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quorate import consensus
+from quorate.anndata import consensus_anndata
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed: adata.obs is a data frame")
+
+
+def table() -> Any:
+    truth = np.arange(60) % 3
+    runs = {f"leiden {place}": pd.Categorical([str((label + place) % 3) for label in truth]) for place in range(3)}
+    frame = pd.DataFrame(runs, index=[f"cell {place}" for place in range(60)])
+    frame.loc["cell 0", "leiden 0"] = None
+    return frame
+
+
+def check(adata: Any) -> None:
+    keys = ["leiden 0", "leiden 1", "leiden 2"]
+    result = consensus_anndata(adata, keys, 3, key_added="joint", random_state=0)
+    assert result.labels.tolist() == (np.arange(60) % 3).tolist()
+    assert adata.obs["joint"].tolist() == [str(label) for label in result.labels]
+    assert adata.obs["joint"].cat.categories.tolist() == ["0", "1", "2"]
+    assert adata.obs["joint_confidence"].tolist() == result.confidence.tolist()
+    assert adata.uns["joint"]["keys"] == keys
+    assert adata.uns["joint"]["method"] == result.method
+    assert adata.uns["joint"]["params"] == {"random_state": 0}
+
+
+def test_anything_with_obs_and_uns() -> None:
+    check(SimpleNamespace(obs=table(), uns={}))
+
+
+def test_a_method_without_confidence_writes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from quorate import anndata as module
+
+    monkeypatch.setattr(module, "consensus", lambda *a, **o: replace(consensus(*a, **o), confidence=None))
+    adata = SimpleNamespace(obs=table(), uns={})
+    consensus_anndata(adata, ["leiden 1", "leiden 2"], 3)
+    assert "consensus" in adata.obs
+    assert "consensus_confidence" not in adata.obs
+
+
+def test_errors() -> None:
+    adata = SimpleNamespace(obs=table(), uns={})
+    with pytest.raises(KeyError, match="no column 'louvain'"):
+        consensus_anndata(adata, ["leiden 0", "louvain"], 3)
+    with pytest.raises(TypeError, match="list of columns"):
+        consensus_anndata(adata, "leiden 0", 3)
+
+
+def test_anndata_and_its_files(tmp_path: Path) -> None:
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed: pip install quorate[anndata]")
+    adata = anndata.AnnData(np.zeros((60, 2), dtype=np.float32), obs=table())
+    check(adata)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert again.obs["joint"].tolist() == adata.obs["joint"].tolist()
+    assert again.uns["joint"]["n_clusters"] == 3

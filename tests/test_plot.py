@@ -1,0 +1,367 @@
+"""Pictures: numbers behind them against slow twins; every function draws, labels, and honours ax."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import oracle
+import oracle_plot
+import pytest
+from hypothesis import given
+from matplotlib.axes import Axes
+from strategies import labelled_tables
+
+from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
+from quorate._types import Consensus
+from quorate.plot import _axes, _numbers, _rows
+from quorate.plot.trees import top_of_tree
+from quorate.solvers.dendrogram import cut
+
+RNG = np.random.default_rng(0)
+
+
+def noisy(n_objects: int = 300, n_members: int = 12, k: int = 4, missing: float = 0.1) -> Any:
+    truth = RNG.integers(k, size=n_objects)
+    labels = np.where(
+        RNG.random((n_objects, n_members)) < 0.2, RNG.integers(k, size=(n_objects, n_members)), truth[:, None]
+    )
+    labels[RNG.random(labels.shape) < missing] = -1
+    labels[labels.max(axis=1) < 0, 0] = 0
+    return as_ensemble(labels)
+
+
+MEMBERS = noisy()
+EAC = consensus(MEMBERS, 4, method="eac")
+KMEANS = consensus(MEMBERS, 4, random_state=0)
+SIZES = {k: noisy(120, 6, k) for k in (2, 3, 4)}
+CHOICE = choose_k(MEMBERS, (2, 6), random_state=0)
+PICTURES = {
+    "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
+    "densities": lambda **ax: plot.densities(KMEANS, MEMBERS, **ax),
+    "member_nmi": lambda **ax: plot.member_nmi(MEMBERS, KMEANS, **ax),
+    "membership_heatmap": lambda **ax: plot.membership_heatmap(KMEANS, MEMBERS, **ax),
+    "item_consensus": lambda **ax: plot.item_consensus(KMEANS, MEMBERS, **ax),
+    "cluster_consensus": lambda **ax: plot.cluster_consensus(KMEANS, MEMBERS, **ax),
+    "silhouette": lambda **ax: plot.silhouette(KMEANS, MEMBERS, **ax),
+    "confidence_histogram": lambda **ax: plot.confidence_histogram(KMEANS, **ax),
+    "dendrogram": lambda **ax: plot.dendrogram(EAC, **ax),
+    "node_curve": lambda **ax: plot.node_curve(ca_tree(MEMBERS), **ax),
+    "consensus_cdf": lambda **ax: plot.consensus_cdf(SIZES, **ax),
+    "delta_area": lambda **ax: plot.delta_area(SIZES, **ax),
+    "tracking": lambda **ax: plot.tracking([consensus(MEMBERS, k, random_state=0) for k in (3, 2, 4)], **ax),
+    "k_choice": lambda **ax: plot.k_choice(CHOICE, **ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Any:
+    yield
+    plt.close("all")
+
+
+def labelled_pair(case: Any) -> tuple[Any, list[int], np.ndarray, np.ndarray]:
+    """An ensemble with counts, canonical labels of its rows without gaps, and the objects one by one."""
+    table, labels, weights, counts = case
+    codes = oracle.canonical([max(label, 0) for label in labels])
+    ensemble = as_ensemble(table, weights=weights, counts=counts, orientation="objects")
+    return ensemble, codes, oracle.repeat(ensemble.labels, counts), oracle.repeat(codes, counts)
+
+
+def test_every_function_is_pictured_here() -> None:
+    assert sorted(PICTURES) == sorted(plot.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_returns_labelled_axes(name: str) -> None:
+    ax = PICTURES[name]()
+    assert isinstance(ax, Axes)
+    assert ax.get_title(loc="left")
+    assert ax.get_xlabel() or ax.get_xticklabels()
+    assert ax.get_ylabel() or ax.get_yticklabels()
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_honours_ax(name: str) -> None:
+    figure, panels = plt.subplots(1, 2)
+    assert PICTURES[name](ax=panels[1]) is panels[1]
+    assert not panels[0].has_data()
+    assert panels[1].has_data()
+    assert plt.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_names_of_clusters_do_not_overlap(name: str) -> None:
+    ax = PICTURES[name]()
+    ax.figure.canvas.draw()
+    for axis in (ax.xaxis, ax.yaxis):
+        boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
+        for place, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+
+
+@given(labelled_tables(max_objects=8))
+def test_index_distribution(case: Any) -> None:
+    ensemble, _, objects, _ = labelled_pair(case)
+    expected = oracle_plot.index_distribution(objects, ensemble.weights)
+    if not expected:
+        with pytest.raises(ValueError, match="no two objects"):
+            _numbers.index_distribution(ensemble, np.random.default_rng(0))
+        return
+    found = _numbers.index_distribution(ensemble, np.random.default_rng(0))
+    assert found.values.tolist() == pytest.approx(list(expected))
+    assert found.shares.tolist() == pytest.approx(list(expected.values()))
+    assert found.area == pytest.approx(1 - sum(value * share for value, share in expected.items()))
+
+
+def test_drawn_pairs_are_near_to_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = _numbers.index_distribution(MEMBERS, np.random.default_rng(0))
+    monkeypatch.setattr(_numbers, "EXACT_ROWS", 10)
+    drawn = _numbers.index_distribution(MEMBERS, np.random.default_rng(0))
+    assert (exact.n_drawn, drawn.n_drawn) == (0, _numbers.DRAWN_PAIRS)
+    assert drawn.area == pytest.approx(exact.area, abs=0.002)
+    for value in (0.1, 0.5, 0.9):
+        shares = [part.shares[part.values <= value].sum() for part in (exact, drawn)]
+        assert shares[0] == pytest.approx(shares[1], abs=0.005)
+
+
+def test_members_that_do_not_know_a_row_share_nothing_there() -> None:
+    # the members of two clusters know the first two objects only
+    table = np.array([[0] * 5 + [0], [1] * 5 + [1], [-1] * 5 + [2], [-1] * 5 + [2]])
+    part = _numbers.by_size(as_ensemble(table, orientation="objects"))[2]
+    found = _numbers.index_distribution(part, np.random.default_rng(0))
+    assert (found.values.tolist(), found.shares.tolist()) == ([0.0], [1.0])
+
+
+def test_by_size() -> None:
+    assert list(_numbers.by_size(SIZES)) == [2, 3, 4]
+    assert list(_numbers.by_size(MEMBERS)) == [4]
+    assert list(_numbers.by_size([[0, 0, 1], [0, 1, 2]])) == ["all members"]
+
+
+def test_relative_gains() -> None:
+    assert _numbers.relative_gains([0.5, 0.6, 0.6, 0.0, 0.0]).tolist() == pytest.approx([0.5, 0.2, 0.0, -1.0, 0.0])
+
+
+@given(labelled_tables(max_objects=8))
+def test_item_consensus_and_silhouette(case: Any) -> None:
+    ensemble, codes, objects, labels = labelled_pair(case)
+    found = _rows.labelled(codes, ensemble)
+    order = np.argsort(found.labels, kind="stable")
+    bins = _rows.cut_into_bins(found, order, 10_000)
+    assert (np.diff(bins.edges) == 1).all()
+    expected = oracle_plot.item_consensus(labels, objects, ensemble.weights)
+    # objects of a bin are looked up by what they are: labels and cluster
+    where = {(*row, label): place for place, (row, label) in enumerate(zip(objects.tolist(), labels, strict=True))}
+    places = [where[(*found.rows.labels[row].tolist(), found.labels[row])] for row in bins.row]
+    assert _numbers.bin_item_consensus(found, bins) == pytest.approx(expected[places])
+    own = _numbers.closeness(found).own[bins.row]
+    assert own == pytest.approx(expected[places, labels[places]])
+    if found.n_clusters > 1:
+        twin = oracle_plot.silhouettes(labels, objects, ensemble.weights)
+        assert _numbers.silhouettes(found)[bins.row] == pytest.approx(twin[places], abs=1e-9)
+
+
+@given(labelled_tables(max_objects=10))
+def test_bins_hold_every_object_once_and_stay_within_clusters(case: Any) -> None:
+    ensemble, codes, objects, _ = labelled_pair(case)
+    found = _rows.labelled(codes, ensemble)
+    order = np.argsort(found.labels, kind="stable")
+    bins = _rows.cut_into_bins(found, order, 4)
+    assert bins.edges[0] == 0
+    assert bins.edges[-1] == len(objects)
+    assert len(bins.clusters) <= max(4, found.n_clusters) + found.n_clusters
+    assert (found.labels[bins.row] == bins.clusters[bins.bin]).all()
+    assert np.bincount(bins.bin, weights=bins.counts).tolist() == np.diff(bins.edges).tolist()
+    assert np.bincount(bins.row, weights=bins.counts).tolist() == found.rows.counts.tolist()
+    assert (found.labels[bins.middle()] == bins.clusters).all()
+    groups = np.repeat(bins.bin, bins.counts)
+    rows = replace(found.rows, labels=found.rows.labels[bins.row], counts=bins.counts)
+    matrix = _rows.mean_co_association(rows, bins.bin, len(bins.clusters))
+    twin = oracle_plot.group_means(groups, found.rows.labels[np.repeat(bins.row, bins.counts)], ensemble.weights)
+    assert matrix == pytest.approx(twin)
+
+
+@pytest.mark.parametrize("result", [EAC, KMEANS], ids=["tree", "no tree"])
+def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
+    matrix, clusters, edges = _rows.heatmap(_rows.labelled(result, MEMBERS), 10_000)
+    assert (np.diff(edges) == 1).all()
+    whole = oracle.co_association(MEMBERS.labels)
+    np.fill_diagonal(whole, 1.0)
+    assert np.sort(matrix, axis=None) == pytest.approx(np.sort(whole, axis=None))
+    assert np.bincount(clusters).tolist() == np.bincount(result.labels).tolist()
+    # clusters are together
+    assert np.count_nonzero(np.diff(clusters)) == result.n_clusters - 1
+
+
+def test_heatmap_of_many_objects_is_small_and_keeps_the_mean() -> None:
+    members = noisy(5_000)
+    result = consensus(members, 4, random_state=0)
+    matrix, _, edges = _rows.heatmap(_rows.labelled(result, members), 50)
+    assert 40 <= len(matrix) <= 50
+    sizes = np.diff(edges)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    rows, _ = compress(members)
+    groups = np.zeros(rows.n_rows, dtype=np.int32)
+    assert (matrix * pairs).sum() / pairs.sum() == pytest.approx(_rows.mean_co_association(rows, groups, 1)[0, 0])
+
+
+def test_the_tree_orders_the_rows() -> None:
+    found = _rows.labelled(EAC, MEMBERS)
+    ordered = found.labels[np.argsort(found.place)]
+    assert np.count_nonzero(np.diff(ordered)) == EAC.n_clusters - 1
+    rows, _ = compress(MEMBERS)
+    alone = _rows.labelled(solve(rows, 4, method="eac"), rows)
+    assert alone.place.tolist() == found.place.tolist()
+
+
+def test_top_of_tree() -> None:
+    tree = np.array([[0, 1, 0.1, 3], [2, 3, 0.2, 2], [4, 5, 0.3, 5], [6, 7, 0.4, 6]])
+    # leaf 0 stands for two objects, so its branch with leaf 1 has three
+    top = top_of_tree(tree, 3, np.array([2, 1, 1, 1, 1]))
+    assert top.tree.tolist() == [[0, 1, 0.3, 2], [2, 3, 0.4, 3]]
+    assert (top.counts.tolist(), top.first.tolist()) == ([1, 3, 2], [4, 0, 2])
+
+
+@pytest.mark.parametrize("n_branches", [2, 4, 9, 30])
+def test_branches_are_those_of_a_cut(n_branches: int) -> None:
+    counts = np.bincount(EAC.rows)
+    top = top_of_tree(EAC.tree, n_branches, counts)
+    labels = cut(EAC.tree, n_branches)
+    assert sorted(top.counts) == sorted(np.bincount(labels, weights=counts))
+    assert len(set(labels[top.first])) == n_branches
+
+
+def test_translated_labels() -> None:
+    members = as_ensemble([["b", "b", "a", "a", None], [0, 1, 2, 2, 2]])
+    found = _rows.labelled([0, 0, 1, 1, 1], members)
+    assert _numbers.translated(found).tolist() == [[0, 0], [0, 0], [1, 1], [-1, 1]]
+
+
+def test_matched_clusters_keep_their_number() -> None:
+    labels = [[0, 0, 0, 0, 0, 1, 1], [0, 1, 1, 1, 1, 2, 2], [0, 0, 0, 0, 1, 2, 2]]
+    results = [Consensus(np.array(part, dtype=np.int32), 0.0) for part in labels]
+    rows, counts = _numbers.matched_rows(results)
+    assert rows.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 3], [1, 1, 1]]
+    assert counts.tolist() == [1, 3, 1, 2]
+
+
+def test_labels_instead_of_a_consensus_and_objects_without_a_label() -> None:
+    labels = [None if place < 20 else f"c{label}" for place, label in enumerate(KMEANS.labels)]
+    assert _rows.labelled(labels, MEMBERS).rows.n_objects == 280
+    for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.silhouette, plot.item_consensus):
+        draw(labels, MEMBERS)
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 30])
+def test_any_number_of_clusters(k: int) -> None:
+    result = consensus(MEMBERS, k, method="eac")
+    for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.item_consensus, plot.densities):
+        draw(result, MEMBERS).figure.canvas.draw()
+    plot.dendrogram(result)
+    plot.confidence_histogram(result)
+    plot.cluster_consensus(result, MEMBERS)
+    if k > 1:
+        plot.silhouette(result, MEMBERS)
+
+
+def test_one_object_one_member() -> None:
+    result = consensus([0], 1)
+    for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.item_consensus, plot.densities):
+        draw(result, [0])
+    plot.tracking([result])
+
+
+def test_many_members_are_not_named() -> None:
+    members = noisy(200, 60)
+    assert not plot.member_nmi(members).get_xticklabels()
+    assert not plot.membership_heatmap(consensus(members, 4), members).get_yticklabels()
+
+
+def test_member_nmi_has_the_consensus_last() -> None:
+    ax = plot.member_nmi({"web": [0, 0, 1, 1], "shop": [0, 0, 1, 2]}, [0, 0, 1, 1])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["web", "shop", "consensus"]
+    assert ax.images[0].get_array()[2].tolist() == pytest.approx([1.0, 0.816497, 1.0], abs=1e-6)
+
+
+# Machado, Oliveira, Fernandes (2009), doi:10.1109/TVCG.2009.113: how linear RGB looks without one kind of cone
+VISION = {
+    "all cones": np.eye(3),
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def cielab(colours: list[str], vision: Any) -> np.ndarray:
+    rgb = np.array([[int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)] for colour in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ np.array(vision).T, 0, 1) @ (XYZ / XYZ.sum(axis=1, keepdims=True)).T
+    root = np.where(seen > 0.008856, np.cbrt(seen), 7.787 * seen + 16 / 116)
+    return np.stack(
+        [116 * root[:, 1] - 16, *(s * (root[:, a] - root[:, b]) for s, a, b in ((500, 0, 1), (200, 1, 2)))], 1
+    )
+
+
+@pytest.mark.parametrize("vision", VISION)
+@pytest.mark.parametrize(("n", "least"), [(7, 16), (14, 13)])
+def test_everyone_can_tell_the_colours_apart(vision: str, n: int, least: float) -> None:
+    places = cielab([_axes.MISSING, *_axes.colours(n)], VISION[vision])
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert apart[~np.eye(n + 1, dtype=bool)].min() > least
+
+
+def test_colours_differ() -> None:
+    assert len(set(_axes.colours(28))) == 28
+    assert len(_axes.colours(60)) == 60
+
+
+ERRORS = {
+    "result must be a Consensus with a tree": lambda: plot.dendrogram(KMEANS),
+    "that has a confidence": lambda: plot.confidence_histogram(replace(KMEANS, confidence=None)),
+    "needs two at least, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
+    "must speak of the same objects": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
+    "one label a row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
+    "make it with ca_tree": lambda: plot.node_curve(MEMBERS),
+    "results must be a list of Consensus": lambda: plot.tracking(KMEANS),
+    "results must speak of the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
+    "needs two at least, got": lambda: plot.delta_area(MEMBERS),
+    "what choose_k returns": lambda: plot.k_choice(KMEANS),
+    "max_bins must be at least 1": lambda: plot.consensus_heatmap(KMEANS, MEMBERS, max_bins=0),
+}
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_errors(message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        ERRORS[message]()
+
+
+def test_a_consensus_that_chose_its_number_has_the_choice() -> None:
+    assert plot.k_choice(consensus(MEMBERS, (2, 4), random_state=0)).get_title(loc="left").startswith("Recommended")
+
+
+def test_matplotlib_is_loaded_when_drawing_and_missed_politely() -> None:
+    code = """
+import sys, quorate
+quorate.plot.densities
+assert not any(name.startswith("matplotlib") for name in sys.modules)
+sys.modules["matplotlib"] = None
+sys.modules["matplotlib.pyplot"] = None
+try:
+    quorate.plot.densities([0, 0, 1], [[0, 0, 1], [0, 1, 1]])
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert 'pip install "quorate[plot]"' in done.stdout

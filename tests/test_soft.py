@@ -1,0 +1,446 @@
+"""Soft members: the door, exactness beside labels, and slow twins of what methods do with memberships."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import oracle_soft
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from test_laws import noisy
+
+from quorate import (
+    METHODS,
+    Consensus,
+    Ensemble,
+    anmi,
+    as_ensemble,
+    as_soft_ensemble,
+    ca_tree,
+    choose_k,
+    co_association,
+    coarsen,
+    compress,
+    consensus,
+    evaluate,
+    harden,
+    solve,
+)
+from quorate.ops import threads
+from quorate.solvers import average_link, lookup, soft_link
+from quorate.solvers.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
+from quorate.solvers.labelling import in_content_order
+from quorate.solvers.lookup import seed_rows
+from quorate.solvers.rows import row_norms, shared_with
+from quorate.solvers.soft_link import soft_average_link_tree, soft_nearest
+
+SOFT = tuple(name for name, method in METHODS.items() if method.soft)
+EACH = pytest.mark.parametrize("method", SOFT)
+
+
+def one_hot_members(labels: NDArray[np.int64], seed: int = 0) -> list[NDArray[np.float64]]:
+    """Each member as a 0/1 matrix, columns shuffled, one of them empty; a missing label is a row of zeros or NaN."""
+    rng = np.random.default_rng(seed)
+    members = []
+    for column in labels.T:
+        matrix = np.zeros((len(labels), column.max() + 2))
+        known = np.flatnonzero(column >= 0)
+        matrix[known, rng.permutation(matrix.shape[1])[column[known]]] = 1.0
+        matrix[(column < 0) & (rng.random(len(labels)) < 0.5)] = np.nan
+        members.append(matrix)
+    return members
+
+
+def soft_members(seed: int, n: int = 60, k: int = 3, members: int = 6, missing: float = 0.0) -> list[Any]:
+    """Noisy labels made soft: coarse memberships, so that rows repeat and ties abound."""
+    rng = np.random.default_rng(seed)
+    labels = noisy(seed, n=n, k=k, members=members, missing=missing)
+    found = []
+    for column in labels.T:
+        second = rng.integers(k, size=n)
+        share = rng.choice([0.0, 0.0, 0.25, 0.375], size=n)
+        matrix = np.zeros((n, k))
+        known = np.flatnonzero(column >= 0)
+        matrix[known, column[known]] += 1 - share[known]
+        matrix[known, second[known]] += share[known]
+        found.append(matrix)
+    return found
+
+
+def random_members(seed: int, n: int, sizes: tuple[int, ...] = (3, 4, 5)) -> list[NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    return [rng.dirichlet(np.full(k, 0.4), size=n) for k in sizes]
+
+
+def same(first: Consensus, second: Consensus) -> None:
+    assert np.array_equal(first.labels, second.labels)
+    assert first.objective == second.objective
+    assert first.n_iter == second.n_iter
+    assert np.array_equal(first.confidence, second.confidence)  # type: ignore[arg-type]
+    if first.tree is not None:
+        assert np.array_equal(first.tree, second.tree)  # type: ignore[arg-type]
+
+
+def test_five_methods_take_soft_members() -> None:
+    assert SOFT == ("cspa", "eac", "hbgf", "kmeans", "mcla")
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_hot_memberships_give_exactly_the_result_of_labels(method: str, seed: int, weighted: bool) -> None:
+    labels = noisy(seed, n=90, missing=0.15 * (seed % 2), noise=0.4)
+    weights = np.random.default_rng(seed).choice([0.3, 1.0, 2.0, 2.7], size=6) if weighted else None
+    hard = as_ensemble(labels, weights=weights)
+    soft = as_soft_ensemble(one_hot_members(labels, seed), weights=weights)
+    assert np.array_equal(harden(soft).labels, hard.labels)
+    for k in (2, 4):
+        same(consensus(soft, k, method=method, random_state=seed), consensus(hard, k, method=method, random_state=seed))
+
+
+@EACH
+def test_one_hot_memberships_of_many_rows(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the sample of k-means, the dense end of average link, and one block of rows."""
+    monkeypatch.setattr(lookup, "SAMPLE_ROWS", 128)
+    monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 4)
+    monkeypatch.setattr(soft_link, "DENSE_CLUSTERS", 8)
+    monkeypatch.setattr(soft_link, "TILE", 64)
+    labels = noisy(3, n=600, k=4, members=7, noise=0.35, missing=0.1)
+    hard, soft = as_ensemble(labels), as_soft_ensemble(one_hot_members(labels))
+    same(consensus(soft, 4, method=method, random_state=0), consensus(hard, 4, method=method, random_state=0))
+
+
+def test_eac_finds_the_same_number_of_clusters() -> None:
+    labels = noisy(1, noise=0.1)
+    same(consensus(as_soft_ensemble(one_hot_members(labels)), method="eac"), consensus(labels, method="eac"))
+
+
+@pytest.mark.parametrize("rows", [[0, 7, 20], [3, 1, 2]])
+def test_kmeans_from_given_rows(rows: list[int]) -> None:
+    labels = noisy(5, noise=0.5)
+    hard, soft = as_ensemble(labels), as_soft_ensemble(as_ensemble(labels))
+    same(consensus(soft, 3, init=np.array(rows)), consensus(hard, 3, init=np.array(rows)))
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(3))
+def test_laws_of_soft_members(method: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Valid canonical labels; renaming, member order, repetition, counts and threads change nothing."""
+    members = soft_members(seed, n=80, missing=0.1 * (seed % 2))
+    result = consensus(members, 4, method=method, random_state=0)
+    assert sorted(set(result.labels.tolist())) == [0, 1, 2, 3]
+    assert np.isfinite(result.objective)
+    assert result.confidence is not None
+    assert ((result.confidence >= 0) & (result.confidence <= 1)).all()
+    rng = np.random.default_rng(seed)
+    renamed = [matrix[:, rng.permutation(matrix.shape[1])] for matrix in members]
+    order = rng.permutation(len(members))
+    changed = [
+        renamed,
+        [members[q] for q in order],
+        as_soft_ensemble(members, counts=np.full(80, 3)),
+    ]
+    for other in changed:
+        assert np.array_equal(consensus(other, 4, method=method, random_state=0).labels, result.labels)
+    twice = consensus([np.tile(matrix, (2, 1)) for matrix in members], 4, method=method, random_state=0)
+    assert np.array_equal(twice.labels, np.tile(result.labels, 2))
+    monkeypatch.setattr(threads, "BLOCK", 8)
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 2)
+    same(consensus(members, 4, method=method, random_state=0), result)
+
+
+@EACH
+def test_rows_one_by_one_give_what_rows_with_counts_give(method: str) -> None:
+    raw = as_soft_ensemble(soft_members(4, n=200, members=3))
+    rows, inverse = compress(raw)
+    assert rows.n_rows < raw.n_rows
+    assert rows.n_objects == raw.n_objects
+    assert np.array_equal(oracle_soft.dense(rows)[inverse], oracle_soft.dense(raw))
+    whole = consensus(raw, 3, method=method, random_state=0)
+    assert np.array_equal(solve(rows, 3, method=method, random_state=0).labels[inverse], whole.labels)
+
+
+@EACH
+def test_planted_soft_partition_is_found(method: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 50)
+    members = [rng.dirichlet(0.25 + 1.5 * np.eye(4)[c]) for _ in range(10) for c in truth]
+    matrices = list(np.array(members).reshape(10, 200, 4))
+    result = consensus(matrices, 4, method=method, random_state=0)
+    assert evaluate(result, harden(matrices), truth=truth).ari > 0.97  # type: ignore[operator]
+
+
+@EACH
+def test_softness_matters(method: str) -> None:
+    """Likeliest clusters say nothing here: the middle object leans to the right by a hair, and is on the left."""
+    sure, torn = [[1.0, 0.0]] * 3, [[0.49, 0.51]]
+    lean = [[0.95, 0.05]]
+    members = [np.array([*sure, *torn, *[[0.0, 1.0]] * 3])] * 3 + [np.array([*sure, *lean, *[[0.0, 1.0]] * 3])] * 2
+    hardened = harden(members)
+    assert hardened.labels[3].tolist() == [1, 1, 1, 0, 0]
+    assert consensus(hardened, 2, method=method, random_state=0).labels.tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert consensus(members, 2, method=method, random_state=0).labels.tolist() == [0, 0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_average_link_is_that_of_the_matrix(seed: int, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soft_link, "DENSE_CLUSTERS", 1 + 19 * (seed % 2))
+    members = random_members(seed, 40) if seed < 2 else soft_members(seed, 40, missing=0.2)
+    soft = as_soft_ensemble(members, weights=np.arange(1.0, 1 + len(members)) / 3 if weighted else None)
+    soft = compress(as_soft_ensemble(soft, counts=1 + np.arange(40) % 3))[0]
+    heights = soft_average_link_tree(soft)[:, 2]
+    assert heights == pytest.approx(oracle_soft.average_link_heights(soft), abs=1e-10)
+
+
+@pytest.mark.parametrize("tile", [7, 64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nearest_rows(tile: int, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soft_link, "TILE", tile)
+    members = soft_members(0, 50) if not sparse else one_hot_members(noisy(0, 50, k=25, noise=0.9))
+    soft = compress(as_soft_ensemble(members))[0]
+    near, value = soft_nearest(soft, oracle_soft.weights(soft), 5)
+    shared = oracle_soft.co_association(soft) * soft.n_members
+    np.fill_diagonal(shared, 0)
+    for row in range(soft.n_rows):
+        wanted = [other for other in np.argsort(-shared[row], kind="stable")[:5] if shared[row, other] > 0]
+        assert near[row][near[row] >= 0].tolist() == wanted
+        assert value[row, : len(wanted)].tolist() == shared[row, wanted].tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kmeans_ends_where_no_row_is_nearer_to_another_mean(seed: int) -> None:
+    soft = compress(as_soft_ensemble(random_members(seed, 120), weights=[1.0, 2.5, 0.5]))[0]
+    result = solve(soft, 4, random_state=seed)
+    assert result.converged
+    assert result.objective == pytest.approx(oracle_soft.inertia(soft, result.labels))
+    rows, weights = oracle_soft.dense(soft), oracle_soft.weights(soft)
+    means = np.stack([rows[result.labels == c].mean(axis=0) for c in range(4)])
+    distances = ((rows[:, None] - means) ** 2) @ weights
+    own = distances[np.arange(len(rows)), result.labels]
+    assert (own <= distances.min(axis=1) + 1e-9).all()
+    assert len(set(seed_rows(soft, 8, np.random.default_rng(seed)).tolist())) == 8
+
+
+def test_rows_share_their_products() -> None:
+    soft = as_soft_ensemble(random_members(1, 30), weights=[1.0, 2.0, 0.3])
+    shared = oracle_soft.co_association(soft) * soft.weights.sum()
+    assert row_norms(soft) == pytest.approx(np.diag(shared))
+    assert np.stack([shared_with(soft, row) for row in range(30)]) == pytest.approx(shared)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.3]])
+def test_graphs(weights: list[float] | None) -> None:
+    soft = as_soft_ensemble(random_members(2, 25), weights=weights, counts=1 + np.arange(25) % 4)
+    counts, column_weights = soft.counts, oracle_soft.weights(soft)
+    shared = oracle_soft.co_association(soft) * soft.weights.sum()
+    graph = co_association_graph(soft)
+    assert graph.toarray() == pytest.approx(shared * np.outer(counts, counts))
+    assert np.array_equal(graph.toarray(), graph.toarray().T)
+    edges = bipartite_graph(soft).toarray()[:25, 25:]
+    assert edges == pytest.approx(oracle_soft.dense(soft) * counts[:, None] * column_weights)
+    clusters = meta_graph(soft).toarray()
+    assert clusters == pytest.approx(oracle_soft.extended_jaccard(soft))
+    assert np.array_equal(clusters, clusters.T)
+
+
+def test_mcla_associates_rows_by_their_mean_membership() -> None:
+    soft = as_soft_ensemble(random_members(3, 40, (3, 3, 3, 3)), weights=[1.0, 2.0, 1.0, 3.0])
+    result = consensus(soft, 3, method="mcla", random_state=0)
+    assert result.info["n_repaired"] == 0
+    groups = np.concatenate(list(result.info["meta_clusters"].values()))
+    rows, weights = oracle_soft.dense(soft), oracle_soft.weights(soft)
+    parts = [groups == group for group in range(3)]
+    means = np.stack([rows[:, part] @ weights[part] / weights[part].sum() for part in parts], axis=1)
+    assert np.array_equal(result.labels, means.argmax(axis=1))
+    inside = np.stack([rows[:, part] @ weights[part] for part in parts], axis=1)
+    assert result.confidence == pytest.approx(inside[np.arange(40), result.labels] / (rows @ weights))
+
+
+def test_cuts_are_told_in_memberships() -> None:
+    soft = as_soft_ensemble(random_members(4, 30))
+    result = consensus(soft, 3, method="cspa", random_state=0)
+    apart = result.labels[:, None] != result.labels
+    assert result.objective == pytest.approx((oracle_soft.co_association(soft) * 3)[apart].sum() / 2)
+    result = consensus(soft, 3, method="hbgf", random_state=0)
+    table = np.stack([oracle_soft.dense(soft)[result.labels == c].sum(axis=0) for c in range(3)])
+    assert result.objective == pytest.approx((table.sum(axis=0) - table.max(axis=0)).sum())
+
+
+def test_cspa_with_weights_that_are_no_integers_and_counts() -> None:
+    """(g * 3) * 7 and (g * 7) * 3 differ in the last bit, and the graph must be symmetric to it."""
+    labels = noisy(0, n=300, members=5, noise=0.4)
+    result = consensus(as_ensemble(labels, weights=[0.1, 0.7, 0.3, 1.1, 0.9]), 3, method="cspa", random_state=0)
+    assert result.n_clusters == 3
+
+
+# --- the door
+
+
+def test_the_door_codes_clusters_by_the_first_object_that_tells_them_apart() -> None:
+    matrix = np.array([[0.25, 0.5, 0.25, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
+    soft = as_soft_ensemble({"a": matrix})
+    assert [c.tolist() for c in soft.categories] == [[1, 2, 0]]
+    assert oracle_soft.dense(soft).tolist() == matrix[:, [1, 2, 0]].tolist()
+    assert soft.member_names == ("a",)
+    assert repr(soft) == "SoftEnsemble(3 objects, 1 members, 3 clusters)"
+
+
+def test_prefixes_come_after_what_they_begin() -> None:
+    matrix = np.array([[0.5, 0.5], [0.0, 0.0], [1.0, 0.0]])
+    other = np.array([0, 0, 1])
+    assert as_soft_ensemble([matrix, other]).categories[0].tolist() == [0, 1]
+    assert as_soft_ensemble([matrix[:, ::-1], other]).categories[0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [np.array, csr_array, np.ndarray.tolist, pd.DataFrame, lambda m: pl.DataFrame(m, schema=["x", "y", "z"])],
+    ids=["array", "sparse", "lists", "pandas", "polars"],
+)
+def test_every_kind_of_matrix(kind: Any) -> None:
+    matrix = np.array([[0.25, 0.5, 0.25], [0.25, 0.0, 0.75], [0.5, 0.5, 0.0]])
+    soft = as_soft_ensemble([kind(matrix), ["x", "x", None]])
+    assert oracle_soft.dense(soft)[:, :3].tolist() == matrix[:, [1, 2, 0]].tolist()
+    assert soft.has_missing
+    assert isinstance(consensus([kind(matrix), ["x", "x", None]], 2, random_state=0), Consensus)
+
+
+def test_labels_and_memberships_side_by_side() -> None:
+    labels = noisy(2, missing=0.2)
+    matrices = one_hot_members(labels)
+    mixed: list[Any] = [column.astype(str) if q % 2 else matrices[q] for q, column in enumerate(labels.T)]
+    mixed = [[None if v == "-1" else v for v in m.tolist()] if q % 2 else m for q, m in enumerate(mixed)]
+    same(consensus(mixed, 3, random_state=0), consensus(labels, 3, random_state=0))
+
+
+def test_memberships_near_one_are_normalised_and_rounded() -> None:
+    soft = as_soft_ensemble([np.array([[0.333, 0.333, 0.3335], [1e-7, 1 - 1e-7, 0.0]])])
+    rows = oracle_soft.dense(soft)
+    assert rows[0] == pytest.approx([1 / 3] * 3, abs=5e-4)
+    assert sorted(rows[1].tolist()) == [0.0, 0.0, 1.0]
+
+
+def test_ids_and_weights_and_counts() -> None:
+    soft = as_soft_ensemble(random_members(0, 5), weights=[1, 2, 3], ids=list("abcde"), counts=[1, 2, 3, 4, 5])
+    assert (soft.n_objects, soft.weights.tolist()) == (15, [1.0, 2.0, 3.0])
+    assert consensus(soft, 2, random_state=0).object_ids.tolist() == list("abcde")  # type: ignore[union-attr]
+    hard = harden(soft)
+    assert isinstance(hard, Ensemble)
+    assert (hard.n_objects, hard.object_ids.tolist()) == (15, list("abcde"))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        (
+            [[[0.5, 0.6], [1.0, 0.0]]],
+            r"member 0: memberships of 1 objects do not add up to 1 \(rows 0.*Divide each row",
+        ),
+        ([[[1.5, -0.5], [1.0, 0.0]]], r"values outside of \[0, 1\] \(rows 0, counted from 0\).*1-D vectors"),
+        ([np.array([[3], [1]])], r"values outside of \[0, 1\]"),
+        ([[[np.nan, 0.5], [1.0, 0.0]]], "mix NaN and memberships"),
+        ([[[0.0, 0.0], [1.0, 0.0]]], r"1 of 2 objects are known to no member \(rows 0"),
+        ([[[0.0, 0.0], [0.0, 0.0]], [0, 1]], "'member 0' knows no object at all"),
+        ([[[1.0, 0.0], [1.0, 0.0]], [0, 1, 1]], "member 0 of 2, member 1 of 3"),
+        ([[[1.0, 0.0], [1.0]]], "member 0 must be a matrix of memberships"),
+        ([[["a", "b"], ["c", "d"]]], "member 0 must be a matrix of memberships"),
+        ([np.full((2, 200_000), 5e-6)], "are all below"),
+    ],
+)
+def test_what_is_no_membership_is_refused(members: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        consensus(members, 2)
+
+
+def test_other_wrong_input_is_refused() -> None:
+    with pytest.raises(TypeError, match="put a single matrix into a list"):
+        as_soft_ensemble(np.eye(3))
+    with pytest.raises(ValueError, match="at least one"):
+        as_soft_ensemble([])
+    with pytest.raises(ValueError, match="too many"):
+        as_soft_ensemble([np.eye(3)], counts=np.full(3, 2**30))
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SOFT)))
+def test_other_methods_refuse(method: str) -> None:
+    members = random_members(0, 10)
+    told = f"method '{method}' takes labels alone; methods that take soft members: cspa, eac, hbgf, kmeans, mcla"
+    with pytest.raises(ValueError, match=told):
+        consensus(members, 2, method=method)
+    if method != "best":
+        assert consensus(harden(members), 2, method=method, random_state=0).n_clusters == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"n_clusters": "auto"}, "n_clusters must be a number"),
+        ({"n_clusters": 2, "refine": True}, "refine must be False"),
+        ({"n_clusters": 2, "coarsen": 0.4}, "coarsen must be None"),
+        ({"method": "eac", "linkage": "single"}, "linkage='average' alone"),
+        ({"method": "eac", "threshold": 0.1}, "linkage='average' alone"),
+        ({"method": "eac", "enhanced": True}, "linkage='average' alone"),
+        ({"n_clusters": 2, "method": "cspa", "max_bytes": 100}, "would need"),
+    ],
+)
+def test_options_that_need_labels_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises((ValueError, MemoryError), match=told):
+        consensus(random_members(0, 10), **options)
+
+
+def test_pairwise_is_the_same_only_without_gaps() -> None:
+    members = random_members(0, 10)
+    same(consensus(members, 2, method="eac", normalization="pairwise"), consensus(members, 2, method="eac"))
+    members[0][3] = 0.0
+    with pytest.raises(ValueError, match="normalization='ensemble'"):
+        consensus(members, 2, method="eac", normalization="pairwise")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        as_ensemble,
+        co_association,
+        lambda members: evaluate([0] * 10, members),
+        lambda members: anmi([0] * 10, members),
+        lambda members: choose_k(members, (2, 3)),
+    ],
+)
+def test_what_needs_labels_names_harden(ask: Any) -> None:
+    members = random_members(0, 10)
+    for given in (members, as_soft_ensemble(members)):
+        with pytest.raises(TypeError, match=r"quorate\.harden\(members\)"):
+            ask(given)
+
+
+@pytest.mark.parametrize("ask", [coarsen, ca_tree, METHODS["sec"].solve])
+def test_what_takes_ensembles_alone_names_harden(ask: Any) -> None:
+    soft = as_soft_ensemble(random_members(0, 10))
+    arguments = (soft, 2) if ask is METHODS["sec"].solve else (soft,)
+    options = {"rng": np.random.default_rng(0)} if ask is METHODS["sec"].solve else {}
+    with pytest.raises(AttributeError, match=r"quorate\.harden\(members\)"):
+        ask(*arguments, **options)
+
+
+def test_members_in_content_order_keep_their_memberships() -> None:
+    soft = as_soft_ensemble(random_members(5, 20, (3, 4, 3)), weights=[1.0, 2.0, 3.0])
+    ordered = in_content_order(soft)
+    place = [ordered.member_names.index(name) for name in soft.member_names]
+    blocks = np.split(oracle_soft.dense(ordered), ordered.offsets[1:-1], axis=1)
+    assert np.array_equal(np.hstack([blocks[q] for q in place]), oracle_soft.dense(soft))
+    assert ordered.weights[place].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_copies_and_pickles() -> None:
+    import copy
+    import pickle
+
+    soft = as_soft_ensemble(random_members(0, 10))
+    for twin in (copy.deepcopy(soft), pickle.loads(pickle.dumps(soft))):
+        assert np.array_equal(oracle_soft.dense(twin), oracle_soft.dense(soft))
+    assert not hasattr(soft, "labels")
