@@ -77,7 +77,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         return
     refuse_unreadable(path)
     try:
-        file = open(path, "rb")  # noqa: SIM115
+        file = open(path, "rb")  # noqa: SIM115 - closed below; only the opening is guarded
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
     with file:

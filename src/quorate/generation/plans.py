@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ class Plans(NamedTuple):
 def entropy_of(random_state: Any) -> int:
     """A number that stands for `random_state`; the same number, the same ensemble. Fresh where it is None."""
     if random_state is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return secrets.randbits(128)
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return _check.integer(random_state, "random_state", low=0)
     words = _check.generator(random_state).integers(2**32, size=4)

@@ -58,8 +58,9 @@ def run_plans(features: Features, plans: list[Plan], options: Options) -> Finish
             _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
             _sequences(features, plans, {plan.number for plan in missing}, options),
         ):
-            for member in members if options.checkpoint else ():
-                options.checkpoint.save(member)  # type: ignore[union-attr]
+            if options.checkpoint:
+                for member in members:
+                    options.checkpoint.save(member)
             collected.add(members)
             tell(len(members))
     return collected.finish()

@@ -7,6 +7,25 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def highest_mean(total, mass, draw):
+    """The group of the highest total a unit of mass; of several, the one that draw, in [0, 1), falls on."""
+    highest, n_tied = -1.0, 0
+    for group in range(mass.size):
+        value = total[group] / mass[group]
+        if value > highest:
+            highest, n_tied = value, 1
+        elif value == highest:
+            n_tied += 1
+    wanted = int(draw * n_tied)
+    for group in range(mass.size):
+        if total[group] / mass[group] == highest:
+            if wanted == 0:
+                return group
+            wanted -= 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
     """Give rows start..stop-1 to the group of clusters of the highest mean indicator, ties by the row's draw.
 
@@ -21,20 +40,7 @@ def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
             label = labels[row, member]
             if label >= 0:
                 total[groups[offsets[member] + label]] += weights[member]
-        highest, n_tied = -1.0, 0
-        for group in range(mass.size):
-            value = total[group] / mass[group]
-            if value > highest:
-                highest, n_tied = value, 1
-            elif value == highest:
-                n_tied += 1
-        wanted = int(draws[row] * n_tied)
-        for group in range(mass.size):
-            if total[group] / mass[group] == highest:
-                if wanted == 0:
-                    winner[row] = group
-                    break
-                wanted -= 1
+        winner[row] = highest_mean(total, mass, draws[row])
 
 
 @njit(cache=True, nogil=True)

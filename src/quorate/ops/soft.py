@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from quorate.ops.competition import highest_mean
 from quorate.ops.neighbours import place_sorted
 
 
@@ -104,20 +105,7 @@ def soft_compete(starts, columns, memberships, weights, groups, mass, draws, sta
         total[:] = 0.0
         for place in range(starts[row], starts[row + 1]):
             total[groups[columns[place]]] += memberships[place] * weights[columns[place]]
-        highest, n_tied = -1.0, 0
-        for group in range(mass.size):
-            value = total[group] / mass[group]
-            if value > highest:
-                highest, n_tied = value, 1
-            elif value == highest:
-                n_tied += 1
-        wanted = int(draws[row] * n_tied)
-        for group in range(mass.size):
-            if total[group] / mass[group] == highest:
-                if wanted == 0:
-                    winner[row] = group
-                    break
-                wanted -= 1
+        winner[row] = highest_mean(total, mass, draws[row])
 
 
 @njit(cache=True, nogil=True)
