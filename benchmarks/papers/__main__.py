@@ -16,6 +16,7 @@ from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
 
 PAPERS: tuple[str, ...] = (
+    "ca_hne",
     "sparse_eac",
 )
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
