@@ -1,4 +1,4 @@
-"""HNE: error rates of normalized edges beside eleven others, its co-association picture, and what it is sensitive to."""
+"""HNE: error rates of normalized edges beside eleven others, its co-association picture, and what it depends on."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def grid_page(records: list[Record], pictures: Path) -> str:
     ca_hne_pictures.draw_grids(records, pictures / "ca-hne-sensitivity.png")
     parts = [
         "Mean error of normalized edges over one setting, the others as in the table above "
-        f"({max(r.case['repeat'] for r in records) + 1} runs; base k as a multiple of that of the table; final k as what "
-        "is added to the true number).",
+        f"({max(r.case['repeat'] for r in records) + 1} runs; base k as a multiple of that of the table; final k as "
+        "what is added to the true number).",
         "![sensitivity](images/ca-hne-sensitivity.png)",
     ]
     for what in GRIDS:
@@ -218,8 +218,8 @@ def matrix_page(records: list[Record], pictures: Path) -> str:
     return "\n\n".join(
         [
             "![co-association](images/ca-hne-co-association.png)",
-            f"The 2-spirals, objects along one spiral and then the other; {MEMBERS} members of 60 clusters, as printed. "
-            "Similarity is 1 - distance / largest distance.",
+            f"The 2-spirals, objects along one spiral and then the other; {MEMBERS} members of 60 clusters, as "
+            "printed. Similarity is 1 - distance / largest distance.",
             plain_table(("set", *ca_hne_pictures.FACTS.values()), rows),
         ]
     )
@@ -230,8 +230,8 @@ PAPER = Paper(
     title="Li, Yu, Hao, Li: Clustering ensembles based on normalized edges (2007)",
     introduction=(
         "The paper agglomerates the co-association graph by edges over expected edges (`hne`). Its tables and figures "
-        "are lost in the text we have: no data set but 2-spirals, complex image and 3-paths is named, and no error rate "
-        "is printed. So this page holds the claims in words against measured error rates. The synthetic sets are ours "
+        "are lost in the text we have: no data set but 2-spirals, complex image and 3-paths is named, and no error "
+        "rate is printed. So this page holds the claims in words against measured error rates. The synthetic sets are ours "
         "in geometry; the real ones are those of the works the paper takes its sets from."
     ),
     experiments=[

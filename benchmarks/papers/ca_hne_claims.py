@@ -216,8 +216,8 @@ def _grid_claims(records: list[Record]) -> list[Claim]:
         Claim(
             texts[0],
             judge(len(flat) / len(inside)),
-            f"all of [0.1, 0.4] within 3 points of the best theta on {len(flat)} of {len(inside)} sets ({len(made)} of them "
-            f"synthetic); range elsewhere: {worst}",
+            f"all of [0.1, 0.4] within 3 points of the best theta on {len(flat)} of {len(inside)} sets ({len(made)} of "
+            f"them synthetic); range elsewhere: {worst}",
         ),
         Claim(
             texts[1],

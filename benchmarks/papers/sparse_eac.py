@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +166,8 @@ def time_sentence(records: Sequence[Record]) -> str:
     if not matrix or not link:
         return "Times: too few sizes for an exponent."
     return (
-        f"Times under the linear rule from n = {LARGE:,} on: the sparse matrix grows as n^{matrix[0]:.2f}, exact average "
-        f"link (without the matrix) as n^{link[0]:.2f}. k-means itself costs n k, so n^2 under this rule: "
+        f"Times under the linear rule from n = {LARGE:,} on: the sparse matrix grows as n^{matrix[0]:.2f}, exact "
+        f"average link (without the matrix) as n^{link[0]:.2f}. k-means itself costs n k, so n^2 under this rule: "
         f"the paper's linear time leaves the members out."
     )
 
@@ -290,11 +291,7 @@ def _growth_claims(records: list[Record]) -> list[Claim]:
         for key, found in grouped(records, "rule", "n").items()
     }
     sizes = sorted({n for _, n in means})
-    falls = [
-        means[rule, b][0] / b**2 < means[rule, a][0] / a**2
-        for rule in RULES
-        for a, b in zip(sizes, sizes[1:], strict=False)
-    ]
+    falls = [means[rule, b][0] / b**2 < means[rule, a][0] / a**2 for rule in RULES for a, b in pairwise(sizes)]
     last = sizes[-1]
     full = {rule: means[rule, last][0] / estimate(rule, last) for rule in RULES}
     upper = {rule: means[rule, last][1] / estimate(rule, last) for rule in RULES}

@@ -164,7 +164,9 @@ def classes_table(records: Sequence[Record]) -> str:
             rows.append((name, choice, f"{getattr(TABLE[name], choice)[2]:.2f}", f"{printed:.2f}", f"{true:.2f}"))
     if not rows:
         return ""
-    text = "Two sets have another number of classes than the K in print (synthetic control 6, not 10; mfeat-fou 10, not 4):"
+    text = (
+        "Two sets have other numbers of classes than the K in print (synthetic control 6, not 10; mfeat-fou 10, not 4):"
+    )
     return (
         text + "\n\n" + plain_table(("set", "choice", "paper", "ours at the K in print", "ours at the classes"), rows)
     )
