@@ -36,6 +36,7 @@ SETS = {
     "cigar": Source(4),
     "complex image": Source(7),
     "3-paths": Source(3),
+    "2-spirals, 1000": Source(2, "shape_2spirals"),
     "iris": Source(3, "iris"),
     "wine": Source(3, "wine", True),
     "breast cancer": Source(2, "breast_wisconsin"),
@@ -92,7 +93,7 @@ def error(labels: Array, y: Array) -> float:
 
 def base_k(name: str) -> int:
     """Clusters of every member: 60 on the 2-spirals is printed, sqrt(n) on the others is ours, not fitted."""
-    return 60 if name == "2-spirals" else math.ceil(math.sqrt(len(features(name)[0])))
+    return 60 if name.startswith("2-spirals") else math.ceil(math.sqrt(len(features(name)[0])))
 
 
 @cache
