@@ -7,7 +7,7 @@ Figure 3 and Table I, which are in sparse_eac_sets.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -63,20 +63,55 @@ def growth(case: Case) -> Values:
     X = datasets.ten_gaussians(case["n"], random_state=case["repeat"]).X
     base = base_of(case.get("init", "random"), case.get("sweeps", SWEEPS))
     ensemble = generate(X, case["members"], k=case["rule"], base=base, random_state=case["repeat"], n_jobs=1)
-    start = time.perf_counter()
     found = co_association(ensemble, max_bytes=12_000_000_000)
-    matrix_seconds = time.perf_counter() - start
     values: dict[str, Any] = {
         "pairs": found.n_pairs,
         "kmin": int(ensemble.n_clusters.min()),
         "uneven": uneven(ensemble),
     }
-    del found
-    if case["rule"] == "linear" and "init" not in case:
-        start = time.perf_counter()
-        result = consensus(ensemble, GAUSSIANS, method="eac")
-        values["link_seconds"], values["rows"] = time.perf_counter() - start, result.info["n_rows"]
-    return {**values, "matrix_seconds": matrix_seconds}
+    return values
+
+
+def time_cases(quick: bool) -> Sequence[Case]:
+    sizes = (1000, 2000) if quick else (5000, 10_000, 20_000, 40_000)
+    return [{"n": n, "rule": "linear", "members": 10 if quick else 20, "repeat": 0} for n in sizes]
+
+
+def times(case: Case) -> Values:
+    """Processor seconds, the least of three, so that other programs on the machine do not count."""
+    _compiled()
+    X = datasets.ten_gaussians(case["n"], random_state=case["repeat"]).X
+    base = KMeans(max_iter=SWEEPS)
+    start = time.process_time()
+    ensemble = generate(X, case["members"], k=case["rule"], base=base, random_state=case["repeat"], n_jobs=1)
+    values = {"member_seconds": time.process_time() - start}
+    values["matrix_seconds"] = _least(lambda: co_association(ensemble))
+    values["link_seconds"] = _least(lambda: consensus(ensemble, GAUSSIANS, method="eac"))
+    return values
+
+
+def _least(job: Callable[[], Any]) -> float:
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        job()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def time_page(records: list[Record], pictures: Path) -> str:
+    names = {"member_seconds": "members", "matrix_seconds": "sparse matrix", "link_seconds": "exact average link"}
+    rows = [(f"{r.case['n']:,}", *(f"{r.values[name]:.2f}" for name in names)) for r in records]
+    slopes = {name: exponents(records, name, least=0)["linear"] for name in names}
+    rows.append(("exponent", *(f"n^{slope[0]:.2f}" if slope else "" for slope in slopes.values())))
+    return "\n\n".join(
+        [
+            f"Linear rule, {records[0].case['members']} members; seconds of one processor, the least of three (members "
+            "once). Average link works on the labels, without the matrix.",
+            plain_table(("n", *names.values()), rows),
+            "k-means costs n k a sweep, so n^2 under this rule: the linear time of the paper leaves the members out.",
+        ]
+    )
 
 
 def base_of(init: str, sweeps: int) -> Any:
@@ -136,8 +171,8 @@ def growth_page(records: list[Record], pictures: Path) -> str:
             f"{rule} rule, exponent of the number of entries, n >= {LARGE:,}", wanted, fitted[rule], why, None, 0.05
         )
         for rule, wanted, why in (
-            ("linear", 1.0, ""),
-            ("sqrt", 1.5, "blocks of one Gaussian still bound the count at the lower n, see the last columns"),
+            ("linear", 1.0, "the clusters grow more even with n, last column, so the factor before n falls"),
+            ("sqrt", 1.5, ""),
         )
     ]
     return "\n\n".join(
@@ -149,7 +184,6 @@ def growth_page(records: list[Record], pictures: Path) -> str:
             plain_table(head, rows),
             "*uneven*: pairs within the clusters of a member over those of a member with equal clusters. "
             "*Perfect blocks*: all pairs within the ten Gaussians, n^2 / 10.",
-            time_sentence(records),
         ]
     )
 
@@ -167,18 +201,6 @@ def exponents(records: Sequence[Record], value: str = "entries", least: int = LA
         if len(sizes) > 1:
             slopes[rule] = [float(np.polyfit(np.log(sizes), np.log(means), 1)[0])]
     return slopes
-
-
-def time_sentence(records: Sequence[Record]) -> str:
-    matrix = exponents(records, "matrix_seconds")["linear"]
-    link = exponents(records, "link_seconds")["linear"]
-    if not matrix or not link:
-        return "Times: too few sizes for an exponent."
-    return (
-        f"Times under the linear rule from n = {LARGE:,} on: the sparse matrix grows as n^{matrix[0]:.2f}, exact "
-        f"average link (without the matrix) as n^{link[0]:.2f}. k-means itself costs n k, so n^2 under this rule: "
-        f"the paper's linear time leaves the members out."
-    )
 
 
 def draw_growth(records: Sequence[Record], path: Path) -> None:
@@ -222,7 +244,7 @@ def cause_cases(quick: bool) -> Sequence[Case]:
     if quick:
         settings = [("random", 50, 25), ("random", 10, 25), ("k-means++", 50, 25)]
     if not quick:
-        settings.append(("scikit-learn", 150, 100))
+        settings += [("random", 150, 3), ("k-means++", 150, 5), ("scikit-learn", 150, 100)]
     return [
         {"n": n, "rule": rule, "init": init, "members": members, "sweeps": sweeps, "repeat": repeat}
         for n in sizes
@@ -270,21 +292,35 @@ def cause_sentence(records: Sequence[Record]) -> str:
             [r for r in records if r.case["n"] == largest and r.case["rule"] == "linear"], "init", "members", "sweeps"
         ).items()
     }
-    most = max((key for key in found if key[0] == "random"), key=lambda key: (key[1], -key[2]))
-    parts = [
-        f"{init} starts, {members} members, {sweeps} sweeps {ratio:.2f}"
-        for (init, members, sweeps), ratio in found.items()
-    ]
+    most = max((key for key in found if key[0] == "random"), key=lambda key: (key[1], -abs(key[2] - SWEEPS)))
+    fewest = min((key for key in found if key[0] == "random"), key=lambda key: key[1])
+    starts = ", ".join(f"{init} ({s} sweeps) {found[init, h, s]:.2f}" for init, h, s in found if init != "random")
+    sweeps = ", ".join(f"{s} sweeps {found[i, h, s]:.2f}" for i, h, s in found if i == "random" and h == most[1])
     return (
-        f"Linear rule, n = {largest:,}, entries of the full matrix over the estimate: {'; '.join(parts)}. So uneven "
-        f"clusters and many members make the excess; more sweeps do not mend it. The upper triangle alone, which is "
-        f"what the paper says it stores, is {found[most] / 2:.2f} times the estimate: that count, and the paper's "
-        f"'good match' with its own estimate, go together."
+        f"Linear rule, n = {largest:,}, entries of the full matrix over the estimate. Members: {fewest[1]} reach "
+        f"{found[fewest]:.2f}, {most[1]} reach {found[most]:.2f}: with more members borders fall in more places, and that "
+        f"does not end at twice one member (in the plane the cells that hold an object cover at most a disc of twice "
+        f"their radius, 4 times their area). Sweeps, random starts: {sweeps}. Other starts: {starts or 'not measured'}. "
+        f"Count: the upper triangle alone, which is what the paper says it stores, is {found[most] / 2:.2f} times the "
+        f"estimate. That count is the one cause that brings the estimates, Figure 3 and the paper's words together; "
+        f"see the claims."
     )
 
 
 def claims(records: dict[str, list[Record]]) -> list[Claim]:
-    return [*_growth_claims(records["growth"]), *sets.claims(records["table1"])]
+    return [*_growth_claims(records["growth"]), _time_claim(records["times"]), *sets.claims(records["table1"])]
+
+
+def _time_claim(records: list[Record]) -> Claim:
+    text = "The time is linear in n, too (members not counted)"
+    slopes = [
+        exponents(records, name, least=0)["linear"] for name in ("matrix_seconds", "link_seconds", "member_seconds")
+    ]
+    if not all(slopes):
+        return Claim(text, "not tested", "not measured")
+    matrix, link, member = (slope[0] for slope in slopes)
+    verdict = "holds" if max(matrix, link) < 1.15 else "holds partly" if min(matrix, link) < 1.15 else "does not hold"
+    return Claim(text, verdict, f"sparse matrix n^{matrix:.2f}, average link n^{link:.2f}; members n^{member:.2f}")
 
 
 def _growth_claims(records: list[Record]) -> list[Claim]:
@@ -293,7 +329,6 @@ def _growth_claims(records: list[Record]) -> list[Claim]:
         "For large n the estimates 4 n sqrt(n) and 2 A n fit, the linear one best",
         "Both rules stay far below perfect blocks",
         "Under the linear rule the space is linear in n",
-        "The time is linear in n, too (members not counted)",
     )
     if len({r.case["n"] for r in records}) < 2:
         return [Claim(text, "not tested", "not measured") for text in texts]
@@ -320,18 +355,8 @@ def _growth_claims(records: list[Record]) -> list[Claim]:
         judge(float(np.mean(falls))),
         "holds" if all(fits[:2]) else "holds partly" if all(fits[2:]) else "does not hold",
         judge(float(np.mean([share < 0.5 for share in blocks.values()]))),
-        "holds" if abs(space - 1) < 0.05 else "holds partly" if abs(space - 1) < 0.15 else "does not hold",
+        "holds" if space < 1.05 else "holds partly" if space < 1.15 else "does not hold",
     ]
-    seconds = [exponents(records, name)["linear"] for name in ("matrix_seconds", "link_seconds")]
-    if all(seconds):
-        matrix, link = seconds[0][0], seconds[1][0]
-        verdicts.append(
-            "holds" if max(matrix, link) < 1.1 else "holds partly" if min(matrix, link) < 1.3 else "does not hold"
-        )
-        numbers.append(f"sparse matrix n^{matrix:.2f}, average link n^{link:.2f}")
-    else:
-        verdicts.append("not tested")
-        numbers.append("too few sizes")
     return [Claim(*row) for row in zip(texts, verdicts, numbers, strict=True)]
 
 
@@ -346,6 +371,7 @@ PAPER = Paper(
     experiments=[
         Experiment("growth", "Figure 2: density and number of pairs over n", growth_cases, growth, growth_page),
         Experiment("causes", "Why more pairs are stored than estimated", cause_cases, growth, cause_page),
+        Experiment("times", "Time under the linear rule", time_cases, times, time_page),
         Experiment("table1", "Table I and Figure 3: benchmark sets", sets.cases, sets.measure, sets.page),
         Experiment(
             "settings", "Table I: settings that were tried", sets.setting_cases, sets.measure, sets.setting_page
