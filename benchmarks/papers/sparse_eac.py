@@ -300,7 +300,7 @@ def cause_sentence(records: Sequence[Record]) -> str:
         f"Linear rule, n = {largest:,}, entries of the full matrix over the estimate. Members: {fewest[1]} reach "
         f"{found[fewest]:.2f}, {most[1]} reach {found[most]:.2f}: with more members borders fall in more places, and "
         f"that does not end at twice one member (in the plane the cells that hold an object cover up to a disc of "
-        f"twice their radius, 4 times their area). Sweeps, random starts: {sweeps}. Starts: {starts or 'not measured'}. "
+        f"twice their radius, 4 times their area). Sweeps, random starts: {sweeps}. Starts: {starts or 'none'}. "
         f"Count: the upper triangle alone, which is what the paper says it stores, is {found[most] / 2:.2f} times the "
         f"estimate. That count is the one cause that brings the estimates, Figure 3 and the paper's words together; "
         f"see the claims."
