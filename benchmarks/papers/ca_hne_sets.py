@@ -92,7 +92,7 @@ def error(labels: Array, y: Array) -> float:
 
 
 def base_k(name: str) -> int:
-    """Clusters of every member: 60 on the 2-spirals is printed, sqrt(n) on the others is ours, not fitted."""
+    """Clusters of every member: 60 on the 2-spirals is printed, sqrt(n) on the others is ours; see the notes."""
     return 60 if name.startswith("2-spirals") else math.ceil(math.sqrt(len(features(name)[0])))
 
 
