@@ -372,7 +372,7 @@ NOTES = """
 - `norm` is read as mean 0 and deviation 1. optdigits-1000 is read as the first 1,000 of the training file.
 - ionosphere .64 and pima .65 are the shares of the larger class: what one large cluster and a few outliers give. Our
   ionosphere agrees by its large deviation; its mean under the linear rule is well above the printed one.
-- The geometry of spiral, cigar and rings was set in `quorate.datasets` with the printed indices in view (docs/datasets.md):
+- The geometry of spiral, cigar and rings was set with the printed indices in view (docs/datasets.md):
   their agreement is in part built in.
 - Isolet: 50 members, one run, at most 25 sweeps of k-means, for time.
 """
