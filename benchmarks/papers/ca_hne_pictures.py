@@ -13,7 +13,19 @@ from benchmarks.papers.ca_hne_sets import SETS, base_k, features
 from benchmarks.papers.records import Record, Values
 from quorate import co_association, consensus, generate
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#222255", "#7A1F3D", "#666633")
+COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#F0E442",
+    "#222255",
+    "#7A1F3D",
+    "#666633",
+    "#999999",
+)
 FACTS = {
     "between_euclid": "between clusters: mean similarity of features",
     "between_shared": "between clusters: mean co-association",
