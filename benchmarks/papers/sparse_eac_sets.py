@@ -350,7 +350,7 @@ def setting_page(records: list[Record], pictures: Path) -> str:
             TABLE[r.case["set"]].var[0],
             r.values["told"],
             f"{TABLE[r.case['set']].var[2]:.2f}",
-            f"{r.values[\'ci\']:.2f}",
+            f"{r.values['ci']:.2f}",
         )
         for r in records
         if "k" in r.case
