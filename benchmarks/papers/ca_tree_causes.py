@@ -101,13 +101,16 @@ def page_rings(records: list[Record], pictures: Path) -> str:
         cells = [_spread([r.values["accuracy"][name] for r in found]) for found in groups.values()]
         rows.append((name, *cells))
     parts = [
-        (f"{name}, {sweeps} sweeps", ", ".join(f"{k}: {np.mean(v):.2f} ({len(v)})" for k, v in by_pieces(found).items()))
+        (
+            f"{name}, {sweeps} sweeps",
+            ", ".join(f"{k}: {np.mean(v):.2f} ({len(v)})" for k, v in by_pieces(found).items()),
+        )
         for (name, sweeps), found in groups.items()
     ]
     return "\n\n".join(
         [
-            "n = 1800, H = 10, theta = 0.2, keep = 0.9, EAC-AL into 3. 3Rings draws angles at random, so a ring has gaps; "
-            '"even" spreads them, one object in each equal sector.',
+            "n = 1800, H = 10, theta = 0.2, keep = 0.9, EAC-AL into 3. 3Rings draws angles at random, so a ring has "
+            'gaps; "even" spreads them, one object in each equal sector.',
             plain_table(head, rows),
             "By the number of pieces, the connected components of the kept nodes (accuracy, number of ensembles):",
             plain_table(("", "pieces: accuracy (ensembles)"), parts),
@@ -197,7 +200,8 @@ def page_linear(records: list[Record], pictures: Path) -> str:
         for (n,), found in grouped(records, "n").items()
     ]
     return plain_table(("n", "tree, ms", "average link on the cut, ms", "distinct rows", "rows"), _milli(rows)) + (
-        f"\n\nSpherical5, H = 20, theta = 0.2, keep = 0.9. The tree's time follows n to the power {exponent(records):.2f}."
+        "\n\nSpherical5, H = 20, theta = 0.2, keep = 0.9. "
+        f"The tree's time follows n to the power {exponent(records):.2f}."
     )
 
 

@@ -103,13 +103,19 @@ def page(records: list[Record], pictures: Path) -> str:
     ]
     return "\n\n".join(
         [
-            "The paper's photograph (sky, road, greenery; 640 x 480) and its 1000 labelled pixels are not printed. Ours "
-            "are the two pictures that come with scikit-learn, 427 x 640, and two areas of each drawn by us. RGB values, "
-            "H = 10, k in [3, 6], theta = 0.2, keep = 0.9, three regions.",
+            "The paper's photograph (sky, road, greenery; 640 x 480) and its 1000 labelled pixels are not printed. "
+            "Ours are the two pictures that come with scikit-learn, 427 x 640, and two areas of each drawn by us. RGB "
+            "values, H = 10, k in [3, 6], theta = 0.2, keep = 0.9, three regions.",
             "![Photographs and their regions](images/ca_tree_image.png)",
             compared_table(rows_of(records)),
             plain_table(
-                ("", "labels to labels, s", "distinct rows", "rows of the cut", "a single k-means run, one region an area"),
+                (
+                    "",
+                    "labels to labels, s",
+                    "distinct rows",
+                    "rows of the cut",
+                    "a single k-means run, one region an area",
+                ),
                 cost,
             ),
         ]

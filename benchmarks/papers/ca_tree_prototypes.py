@@ -143,8 +143,8 @@ def page(records: list[Record], pictures: Path) -> str:
     repeats = max(map(len, by_set.values()))
     return "\n\n".join(
         [
-            f"Mean accuracy of EAC-AL over {repeats} ensembles, H = 20, at about m representatives: the theta whose number "
-            'of nodes is nearest to m. "Counts": nodes count as their objects; without it as one, as in the paper. '
+            f"Mean accuracy of EAC-AL over {repeats} ensembles, H = 20, at about m representatives: the theta whose "
+            'number of nodes is nearest to m. "Counts": nodes count as their objects; without it as one, as in the paper. '
             "k-medoids sees at most 4,000 objects.",
             "### Figure 9: known k",
             "![Accuracy over representatives](images/ca_tree_prototypes_known.png)",
@@ -164,6 +164,7 @@ def _draw(by_set: dict[str, list[Record]], choice: str, path: Path) -> None:
         for place, column in enumerate(shown):
             way = (TREES + RIVALS)[column]
             line(axis, place, numbers, table[:, column], way, linestyle="-" if column < len(TREES) else "--")
+        axis.set_ylim(0.0 if choice == "lifetime" else 0.35, 1.03)
         axis.set_xscale("log")
         axis.set_xticks(numbers, [str(m) for m in numbers])
         axis.minorticks_off()
