@@ -138,6 +138,7 @@ def invented() -> dict[str, list[dict[str, Any]]]:
         "accuracy": [right] * 3,
         "times": [timed] * 10,
         "rings": [{"accuracy": {"as printed": 0.9}, "pieces": 3, "pieces_all": 3}] * 2,
+        "balance": [{method: [0.7] * 3 for method in times.GRAPHS}] * 2,
         "order": [{"accuracy": [0.9] * 10, "nodes": [5] * 10}] * 4,
         "linear": [{"tree": spent, "link": 0.1, "distinct": 9, "rows": 3} for spent in (0.1, 0.2)],
         "image": [{"seconds": 1.0, "distinct": 9, "rows": 3, "two_classes": 0.98, "matched": 0.97, "members": 0.6}],

@@ -18,8 +18,8 @@ from benchmarks.speed.measure import seconds
 from quorate import accuracy, as_ensemble, consensus
 
 PRINTED = 0.979
-STEP = 4
-"""Every fourth pixel of every fourth line of a result is kept for the picture."""
+STEP = 5
+"""Every fifth pixel of every fifth line of a result is kept for the picture."""
 
 
 def cases(quick: bool) -> list[Case]:
