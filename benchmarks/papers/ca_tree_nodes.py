@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers.ca_tree_pictures import line, panels, single
+from benchmarks.papers.ca_tree_pictures import line, log_ticks, panels, single
 from benchmarks.papers.ca_tree_sets import BY_NAME, ITERATIONS, SETS, VARIANTS, PaperSet, kmeans_ensemble
 from benchmarks.papers.compare import Compared, compared_table, plain_table, tally
 from benchmarks.papers.paper import Experiment, grouped
@@ -185,14 +185,14 @@ def _draw(records: list[Record], pictures: Path) -> None:
         mean = curves(records, name).mean(axis=0)[:, entry.sizes.index(entry.base)] / entry.base
         line(axis, 0, THETAS, mean[0], "all nodes")
         line(axis, 1, THETAS, mean[1], "keep .9")
-        axis.set_yscale("log")
+        log_ticks(axis, "y")
 
     def growth(axis: Any, name: str) -> None:
         mean = curves(records, name).mean(axis=0)[0]
         for place, theta in enumerate((0, 4, 8, 12)):
             line(axis, place, BY_NAME[name].sizes, mean[:, theta], f"theta {THETAS[theta]:g}")
-        axis.set_xscale("log")
-        axis.set_yscale("log")
+        log_ticks(axis, "x", BY_NAME[name].sizes[::2])
+        log_ticks(axis, "y")
 
     def ratios(axis: Any) -> None:
         for place, name in enumerate(names):

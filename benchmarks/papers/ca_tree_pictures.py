@@ -54,10 +54,23 @@ def line(axis: Any, place: int, x: Any, y: Any, label: str, **style: Any) -> Non
     axis.plot(x, y, color=COLOURS[place], label=label, **given)
 
 
-def photographs(path: Path, pictures: Sequence[tuple[str, NDArray[Any]]]) -> None:
-    """Pictures in a row, in 64 colours to save bytes."""
-    from PIL import Image
+def log_ticks(axis: Any, which: str, at: Sequence[float] = ()) -> None:
+    """A logarithmic axis with plain numbers: at given places, or at 1, 2 and 5 of each decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    (axis.set_xscale if which == "x" else axis.set_yscale)("log")
+    ticks = axis.xaxis if which == "x" else axis.yaxis
+    if at:
+        ticks.set_ticks(list(at))
+        axis.minorticks_off()
+    else:
+        ticks.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ticks.set_minor_formatter(NullFormatter())
+
+
+def photographs(path: Path, pictures: Sequence[tuple[str, NDArray[Any]]]) -> None:
+    """Pictures in a row."""
     plt = _plot()
     figure, grid = plt.subplots(1, len(pictures), figsize=(3.2 * len(pictures), 2.5), layout="constrained")
     for axis, (title, picture) in zip(np.atleast_1d(grid), pictures, strict=True):
@@ -65,7 +78,6 @@ def photographs(path: Path, pictures: Sequence[tuple[str, NDArray[Any]]]) -> Non
         axis.set_title(title, fontsize=9)
         axis.set_axis_off()
     _save(figure, path)
-    Image.open(path).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def _plot() -> Any:
@@ -78,6 +90,10 @@ def _plot() -> Any:
 
 
 def _save(figure: Any, path: Path) -> None:
+    from PIL import Image
+
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
     _plot().close(figure)
+    # 64 colours are enough for the eye, at a third of the bytes
+    Image.open(path).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
