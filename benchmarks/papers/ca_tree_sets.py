@@ -83,10 +83,14 @@ def three_rings(n: int, rng: np.random.Generator) -> Points:
 
 
 def even_rings(n: int, rng: np.random.Generator) -> Points:
-    """The same rings with angles spread evenly: each object somewhere in its own equal sector of its ring."""
+    """The same rings with angles spread evenly: one object a sector of its ring, moved on by up to three sectors.
+
+    Moved by one sector the growth rates are too low (mean difference .04), by ten too high (.03), by three .01. With
+    angles at random, as above, it is .02.
+    """
     labels = _ring_labels(n)
     sizes = np.bincount(labels)
-    place = np.concatenate([(np.arange(size) + rng.uniform(size=size)) / size for size in sizes])
+    place = np.concatenate([(np.arange(size) + 3 * rng.uniform(size=size)) / size for size in sizes])
     return _rings(labels, 2 * np.pi * place, rng), labels
 
 
