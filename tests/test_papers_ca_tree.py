@@ -97,7 +97,8 @@ def test_times_of_a_tiny_set(tiny: str, method: str) -> None:
 def test_prototypes_of_a_tiny_set(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prototypes, "NUMBERS", (4, 20))  # 4 are too few for k = 5
     values = prototypes.measure({"set": tiny, "repeat": 0})
-    assert np.shape(values["known"]) == np.shape(values["merged"]) == (1, 7)
+    assert np.shape(values["known"]) == np.shape(values["lifetime"]) == (1, 7)
+    assert set(prototypes.measure_lifetimes({"set": tiny, "repeat": 0})) == {"lifetime", "merged"}
     X = np.random.default_rng(0).normal(size=(50, 2))
     for find in (prototypes.sample, prototypes.centres, prototypes.medoids):
         assert find(X, 5, np.random.default_rng(0)).shape == (5, 2)
@@ -142,9 +143,10 @@ def invented() -> dict[str, list[dict[str, Any]]]:
         "order": [{"accuracy": [0.9] * 10, "nodes": [5] * 10}] * 4,
         "linear": [{"tree": spent, "link": 0.1, "distinct": 9, "rows": 3} for spent in (0.1, 0.2)],
         "image": [{"seconds": 1.0, "distinct": 9, "rows": 3, "two_classes": 0.98, "matched": 0.97, "members": 0.6}],
+        "lifetimes": [{"lifetime": table, "merged": table}],
         "prototypes": [
-            {"known": table, "lifetime": table, "merged": table, "nodes": [[20, 20]] * 4},
-            {"known": table[:3], "lifetime": table[:3], "merged": table[:3], "nodes": [[50, 50]] * 3},
+            {"known": table, "lifetime": table, "nodes": [[20, 20]] * 4},
+            {"known": table[:3], "lifetime": table[:3], "nodes": [[50, 50]] * 3},
         ],
     }
 

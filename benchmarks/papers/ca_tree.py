@@ -51,7 +51,7 @@ PAPER = Paper(
         ca_tree_times.EXPERIMENT,
         *ca_tree_causes.EXPERIMENTS,
         ca_tree_image.EXPERIMENT,
-        ca_tree_prototypes.EXPERIMENT,
+        *ca_tree_prototypes.EXPERIMENTS,
     ),
     claims,
     NOTES,

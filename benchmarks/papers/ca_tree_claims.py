@@ -227,12 +227,12 @@ def _mean(records: Sequence[Record], what: str, place: int) -> float:
     return float(np.mean([r.values[what][place] for r in records]))
 
 
-def about_prototypes(records: Sequence[Record]) -> list[Claim]:
+def about_prototypes(records: Sequence[Record], lifetimes: Sequence[Record]) -> list[Claim]:
     groups = grouped(records, "set")
     found = {e.name: groups[e.name,] for e in SETS if (e.name,) in groups}
     made = [
         _fairly(found, "known", "Figure 9: the tree with keep = 0.9 is at least as good as all prototypes of as many."),
-        _fairly(found, "lifetime", "Figure 10, k by lifetime: the same, except on the elongated sets."),
+        _fairly(found, "lifetime", "Figure 10, k by lifetime: the same, except on the elongated sets.", lifetimes),
     ]
     low = {n: float(prototypes.table_of(part, "lifetime").max()) for n, part in found.items() if n in ELONGATED}
     made.append(
@@ -255,7 +255,7 @@ def about_prototypes(records: Sequence[Record]) -> list[Claim]:
     return [*made, share_claim(text, rules, f"points won: {listed(effect, 3)}")]
 
 
-def _fairly(found: Mapping[str, list[Record]], choice: str, text: str) -> Claim:
+def _fairly(found: Mapping[str, list[Record]], choice: str, text: str, lifetimes: Sequence[Record] = ()) -> Claim:
     names = [n for n in found if choice == "known" or n not in ELONGATED]
     won = {n: prototypes.advantage(found[n], choice) for n in names}
     follows = {
@@ -264,8 +264,9 @@ def _fairly(found: Mapping[str, list[Record]], choice: str, text: str) -> Claim:
         for m, value in zip(prototypes.numbers_for(BY_NAME[n]), values, strict=True)
     }
     number = f"points over the best rival, mean over m: {_mean_points(found, names, choice)}"
-    if choice == "lifetime":
-        number += f"; lifetimes after the first merge: {_mean_points(found, names, 'merged')}"
+    if lifetimes:
+        again = {name: part for (name,), part in grouped(lifetimes, "set").items()}
+        number += f"; lifetimes after the first merge: {_mean_points(again, list(again), 'merged')}"
     return share_claim(text, follows, number)
 
 
@@ -314,6 +315,6 @@ def claims(records: Records) -> list[Claim]:
         *about_radii(records.get("radii", [])),
         *about_accuracy(records.get("accuracy", [])),
         *about_times(records.get("times", [])),
-        *about_prototypes(records.get("prototypes", [])),
+        *about_prototypes(records.get("prototypes", []), records.get("lifetimes", [])),
         *about_the_rest(records),
     ]

@@ -28,8 +28,10 @@ from quorate.solvers.dendrogram import cut, lifetimes
 TREES = ("tree", "tree, keep .9", "tree, counts", "tree, counts, keep .9")
 RIVALS = ("random sample", "k-means", "k-medoids")
 NUMBERS = (20, 50, 100, 200)
-CHOICES = ("known", "lifetime", "merged")
-"""How the final k is found: the number of classes, the longest lifetime, or the longest after the first merge."""
+CHOICES = ("known", "lifetime")
+"""How the final k is found: the number of classes, or the longest lifetime."""
+ALL_CHOICES = (*CHOICES, "merged")
+"""Also the longest lifetime after the first merge."""
 
 
 def cases(quick: bool) -> list[Case]:
@@ -44,22 +46,27 @@ def numbers_for(entry: PaperSet) -> list[int]:
 
 def measure(case: Case) -> Values:
     """Accuracy by choice of k, number of representatives and way to find them; the trees' numbers of nodes."""
+    return {name: value for name, value in measure_all(case).items() if name != "merged"}
+
+
+def measure_all(case: Case) -> dict[str, list[list[float]]]:
+    """The same with all choices of k."""
     entry = BY_NAME[case["set"]]
     rng = np.random.default_rng([entry.base, case["repeat"]])
     X, y = entry.make(entry.base, rng)
     tree = ca_tree(kmeans_ensemble(X, entry.k, rng))
-    values: dict[str, list[list[float]]] = {choice: [] for choice in (*CHOICES, "nodes")}
+    values: dict[str, list[list[float]]] = {choice: [] for choice in (*ALL_CHOICES, "nodes")}
     for m in numbers_for(entry):
         found = [_by_tree(tree, m, name, entry) for name in TREES]
         found += [_by_prototypes(X, find(X, m, rng), entry, rng) for find in (sample, centres, medoids)]
-        for place, choice in enumerate(CHOICES):
+        for place, choice in enumerate(ALL_CHOICES):
             values[choice].append([round(float(accuracy(labels[place], y)), 4) for labels in found])
         values["nodes"].append([_at(tree, m, keep)[1] for keep in (1.0, 0.9)])
     return values
 
 
 Labels = list[NDArray[Any]]
-"""One labelling for each of CHOICES."""
+"""One labelling for each of ALL_CHOICES."""
 
 
 def _at(tree: CATree, m: int, keep: float) -> tuple[float, int]:
@@ -83,9 +90,9 @@ def _by_prototypes(X: NDArray[Any], prototypes: NDArray[Any], entry: PaperSet, r
 
 
 def all_cuts(rows: Ensemble, n_clusters: int) -> Labels:
-    """Labels of the rows for each of CHOICES."""
+    """Labels of the rows for each of ALL_CHOICES."""
     if rows.n_rows < 3:
-        return [np.arange(rows.n_rows)] * len(CHOICES)
+        return [np.arange(rows.n_rows)] * len(ALL_CHOICES)
     result = solve(rows, None, method="eac", random_state=0)
     assert result.tree is not None
     # from k = 2 to one merge after all rows are apart
@@ -153,10 +160,6 @@ def page(records: list[Record], pictures: Path) -> str:
             "### Figure 10: k of the longest lifetime",
             "![Accuracy over representatives](images/ca_tree_prototypes_lifetime.png)",
             _table(by_set, "lifetime"),
-            "### Figure 10 again: the longest lifetime after the first merge",
-            SINGLES,
-            "![Accuracy over representatives](images/ca_tree_prototypes_merged.png)",
-            _table(by_set, "merged"),
             "### The tree with keep = 0.9 less the best of the three rivals, mean over m",
             _advantages(by_set),
             HALF_RINGS,
@@ -167,7 +170,7 @@ def page(records: list[Record], pictures: Path) -> str:
 SINGLES = (
     "The lifetime of as many clusters as there are nodes runs from height 0 to the first merge. Between core groups "
     "that may be one member in H; between the nodes of a cut it is longer, in many ensembles the longest of all, and "
-    "every node stays a cluster of its own. With that one left out, k is chosen among the heights above it:"
+    "every node stays a cluster of its own. Beside it, the longest of the other lifetimes:"
 )
 
 HALF_RINGS = (
@@ -184,8 +187,7 @@ def _advantages(by_set: dict[str, list[Record]]) -> str:
         (name, *(f"{advantage(found, choice, way).mean():+.3f}" for choice in CHOICES for way in ways))
         for name, found in by_set.items()
     ]
-    head = ("known k", "lifetime", "lifetime after the first merge")
-    return plain_table(("", *(cell for name in head for cell in (name, f"{name}, counts"))), rows)
+    return plain_table(("", "known k", "known k, counts", "lifetime", "lifetime, counts"), rows)
 
 
 def _draw(by_set: dict[str, list[Record]], choice: str, path: Path) -> None:
@@ -212,4 +214,27 @@ def _table(by_set: dict[str, list[Record]], choice: str) -> str:
     return plain_table(("", "m", *TREES, *RIVALS, "nodes, keep 1 and .9"), rows)
 
 
-EXPERIMENT = Experiment("prototypes", "Figures 9 and 10: against prototypes", cases, measure, page)
+def lifetime_cases(quick: bool) -> list[Case]:
+    names = ("Spherical5",) if quick else ("Spherical5", "Opt-digits", "Pen-digits")
+    return [{"set": name, "repeat": repeat} for name in names for repeat in range(1 if quick else 10)]
+
+
+def measure_lifetimes(case: Case) -> Values:
+    found = measure_all(case)
+    return {name: found[name] for name in ("lifetime", "merged")}
+
+
+def page_lifetimes(records: list[Record], pictures: Path) -> str:
+    rows = []
+    for (name,), found in grouped(records, "set").items():
+        both = [table_of(found, choice) for choice in ("lifetime", "merged")]
+        for place, m in enumerate(numbers_for(BY_NAME[name])):
+            cells = (f"{before:.3f}, {after:.3f}" for before, after in zip(both[0][place], both[1][place], strict=True))
+            rows.append((name, m, *cells))
+    return f"{SINGLES}\n\n" + plain_table(("all lifetimes, without the first", "m", *TREES, *RIVALS), rows)
+
+
+EXPERIMENTS = (
+    Experiment("prototypes", "Figures 9 and 10: against prototypes", cases, measure, page),
+    Experiment("lifetimes", "Figure 10: which lifetimes count", lifetime_cases, measure_lifetimes, page_lifetimes),
+)
