@@ -41,7 +41,7 @@ def measure(case: Case) -> Values:
         for form, found in values.items():
             keep = 0.9 if form.endswith("kept") else 1.0
             rows, inverse = tree.coarsen(theta, keep=keep, weighted=form.startswith("counted"))
-            found.append(round(float(accuracy(average_link(rows, entry.n_clusters)[inverse], y)), 4))
+            found.append(round(float(accuracy(average_link(rows, entry.n_clusters)[inverse], y)), 3))
     return values
 
 

@@ -60,7 +60,7 @@ def measure_all(case: Case) -> dict[str, list[list[float]]]:
         found = [_by_tree(tree, m, name, entry) for name in TREES]
         found += [_by_prototypes(X, find(X, m, rng), entry, rng) for find in (sample, centres, medoids)]
         for place, choice in enumerate(ALL_CHOICES):
-            values[choice].append([round(float(accuracy(labels[place], y)), 4) for labels in found])
+            values[choice].append([round(float(accuracy(labels[place], y)), 3) for labels in found])
         values["nodes"].append([_at(tree, m, keep)[1] for keep in (1.0, 0.9)])
     return values
 
@@ -231,8 +231,13 @@ def page_lifetimes(records: list[Record], pictures: Path) -> str:
         for place, m in enumerate(numbers_for(BY_NAME[name])):
             cells = (f"{before:.3f}, {after:.3f}" for before, after in zip(both[0][place], both[1][place], strict=True))
             rows.append((name, m, *cells))
-    return f"{SINGLES}\n\n" + plain_table(("all lifetimes, without the first", "m", *TREES, *RIVALS), rows)
+    return f"{SINGLES}\n\n" + plain_table(("all lifetimes, without the first", "m", *TREES, *RIVALS), rows) + LEFT
 
+
+LEFT = (
+    "\n\nIt raises nearly all accuracies on the digits. On Pen-digits the tree with keep = 0.9 stays behind the best rival "
+    "even so; this is not explained."
+)
 
 EXPERIMENTS = (
     Experiment("prototypes", "Figures 9 and 10: against prototypes", cases, measure, page),

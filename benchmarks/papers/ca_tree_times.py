@@ -84,7 +84,7 @@ def measure(case: Case) -> Values:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+    return float(f"{value:.3g}")
 
 
 def _timed(find: Finder, case: Case, ensemble: Ensemble, form: str) -> tuple[float, NDArray[Any]]:
