@@ -29,7 +29,7 @@ def node_cases(quick: bool) -> list[Case]:
     if quick:
         return [{"set": name, "sweeps": ITERATIONS, "repeat": repeat} for name in QUICK for repeat in range(2)]
     short = [{"set": e.name, "sweeps": ITERATIONS, "repeat": r} for e in SETS + VARIANTS for r in range(20)]
-    return short + [{"set": e.name, "sweeps": CONVERGED, "repeat": r} for e in SETS for r in range(10)]
+    return short + [{"set": e.name, "sweeps": CONVERGED, "repeat": r} for e in SETS for r in range(8)]
 
 
 def measure_nodes(case: Case) -> Values:
@@ -162,7 +162,7 @@ def _causes(records: Sequence[Record]) -> str:
     head = ("", "sweeps at most", "mean difference of beta", "largest", "minimal ratio (paper)", "N_Z at 10 (paper)")
     return (
         "How far the growth rates are from the 14 printed ones of a set, with k-means stopped after 20 sweeps or run "
-        "to convergence, and for two other guesses at the geometry:\n\n" + plain_table(head, lines)
+        "to convergence (8 ensembles), and for two other guesses at the geometry:\n\n" + plain_table(head, lines)
     )
 
 

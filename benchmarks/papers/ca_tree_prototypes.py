@@ -235,8 +235,8 @@ def page_lifetimes(records: list[Record], pictures: Path) -> str:
 
 
 LEFT = (
-    "\n\nIt raises nearly all accuracies on the digits. On Pen-digits the tree with keep = 0.9 stays behind the best rival "
-    "even so; this is not explained."
+    "\n\nIt raises nearly all accuracies on the digits. On Pen-digits the tree with keep = 0.9 stays behind the best "
+    "rival even so; this is not explained."
 )
 
 EXPERIMENTS = (
