@@ -29,9 +29,10 @@ LAYERS = [
     {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
     {"estimators", "plot", "anndata"},
-    {"_demo", "dask", "report"},
+    {"reporting"},
+    {"_demo", "dask"},
     {"_arguments"},
-    {"cli", "_cli_generate", "__main__"},
+    {"cli", "_cli_generate", "_cli_report", "__main__"},
 ]
 
 

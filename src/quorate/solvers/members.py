@@ -31,10 +31,16 @@ def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
     """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object."""
-    values, shared = member_pairs(ensemble, "geometric")
-    others = mean_of_others(values, shared * ensemble.weights)
+    return pair_scores(*member_pairs(ensemble, "geometric"), ensemble.weights)
+
+
+def pair_scores(
+    values: FloatArray, shared: FloatArray, member_weights: FloatArray
+) -> tuple[float | None, float | None]:
+    """The same out of what `member_pairs` found."""
+    others = mean_of_others(values, shared * member_weights)
     if np.isnan(others).all():
         return None, None
-    weights = np.outer(ensemble.weights, ensemble.weights) * shared
+    weights = np.outer(member_weights, member_weights) * shared
     np.fill_diagonal(weights, 0.0)
     return float((weights * np.nan_to_num(values)).sum() / weights.sum()), float(np.nanmax(others))
