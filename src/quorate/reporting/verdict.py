@@ -76,7 +76,7 @@ def _clusters(subject: Subject) -> Point:
     if subject.n_clusters == 1:
         return Point("Clusters", "There is one cluster; it holds all objects, and nothing can be said about its borders.")
     parts = [
-        f"{len(found)} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[cluster] for cluster in found])})"
+        f"{len(found):,} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[place] for place in found])})"
         for word, found in groups.items()
         if len(found)
     ]

@@ -62,7 +62,8 @@ const nameAxis = (names, extra = {}) => ({
   ...extra,
 });
 
-function shadeBar(low, seriesIndex, text) {
+/** What a shade means, at `left` pixels. */
+function shadeBar(low, seriesIndex, left) {
   return {
     type: "continuous",
     min: low,
@@ -71,15 +72,14 @@ function shadeBar(low, seriesIndex, text) {
     dimension: 2,
     inRange: { color: shades() },
     orient: "vertical",
-    right: 0,
-    top: "middle",
+    left,
+    top: 10,
     itemWidth: 10,
     itemHeight: 130,
     precision: 1,
     text: ["1", low.toFixed(1)],
     textStyle: { color: colour("soft") },
     hoverLink: false,
-    formatter: text,
   };
 }
 
@@ -104,7 +104,7 @@ function heatmap(width) {
   const { maps } = state;
   const { n } = maps;
   const { bins } = maps.stops[state.stop];
-  const side = Math.min(width - 76, 640);
+  const side = Math.min(width - 66, 640);
   const data0 = [];
   for (let y = 0; y < n; y += 1) for (let x = 0; x < n; x += 1) data0.push([x, y, maps.heat[y * n + x]]);
   return {
@@ -129,7 +129,7 @@ function heatmap(width) {
       { ...bareAxis(n), inverse: true, gridIndex: 1 },
       { ...bareAxis(1), gridIndex: 2 },
     ],
-    visualMap: [shadeBar(0, 0), clusterBar([1, 2])],
+    visualMap: [shadeBar(0, 0, side + 24), clusterBar([1, 2])],
     series: [
       { ...cells, data: data0 },
       { ...cells, xAxisIndex: 1, yAxisIndex: 1, data: bins.map((cluster, bin) => [0, bin, cluster]) },
@@ -203,9 +203,10 @@ function curveSeries() {
     name,
     data: points,
     raw,
+    symbol: "circle",
     symbolSize: 7,
     lineStyle: { width: 2, type: ["solid", "dashed", "dotted", [8, 3, 2, 3]][place % 4] },
-    color: clusterColourOf(place),
+    color: curveColour(place),
   });
   if (!data.choice) {
     const over = (key) => data.stops.map((entry) => [entry.k, entry[key]]);
@@ -218,7 +219,7 @@ function curveSeries() {
 }
 
 const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
-const clusterColourOf = (place) => PALETTE[place % PALETTE.length];
+const curveColour = (place) => (place === 0 ? colour("accent") : PALETTE[place % PALETTE.length]);
 
 function curves(width) {
   const series = curveSeries();
@@ -274,7 +275,7 @@ function clusterBars(width) {
   const bar = { type: "bar", barMaxWidth: 16, emphasis: { disabled: true } };
   const ofCluster = (place) => ({ color: clusterColour(clusters[place]) });
   const confidence = isOwn() ? order.map((place) => data.clusterConfidence[clusters[place]]) : [];
-  const rows = Math.max(34, Math.min(44, 30)) * order.length;
+  const rows = 34 * order.length;
   const half = narrow ? width - left - 20 : (width - left - 70) / 2;
   const top = (block) => (narrow ? 40 + block * (rows + 84) : 40);
   const label = (formatter) => ({ show: true, position: "right", color: colour("ink"), formatter });
@@ -305,7 +306,7 @@ function clusterBars(width) {
     ],
     xAxis: [
       valueAxis({ splitNumber: 3, minInterval: 1, axisLabel: { color: colour("soft"), hideOverlap: true, formatter: (value) => counted(value) }, name: "objects", nameLocation: "middle", nameGap: 26 }),
-      valueAxis({ gridIndex: 1, min: 0, max: 1, splitNumber: 4 }),
+      valueAxis({ gridIndex: 1, min: 0, max: 1, interval: 0.25 }),
     ],
     yAxis: [
       nameAxis(names, { inverse: true, axisLabel: { color: colour("ink"), interval: 0, width: left - 10, overflow: "truncate" } }),
@@ -326,7 +327,7 @@ function memberBars(width) {
   const known = nmi.filter((value) => value !== null).sort((one, other) => one - other);
   const median = known.length ? (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2 : 0;
   const fill = (member) => ({ color: nmi[member] < 0.5 * median ? colour("alarm") : colour("accent") });
-  const values = valueAxis({ min: 0, max: 1, splitNumber: 4 });
+  const values = valueAxis({ min: 0, max: 1, interval: 0.25 });
   const labels = nameAxis(order.map((member) => names[member]), {
     inverse: few,
     axisLabel: { show: few, color: colour("ink"), interval: 0, width: Math.min(150, width / 3), overflow: "truncate" },
@@ -357,16 +358,22 @@ function memberBars(width) {
   };
 }
 
+const NUMBERED = 10;
+
 function memberMatrix(width) {
   const names = [...data.members.order.map((member) => data.members.names[member]), "consensus"];
   const n = names.length;
   const { matrix } = state;
   const low = Math.floor(10 * Math.min(0.9, ...matrix.filter((value) => value !== null))) / 10;
   const named = n <= 26;
-  const left = named ? Math.min(110, width / 4) : 4;
+  const left = named ? Math.min(110, width / 4, 16 + 7 * Math.max(...names.map((name) => name.length))) : 4;
   const side = Math.min(width - left - 60, 520);
   const axis = { show: named, axisLabel: { color: colour("ink"), interval: 0, width: left - 8, overflow: "truncate", fontSize: n > 14 ? 10 : 12 } };
-  const all = matrix.map((value, place) => [place % n, Math.floor(place / n), value]);
+  const strong = (value) => value > low + 0.55 * (1 - low);
+  const all = matrix.map((value, place) => ({
+    value: [place % n, Math.floor(place / n), value],
+    ...(n <= NUMBERED ? { label: { color: strong(value) === isDark() ? "#111417" : "#ffffff" } } : {}),
+  }));
   return {
     height: side + left + 8,
     ...base(),
@@ -377,12 +384,12 @@ function memberMatrix(width) {
     grid: { left, top: 4, width: side, height: side },
     xAxis: nameAxis(names, { ...axis, axisLabel: { ...axis.axisLabel, rotate: 90, width: left - 8 } }),
     yAxis: nameAxis(names, { ...axis, inverse: true }),
-    visualMap: [shadeBar(low, 0)],
+    visualMap: [shadeBar(low, 0, left + side + 12)],
     series: [
       {
         ...cells,
-        label: { show: n <= 10, formatter: ({ value }) => fixed(value[2]) },
-        data: all.filter(([, , value]) => value !== null),
+        label: { show: n <= NUMBERED, formatter: ({ value }) => fixed(value[2]) },
+        data: all.filter(({ value }) => value[2] !== null),
       },
     ],
   };

@@ -49,6 +49,7 @@ function makeTheme() {
   const change = () => {
     tell();
     redraw();
+    if (data.maps) drawLegend();
     if (data.objects.id.length) drawTable();
   };
   button.addEventListener("click", () => {
@@ -57,6 +58,15 @@ function makeTheme() {
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
   tell();
+}
+
+/** One canvas instead of the layers of a chart: paper shows the topmost alone, and does not wait for the next frame. */
+function toPaper(entry) {
+  // finer than the chart itself, or the layers would be copied as far as they are painted by now
+  entry.paper = entry.drawn.renderToCanvas({ pixelRatio: Math.max(2, devicePixelRatio) + 1, backgroundColor: colour("page") });
+  Object.assign(entry.paper.style, { position: "static", width: "640px", height: "auto", display: "block" });
+  entry.place.after(entry.paper);
+  entry.place.style.display = "none";
 }
 
 /** Paper is light and narrow, and shows everything. */
@@ -68,13 +78,18 @@ function makePrint() {
     before.closed.forEach((part) => { part.open = true; });
     charts.forEach(({ place }) => { place.style.width = "640px"; });
     charts.forEach(draw);
+    charts.forEach(toPaper);
   });
   window.addEventListener("afterprint", () => {
     if (!before) return;
     if (before.theme) document.documentElement.dataset.theme = before.theme;
     else delete document.documentElement.dataset.theme;
     before.closed.forEach((part) => { part.open = false; });
-    charts.forEach(({ place }) => { place.style.width = ""; });
+    charts.forEach(({ place, paper }) => {
+      place.style.width = "";
+      place.style.display = "";
+      paper.remove();
+    });
     redraw();
   });
   byId("print").addEventListener("click", () => window.print());
@@ -88,10 +103,24 @@ function tellStop() {
   byId("stop-own").disabled = isOwn();
 }
 
+function drawLegend() {
+  const { clusters, sizes } = stop();
+  const order = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one]);
+  const items = order.map((place) => {
+    const item = element("li");
+    const swatch = element("span", undefined, { class: "swatch" });
+    swatch.style.background = clusterColour(clusters[place]);
+    item.append(swatch, element("span", clusterName(clusters[place]), { class: "name" }), element("span", counted(sizes[place]), { class: "size" }));
+    return item;
+  });
+  byId("legend").replaceChildren(...items);
+}
+
 function moveTo(place) {
   state.stop = place;
   byId("stop").value = place;
   tellStop();
+  if (data.maps) drawLegend();
   tellDownload();
   const follows = new Set(["heatmap", "map", "curves", "cluster-bars"]);
   charts.filter(({ drawn, place: { id } }) => drawn && follows.has(id)).forEach(draw);
@@ -134,6 +163,7 @@ async function unpackMaps() {
 function addMaps() {
   if (data.maps) {
     addChart("heatmap", "Heatmap of how many members put objects together, by cluster", heatmap);
+    drawLegend();
     addChart("map", "What every member says about the objects, by cluster", map);
     return;
   }
