@@ -180,7 +180,9 @@ class Page:
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
 
     def _events(self, *methods: str) -> list[dict[str, Any]]:
-        return [e["params"] for e in self.browser.events if e.get("sessionId") == self.session and e["method"] in methods]
+        return [
+            e["params"] for e in self.browser.events if e.get("sessionId") == self.session and e["method"] in methods
+        ]
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the console, and exceptions nobody caught."""

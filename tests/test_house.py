@@ -31,7 +31,7 @@ LAYERS = [
     {"estimators", "plot", "anndata"},
     {"reporting"},
     {"_demo", "dask"},
-    {"_arguments"},
+    {"_arguments", "_steps"},
     {"cli", "_cli_generate", "_cli_report", "__main__"},
 ]
 

@@ -81,8 +81,7 @@ def report(
     ...     "2 clusterings of 5 objects, made one of 2 clusters" in path.read_text(encoding="utf-8")
     True
     """
-    # before any work is done for it
-    refuse_place(path, overwrite)
+    refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
     subject = subject_of(result, ensemble, truth)
@@ -108,6 +107,13 @@ def report(
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+def refuse_page(path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Raise where the page cannot or must not be written, before any work is done for it."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{os.fspath(path)!r} must end in .html, so that it opens in a browser; rename it.")
+    refuse_place(path, overwrite)
 
 
 def _write(file: Any, text: str) -> None:

@@ -74,7 +74,9 @@ def _clusters(subject: Subject) -> Point:
         "doubtful": np.flatnonzero(values < FAIR),
     }
     if subject.n_clusters == 1:
-        return Point("Clusters", "There is one cluster; it holds all objects, and nothing can be said about its borders.")
+        return Point(
+            "Clusters", "There is one cluster; it holds all objects, and nothing can be said about its borders."
+        )
     parts = [
         f"{len(found):,} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[place] for place in found])})"
         for word, found in groups.items()
@@ -108,7 +110,9 @@ def _members(subject: Subject) -> Point | None:
     if apart:
         told = _few([f"{names[member]} ({nmi[member]:.2f})" for member in apart])
         verb = "stands" if len(apart) == 1 else "stand"
-        return Point("Members", f"{told} {verb} apart: an NMI with the consensus below half the median's ({median:.2f}).")
+        return Point(
+            "Members", f"{told} {verb} apart: an NMI with the consensus below half the median's ({median:.2f})."
+        )
     low, high = int(np.nanargmin(nmi)), int(np.nanargmax(nmi))
     return Point(
         "Members",
