@@ -65,9 +65,9 @@ def report(
 
     Notes
     -----
-    "auto" takes the four numbers of clusters on either side of the result's: cuts of its tree where it has one, else
-    runs of its method on up to 3 million labels in distinct rows, and above that, merges of its clusters. Costs as
-    `evaluate` does, and that for each stop. Maps gather objects in about 180 bins. Labels, confidence and ids of all
+    "auto" takes up to four numbers of clusters on either side of the result's: cuts of its tree where it has one, else
+    runs of its method where these are cheap, and merges of its clusters where they are not. Costs as `evaluate` does,
+    and that for each stop. Maps gather objects in about 180 bins. Labels, confidence and ids of all
     objects lie in the page while they fit into 1.7 MB, in this order; it tells what does not.
 
     Examples
@@ -126,10 +126,11 @@ def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str
 
     ensemble, result = subject.ensemble, subject.result
     low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
+    clusters = f"{low:,} to {high:,}" if low != high else f"{low:,}"
     told = {
         "Objects": f"{ensemble.n_objects:,}, of which {subject.found.rows.n_objects:,} have a label",
         "Distinct rows": f"{subject.n_distinct:,}",
-        "Members": f"{ensemble.n_members:,}, with {f'{low:,} to {high:,}' if low != high else f'{low:,}'} clusters each",
+        "Members": f"{ensemble.n_members:,}, with {clusters} clusters each",
         "Labels missing": f"{float(subject.missing.mean()):.2%}",
     }
     if not ensemble.unit_weights:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._consensus import DEFAULT_METHOD, solve
 from quorate._ensemble import compress
-from quorate._evaluate import _cluster_density, _labelling, _Labelling, _scored
-from quorate._types import FloatArray, IntArray
+from quorate._evaluate import _cluster_density, _Labelling, _labelling, _scored
+from quorate._types import Ensemble, FloatArray, IntArray
 from quorate.methods import METHODS
 from quorate.ops.tables import cluster_counts
 from quorate.plot._numbers import matched
@@ -22,10 +22,12 @@ from quorate.reporting.subject import Subject
 from quorate.solvers.contingency import mean_nmi
 from quorate.solvers.dendrogram import cut
 
-SOLVED_CELLS = 3_000_000
-"""Distinct rows times members up to which the method is run again for each number."""
+SOLVED_WORK = 20_000_000
+"""Labels in distinct rows times clusters, added over the runs, up to which the method is run again by itself."""
 STEPS = 4
 """Numbers tried on either side of the one that was chosen."""
+FEWEST = 4
+"""Runs that must fit into the work allowed; else clusters are merged."""
 MOST = 13
 """Numbers on the slider at most."""
 MERGED = "merging the two clusters with the highest co-association, again and again"
@@ -90,11 +92,20 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
         return _from_tree(subject, wanted or _around(subject.n_clusters)), "cutting the tree of the consensus"
     method = _repeatable(subject)
     rows, inverse = compress(subject.ensemble)
-    if method is not None and (wanted is not None or rows.labels.size <= SOLVED_CELLS):
-        solved = _solved(rows, inverse, wanted or _around(subject.n_clusters), method, seed)
+    tried = _affordable(subject.n_clusters, rows) if wanted is None else wanted
+    if method is not None and tried:
+        solved = _solved(rows, inverse, tried, method, seed)
         if solved or wanted is not None:
             return solved, f"{METHODS[method].title} ({method}, seed {seed}) with its own options left alone"
     return _merged(subject), MERGED
+
+
+def _affordable(n_clusters: int, rows: Ensemble) -> list[int]:
+    """The numbers next to the own one that the work allowed is enough for; none where they would be too few."""
+    near = sorted((k for k in _around(n_clusters) if k <= rows.n_rows), key=lambda k: (abs(k - n_clusters), k))
+    work = rows.labels.size * np.cumsum([0 if k == n_clusters else k for k in near])
+    found = [k for k, needed in zip(near, work.tolist(), strict=True) if needed <= SOLVED_WORK and k != n_clusters]
+    return found if len(found) >= min(FEWEST, len(near) - 1) else []
 
 
 def _given(subject: Subject, numbers: Mapping[Any, Any]) -> dict[int, IntArray]:

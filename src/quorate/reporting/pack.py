@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # what could end a script element or a line of JavaScript, as escapes that JSON knows
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 _KINDS = (np.uint8, np.uint16, np.uint32)
 
 
@@ -20,7 +20,7 @@ def as_json(value: Any) -> str:
     text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # a lone half of a surrogate pair, which a page cannot hold, becomes a question mark
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return text.translate(str.maketrans(_ESCAPES))
+    return text.translate(_ESCAPES)
 
 
 def _plain(value: Any) -> Any:

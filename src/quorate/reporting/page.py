@@ -21,7 +21,9 @@ from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
 SCRIPTS = ("data.js", "charts.js", "objects.js", "report.js")
 """Our own, in the order they lie in the page; functions of one are seen by the next."""
 ROWS_OF_TABLES = 400
-"""Clusters and members written out at most; figures have all of them."""
+"""Clusters and members written out at most."""
+NONE = "\u2013"
+"""What stands for a number that there is not."""
 
 
 def page(
@@ -103,8 +105,8 @@ def _tiles(subject: Subject) -> str:
     n_low = int(subject.ensemble.counts[subject.known][low].sum())
     tiles = [
         ("ANMI of the consensus", f"{subject.anmi:.3f}"),
-        ("best single member", "–" if best is None else f"{best:.3f}"),
-        ("mean of two members", "–" if mean is None else f"{mean:.3f}"),
+        ("best single member", NONE if best is None else f"{best:.3f}"),
+        ("mean of two members", NONE if mean is None else f"{mean:.3f}"),
         ("clusters", f"{subject.n_clusters:,}"),
         ("ambiguous objects", f"{n_low:,}"),
     ]
@@ -115,12 +117,13 @@ def _thresholds(subject: Subject) -> str:
     words = ", ".join(f"“{word}” from {least:g}" for least, word in AGREEMENT)
     source = "as the method gives it" if subject.has_own_confidence else "computed for this report"
     return (
-        f"Words follow from numbers. Members, by the mean NMI of two of them: {words}. Clusters, by mean confidence: clear "
-        f"from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous below a confidence of {AMBIGUOUS:g}. A "
-        f"member stands apart below {APART:g} times the median member's NMI with the consensus. Confidence ({source}) is, for "
-        f"most methods, the co-association of an object with its own cluster over the sum of that and of the closest "
-        f"other one: 1 is certain, 0.5 is a draw. Co-association is the share of the members that put two objects together. "
-        f"NMI is 1 for equal partitions and 0 for independent ones. These are conventions, not tests of significance."
+        f"Words follow from numbers. Members, by the mean NMI of two of them: {words}. Clusters, by mean confidence: "
+        f"clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous below a confidence of "
+        f"{AMBIGUOUS:g}. A member stands apart below {APART:g} times the median member's NMI with the consensus. "
+        f"Confidence ({source}) is, for most methods, the co-association of an object with its own cluster over the "
+        f"sum of that and of the closest other one: 1 is certain, 0.5 is a draw. Co-association is the share of the "
+        f"members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These are "
+        f"conventions, not tests of significance."
     )
 
 
@@ -145,7 +148,7 @@ def _member_table(subject: Subject) -> str:
         rows.append(
             f'<tr><th scope="row">{escape(ensemble.member_names[member])}</th>'
             f"<td>{int(ensemble.n_clusters[member]):,}</td><td>{subject.missing[member]:.1%}</td>"
-            f"<td>{ensemble.weights[member]:g}</td><td>{'–' if value != value else f'{value:.3f}'}</td></tr>"
+            f"<td>{ensemble.weights[member]:g}</td><td>{NONE if value != value else format(value, '.3f')}</td></tr>"
         )
     return "".join(rows) + _more(ensemble.n_members - ROWS_OF_TABLES, 5, "members")
 

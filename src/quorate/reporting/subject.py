@@ -26,8 +26,8 @@ class Subject:
     """A labelling and the ensemble it stands for.
 
     `labels` are codes of the ensemble's rows, -1 where unlabelled; `names` those of the clusters. `found` are distinct
-    pairs of row and cluster, `pair` tells for each labelled row of the ensemble which, and `first` the first such row. `n_distinct`
-    counts the distinct rows.
+    pairs of row and cluster, `pair` tells for each labelled row of the ensemble which, and `first` the first such row.
+    `n_distinct` counts the distinct rows, labelled or not.
     """
 
     result: Consensus | None

@@ -16,6 +16,8 @@ CLEAR, FAIR = 0.8, 0.65
 """Mean confidence from which a cluster is called clear, or fair; below it is called doubtful."""
 APART = 0.5
 """A member stands apart whose NMI with the consensus is below this share of the median member's."""
+SAME = 5e-4
+"""ANMI that differ by less are called equal: the page shows three digits."""
 NAMES_TOLD = 6
 
 
@@ -40,8 +42,10 @@ def headline(subject: Subject) -> str:
 
 
 def _standing(anmi: float, mean: float, best: float) -> str:
-    if anmi >= best:
+    if anmi > best + SAME:
         return "speaks for them better than any single one of them"
+    if anmi >= best - SAME:
+        return "speaks for them as well as the best single one"
     if anmi >= mean:
         return "speaks for them better than most single ones, though not better than the best"
     return "speaks for them less well than a member taken at random"
@@ -78,7 +82,7 @@ def _clusters(subject: Subject) -> Point:
             "Clusters", "There is one cluster; it holds all objects, and nothing can be said about its borders."
         )
     parts = [
-        f"{len(found):,} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[place] for place in found])})"
+        f"{len(found):,} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[k] for k in found])})"
         for word, found in groups.items()
         if len(found)
     ]

@@ -14,10 +14,12 @@ def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, Floa
     shared = np.zeros_like(values)
     for member, k in enumerate(ensemble.n_clusters):
         column = ensemble.labels[:, member].astype(np.int32)
-        for other, table in enumerate(member_contingencies(ensemble, column, int(k))):
-            shared[member, other] = table.total
-            if table.total:
-                values[member, other] = nmi(table, average)
+        tables = member_contingencies(ensemble, column, int(k))
+        # the same either way round, so once is enough
+        for other in range(member, ensemble.n_members):
+            shared[member, other] = shared[other, member] = tables[other].total
+            if tables[other].total:
+                values[member, other] = values[other, member] = nmi(tables[other], average)
     return values, shared
 
 
