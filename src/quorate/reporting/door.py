@@ -16,7 +16,7 @@ from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.numbers import stops
 from quorate.reporting.objects import ambiguous_rows, download, object_table
-from quorate.reporting.page import limits, page
+from quorate.reporting.page import page
 from quorate.reporting.subject import Subject, subject_of
 from quorate.reporting.verdict import headline, points
 
@@ -68,7 +68,7 @@ def report(
     "auto" takes up to four numbers of clusters on either side of the result's: cuts of its tree where it has one, else
     runs of its method where these are cheap, and merges of its clusters where they are not. Costs as `evaluate` does,
     and that for each stop. Maps gather objects in about 180 bins. Labels, confidence and ids of all
-    objects lie in the page while they fit into 1.7 MB, in this order; it tells what does not.
+    objects lie in the page while they fit into 2 MB, in this order; it tells what does not.
 
     Examples
     --------
@@ -101,7 +101,6 @@ def report(
             "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
             "download": download(subject, found),
             "has_ids": subject.ids is not None,
-            "limits": limits(),
         },
         made_by=found.made_by if len(found.partitions) > 1 else "",
     )

@@ -54,6 +54,7 @@ def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, 
         "own": stops.own,
         "clusterConfidence": subject.cluster_confidence,
         "maps": maps,
+        "most_clusters": MOST_CLUSTERS,
         "members": _members(subject, members),
         "histogram": _histogram(subject),
         "choice": None if choice is None else _curves(choice),
@@ -63,8 +64,9 @@ def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, 
 def cluster_names(subject: Subject, n_numbers: int) -> list[str]:
     """Names of the clusters, and of those that only other numbers of clusters have."""
     numeric = all(name.isdecimal() for name in subject.names)
-    extra = range(subject.n_clusters, n_numbers)
-    return [*subject.names, *(f"{k}" if numeric else f"new {k - subject.n_clusters + 1}" for k in extra)]
+    start = max(map(int, subject.names)) + 1 if numeric else 1
+    extra = range(start, start + n_numbers - subject.n_clusters)
+    return [*subject.names, *(f"{number}" if numeric else f"new {number}" for number in extra)]
 
 
 def shown_members(subject: Subject) -> NDArray[np.intp]:
@@ -146,6 +148,7 @@ def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
     order = leaf_order(np.nan_to_num(between))
     matrix = np.block([[between[np.ix_(order, order)], own[order][:, None]], [own[order][None, :], np.ones((1, 1))]])
     return {
+        "n": subject.ensemble.n_members,
         "names": [subject.ensemble.member_names[member] for member in members],
         "nmi": own,
         "missing": subject.missing[members],

@@ -15,7 +15,7 @@ AMBIGUOUS = 0.6
 """Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
 ROWS_TOLD = 1_000
 """Rows of the table of ambiguous objects at most."""
-DOWNLOAD_BYTES = 1_700_000
+DOWNLOAD_BYTES = 2_000_000
 """Characters that labels, confidence and ids may take in the page, in this order; the rest is left out and said so."""
 
 

@@ -12,8 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from quorate.plot._axes import colours
-from quorate.reporting.figures import MEMBERS_SHOWN, MOST_CLUSTERS
-from quorate.reporting.objects import AMBIGUOUS, ROWS_TOLD
+from quorate.reporting.objects import AMBIGUOUS
 from quorate.reporting.pack import as_json
 from quorate.reporting.subject import Subject
 from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
@@ -162,8 +161,3 @@ def _code(name: str, text: str) -> str:
         f'<div class="code"><h3>{escape(name)}</h3><button type="button" class="copy">Copy</button>'
         f"<pre><code>{escape(text)}</code></pre></div>"
     )
-
-
-def limits() -> dict[str, int]:
-    """The limits that the page tells its reader about."""
-    return {"rows": ROWS_TOLD, "clusters": MOST_CLUSTERS, "members": MEMBERS_SHOWN}

@@ -333,7 +333,7 @@ function memberBars(width) {
     axisLabel: { show: few, color: colour("ink"), interval: 0, width: Math.min(150, width / 3), overflow: "truncate" },
   });
   return {
-    height: few ? 30 * names.length + 44 : 300,
+    height: few ? 30 * names.length + 44 : 340,
     ...base(),
     tooltip: {
       ...base().tooltip,

@@ -64,7 +64,7 @@ function makeTheme() {
 function toPaper(entry) {
   // finer than the chart itself, or the layers would be copied as far as they are painted by now
   entry.paper = entry.drawn.renderToCanvas({ pixelRatio: Math.max(2, devicePixelRatio) + 1, backgroundColor: colour("page") });
-  Object.assign(entry.paper.style, { position: "static", width: "640px", height: "auto", display: "block" });
+  Object.assign(entry.paper.style, { position: "static", width: "600px", height: "auto", display: "block" });
   entry.place.after(entry.paper);
   entry.place.style.display = "none";
 }
@@ -76,7 +76,7 @@ function makePrint() {
     before = { theme: document.documentElement.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
     document.documentElement.dataset.theme = "light";
     before.closed.forEach((part) => { part.open = true; });
-    charts.forEach(({ place }) => { place.style.width = "640px"; });
+    charts.forEach(({ place }) => { place.style.width = "600px"; });
     charts.forEach(draw);
     charts.forEach(toPaper);
   });
@@ -167,7 +167,7 @@ function addMaps() {
     addChart("map", "What every member says about the objects, by cluster", map);
     return;
   }
-  const told = `There are more than ${counted(data.limits.clusters)} clusters, too many for a map; the figures below have the largest.`;
+  const told = `There are more than ${counted(data.most_clusters)} clusters, too many for a map; the figures below have the largest.`;
   byId("heatmap").closest("figure").replaceWith(element("p", told));
   byId("map").closest("figure").remove();
 }
@@ -194,12 +194,13 @@ async function start() {
   addChart("member-bars", "NMI of the members with the consensus; the table below has the numbers", memberBars);
   addChart("member-matrix", "NMI of every two members", memberMatrix);
   addChart("histogram", "Histogram of the confidence of objects", histogram);
-  byId("members-told").textContent = data.members.names.length === data.limits.members ? "Of more than 300 members, 300 are drawn." : "";
+  byId("members-told").textContent = data.members.n > data.members.names.length ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, evenly over that order.` : "";
   makeTable();
   tellDownload();
   byId("download").addEventListener("click", saveLabels);
   drawWhenSeen();
   window.addEventListener("resize", onResize);
+  performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
 }
 
