@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.reporting.numbers import Stops
+from quorate.reporting.numbers import Partition, Stops
 from quorate.reporting.pack import packed, packed_ids, size_of
 from quorate.reporting.subject import Subject
+from quorate.solvers.contingency import contingency
 
 AMBIGUOUS = 0.6
 """Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
@@ -69,16 +70,27 @@ def download(subject: Subject, stops: Stops) -> dict[str, Any]:
             continue
         found[name] = entry
         room -= size_of(entry)
-    found["stops"] = _stop_labels(stops, room if "labels" in found else 0)
+    found["stops"] = _stop_labels(subject, stops, room) if "labels" in found else [None] * len(stops.partitions)
     return found
 
 
-def _stop_labels(stops: Stops, room: int) -> list[dict[str, Any] | None]:
+def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, Any] | None]:
+    """Of each other stop; of one that only merges clusters, the cluster each of them goes to."""
     entries: list[dict[str, Any] | None] = []
     for place, part in enumerate(stops.partitions):
-        entry = None if place == stops.own else packed(part.labels + 1)
-        if entry is not None and size_of(entry) > room:
-            entry = None
-        room -= 0 if entry is None else size_of(entry)
-        entries.append(entry)
+        merged = _merged_into(subject, part)
+        if place == stops.own or (merged is None and room <= 0):
+            entries.append(None)
+            continue
+        entry: dict[str, Any] = packed(part.labels + 1) if merged is None else {"merged": merged}
+        fits = size_of(entry) <= room or merged is not None
+        entries.append(entry if fits else None)
+        # what does not fit will not fit for the other stops either
+        room = room - size_of(entry) if fits else 0
     return entries
+
+
+def _merged_into(subject: Subject, part: Partition) -> list[int] | None:
+    """For each cluster the one that holds all its objects; None where some cluster is torn apart."""
+    cells = contingency(subject.labels, part.labels, subject.n_clusters, part.n_numbers, subject.ensemble.counts)
+    return cells.second.tolist() if len(cells.first) == subject.n_clusters else None

@@ -80,7 +80,7 @@ def _whole_numbers(ids: NDArray[Any]) -> NDArray[np.int64] | None:
 
 
 def _deflated(data: bytes) -> str:
-    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
 def size_of(entry: dict[str, Any]) -> int:

@@ -18,6 +18,8 @@ APART = 0.5
 """A member stands apart whose NMI with the consensus is below this share of the median member's."""
 SAME = 5e-4
 """ANMI that differ by less are called equal: the page shows three digits."""
+OTHER_SIZE = 1.5
+"""How many times more or fewer clusters members must have for a lower ANMI to be put down to that."""
 NAMES_TOLD = 6
 
 
@@ -65,7 +67,10 @@ def _agreement(subject: Subject) -> Point | None:
         f"Two members share an NMI of {mean:.2f} on average; the consensus has an average NMI (ANMI) of "
         f"{subject.anmi:.2f} with the members, the best single member {best:.2f} with the others."
     )
-    if subject.anmi < mean:
+    size = float(subject.ensemble.n_clusters @ subject.ensemble.weights / subject.ensemble.weights.sum())
+    if subject.anmi < best and not 1 / OTHER_SIZE <= size / subject.n_clusters <= OTHER_SIZE:
+        text += f" Members have {size:.3g} clusters on average, and NMI leans to equal numbers: compare with care."
+    elif subject.anmi < mean:
         text += " Another method, or another number of clusters, may do better."
     return Point("Agreement", text)
 

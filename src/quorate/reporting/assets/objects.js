@@ -106,10 +106,18 @@ function tableCaption(n) {
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const decimal = (millionths) => (millionths % 1e6 === 0 ? `${millionths / 1e6}.0` : String(millionths / 1e6));
 
+/** Labels of all objects at the stop of the slider: 0 where there is none, else 1 + cluster. */
+async function stopLabels() {
+  const entry = data.download.stops[state.stop];
+  if (!isOwn() && !entry.merged) return integers(entry);
+  const labels = await integers(data.download.labels);
+  return isOwn() ? labels : labels.map((label) => label && entry.merged[label - 1] + 1);
+}
+
 /** The labels at the stop of the slider as CSV, as `save_labels` writes them; confidence belongs to the consensus alone. */
 async function labelsAsCsv() {
   const { download } = data;
-  const labels = await integers(isOwn() ? download.labels : download.stops[state.stop]);
+  const labels = await stopLabels();
   const ids = download.ids ? await identifiers(download.ids) : null;
   const confidence = isOwn() && download.confidence ? await integers(download.confidence) : null;
   const numbered = !ids && data.has_ids;
