@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,6 +29,15 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+# the protocol is spoken through descriptors 3 and 4; both are moved out of the way first
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for end, place in zip(ends, (3, 4)):
+    os.dup2(end, place)
+    os.close(end)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE = 60.0
 """Seconds to wait for the browser before it counts as stuck."""
 
@@ -43,11 +53,10 @@ class Browser:
         self.profile = tempfile.mkdtemp(prefix="quorate-browser-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        # the protocol is spoken through descriptors 3 and 4
-        shell = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
+        ends = (to_browser, from_browser)
         self.process = subprocess.Popen(
-            ["sh", "-c", shell, "sh", program, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"],
-            pass_fds=(to_browser, from_browser),
+            [sys.executable, "-c", LAUNCH, *map(str, ends), program, *FLAGS, f"--user-data-dir={self.profile}"],
+            pass_fds=ends,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
