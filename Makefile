@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test check bench coverage clean
+.PHONY: demo test check bench papers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -25,6 +25,9 @@ check: $(STAMP)     ## formatting, lint, types
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+papers: $(STAMP)    ## the five papers' tables and figures beside ours: make papers DATA=folder [ARGS="--quick linear_eac"]
+	$(BIN)/python -m benchmarks.papers $(if $(DATA),--data $(DATA)) $(ARGS)
 
 coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)

@@ -1,0 +1,80 @@
+"""The harness of benchmarks/papers: verdicts, records that survive a kill, pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import quorate
+
+ROOT = Path(quorate.__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
+
+from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally  # noqa: E402
+from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page  # noqa: E402
+from benchmarks.papers.records import Results  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("printed", "values", "higher", "verdict"),
+    [
+        (0.5, [0.52, 0.52], True, "agrees"),  # within three points
+        (0.5, [0.4, 0.7], True, "agrees"),  # within two deviations
+        (0.5, [0.6, 0.6], True, "better"),
+        (0.5, [0.4, 0.4], True, "worse"),
+        (0.5, [0.4, 0.4], False, "better"),
+        (0.5, [0.4, 0.4], None, "differs"),
+        (0.5, [], True, "not measured"),
+    ],
+)
+def test_verdicts(printed: float, values: list[float], higher: bool | None, verdict: str) -> None:
+    assert Compared("x", printed, values, higher=higher).verdict == verdict
+
+
+def test_a_difference_without_a_cause_says_so() -> None:
+    rows = [Compared("a", 0.9, [0.5]), Compared("b", 0.9, [0.5], why="fewer runs"), Compared("c", 0.9, [0.9])]
+    lines = compared_table(rows).splitlines()[2:]
+    assert [line.split("|")[-2].strip() for line in lines] == ["not explained", "fewer runs", ""]
+    assert tally(rows) == "3 figures: 2 worse, 1 agrees"
+
+
+def test_claims_are_judged() -> None:
+    assert [judge(share) for share in (1.0, 0.7, 0.2, float("nan"))] == list(Claim.VERDICTS)
+    with pytest.raises(ValueError, match="must be one of"):
+        Claim("x", "surely", "1")
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    cases = [{"set": "iris", "repeat": repeat} for repeat in range(3)]
+    results = Results(tmp_path / "paper.jsonl")
+    results.measure("t", cases[0], lambda case: {"nmi": 0.1234567891})
+    with results.path.open("a") as file:
+        file.write('{"experiment": "t", "ca')  # killed while writing
+    again = Results(results.path)
+    assert again.missing("t", cases) == cases[1:]
+    again.measure("t", cases[1], lambda case: {"nmi": case["repeat"]})
+    assert [r.values["nmi"] for r in Results(results.path).of("t", cases)] == [0.123457, 1]
+    assert Results(results.path).of("other") == []
+
+
+def test_a_page_holds_all_sections(tmp_path: Path) -> None:
+    def value(case: dict[str, object]) -> dict[str, object]:
+        if case["set"] == "absent":
+            raise FileNotFoundError
+        return {"nmi": 0.5}
+
+    cases = [{"set": name, "repeat": 0} for name in ("iris", "absent")]
+    run = Experiment("t", "Table 1", lambda quick: cases, value, lambda records, _: str(len(records)))
+    later = Experiment("u", "Table 2", lambda quick: cases, value, lambda records, _: "")
+    paper = Paper("a_paper", "A paper", "It says.", [run, later], lambda found: [Claim("c", "holds", "1")])
+    results = Results(tmp_path / "r.jsonl")
+    assert measure(paper, results, only="t", quick=True) == {"t": 1}
+    assert write_page(paper, results, tmp_path, quick=True)[0].text == "c"
+    text = (tmp_path / "a-paper.md").read_text()
+    assert "| c | **holds** | 1 |" in text
+    assert "## Table 1\n\n1\n" in text
+    assert "ARGS=a_paper:u" in text
+    assert list(grouped(results.of("t"), "set")) == [("iris",)]
