@@ -135,6 +135,11 @@ def test_hovering_tells_of_objects(page: Page) -> None:
     page.point("#map", 0.5, 0.3)
     page.until("!!document.querySelector('#map .tip')")
     assert text(page, "#map .tip").startswith("member ")
+    # what is open lives through a move of the slider
+    page.run("{ const s = document.getElementById('stop'); s.value = 5; s.dispatchEvent(new Event('input')); }")
+    page.browser.listen(0.5)
+    page.point("#map", 0.6, 0.4)
+    page.until("!!document.querySelector('#map .tip')")
 
 
 def test_the_table_sorts_filters_and_turns(page: Page, made: tuple[Any, Any, Path]) -> None:

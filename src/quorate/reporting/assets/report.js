@@ -13,7 +13,8 @@ function draw(entry) {
   entry.place.style.height = `${Math.round(height)}px`;
   if (!entry.drawn) entry.drawn = echarts.init(entry.place, null, { renderer: "canvas", devicePixelRatio: Math.max(2, devicePixelRatio) });
   entry.drawn.resize();
-  entry.drawn.setOption(option, { notMerge: true });
+  // not all anew: a tooltip that is open must live on
+  entry.drawn.setOption(option, { replaceMerge: ["series", "visualMap"] });
   entry.width = entry.place.clientWidth;
 }
 

@@ -6,8 +6,8 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 cp "$here/entry.mjs" "$work"
 cd "$work"
-npm install --no-save --ignore-scripts echarts@6.1.0 zrender@6.1.0 tslib@2.3.0 esbuild@0.28.2
-banner='/*! Apache ECharts 6.1.0 (Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0), with zrender 6.1.0 (BSD-3-Clause) and tslib 2.3.0 (0BSD). Copyright 2017-2026 The Apache Software Foundation. This product includes software developed at The Apache Software Foundation (https://www.apache.org/). */'
+npm install --no-save --ignore-scripts echarts@6.0.0 zrender@6.0.0 tslib@2.3.0 esbuild@0.28.2
+banner='/*! Apache ECharts 6.0.0 (Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0), with zrender 6.0.0 (BSD-3-Clause) and tslib 2.3.0 (0BSD). Copyright 2017-2025 The Apache Software Foundation. This product includes software developed at The Apache Software Foundation (https://www.apache.org/). */'
 npx esbuild entry.mjs --bundle --minify --charset=utf8 --format=iife --global-name=echarts --target=es2020 \
   --legal-comments=none --banner:js="$banner" --outfile="$here/echarts.min.js"
 cp node_modules/echarts/LICENSE "$here/LICENSE-echarts"
