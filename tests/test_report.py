@@ -20,7 +20,7 @@ from quorate._evaluate import cluster_density
 from quorate.cli import main
 from quorate.plot._rows import heatmap, labelled
 from quorate.reporting import numbers, objects
-from quorate.reporting.door import redo
+from quorate.reporting.door import facts, redo
 from quorate.reporting.figures import BINS
 from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
 from quorate.reporting.subject import subject_of
@@ -379,7 +379,10 @@ def test_the_verdict_follows_the_numbers() -> None:
 
 def test_how_to_do_it_again() -> None:
     _, labels = noisy(60, 3, 4)
-    result = consensus(labels, 3, random_state=7)
+    result = consensus(labels, 3, random_state=7, coarsen={"theta": 0.3, "keep": 0.9}, refine=True)
+    told = facts(subject_of(result, labels), None, 7)
+    assert told["Coarsened"].startswith("theta 0.3, keep 0.9: ")
+    assert told["Refined"].endswith(" on")
     code = redo(subject_of(result, labels), 7, None)["In Python"]
     line = next(line for line in code.splitlines() if line.startswith("result = "))
     known: dict[str, Any] = {"consensus": consensus, "ensemble": labels}

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate._choose import Choice
 from quorate._io import refuse_place, write_aside
+from quorate._types import Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.numbers import stops
@@ -156,9 +157,14 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     state = "converged" if result.converged else "stopped before it converged"
     told["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
     if "coarsen" in result.info:
-        told["Coarsened"] = ", ".join(f"{name} {value}" for name, value in dict(result.info["coarsen"]).items())
+        merged = result.info["coarsen"]
+        told["Coarsened"] = (
+            f"theta {merged['theta']:g}, keep {merged['keep']:g}: {merged['n_distinct_rows']:,} distinct rows became "
+            f"{merged['n_rows']:,} ({merged['why']})"
+        )
     if "refine" in result.info:
-        told["Refined"] = ", ".join(f"{name} {value}" for name, value in dict(result.info["refine"]).items())
+        moved = result.info["refine"]
+        told["Refined"] = f"{moved['n_moves']:,} moves, from an ANMI of {moved['start_anmi']:.4f} on"
     return told
 
 
@@ -173,11 +179,19 @@ def redo(subject: Subject, seed: int | None, command: str | None) -> dict[str, s
     told = {} if command is None else {"In a shell": command}
     result = subject.result
     if result is not None and result.method in METHODS:
-        call = f"consensus(ensemble, {subject.n_clusters}, method={result.method!r}, random_state={seed})"
         told["In Python"] = (
             "from quorate import consensus, load_labels, report\n\n"
             'ensemble = load_labels("labels.csv")  # your table of labels\n'
-            f"result = {call}\n"
+            "# add the method's own options, where you gave any\n"
+            f"result = consensus(ensemble, {subject.n_clusters}, {_options(result, seed)})\n"
             f'report(result, ensemble, "report.html", random_state={seed})'
         )
     return told
+
+
+def _options(result: Consensus, seed: int | None) -> str:
+    """What is known of the options the consensus was made with, as they are written in a call."""
+    options = [f"method={result.method!r}", f"random_state={seed}"]
+    if "coarsen" in result.info:
+        options.append(f"coarsen=dict(theta={result.info['coarsen']['theta']}, keep={result.info['coarsen']['keep']})")
+    return ", ".join([*options, *(["refine=True"] if "refine" in result.info else [])])

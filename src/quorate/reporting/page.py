@@ -17,7 +17,7 @@ from quorate.reporting.pack import as_json
 from quorate.reporting.subject import Subject
 from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
 
-SCRIPTS = ("data.js", "charts.js", "objects.js", "report.js")
+SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
 """Our own, in the order they lie in the page; functions of one are seen by the next."""
 ROWS_OF_TABLES = 400
 """Clusters and members written out at most."""

@@ -35,7 +35,8 @@ const byId = (id) => document.getElementById(id);
 const counted = (number) => number.toLocaleString("en-US");
 const fixed = (number, digits = 2) => (number === null || number === undefined ? "–" : number.toFixed(digits));
 const plural = (number, noun) => `${counted(number)} ${noun}${number === 1 ? "" : "s"}`;
-const clusterName = (cluster) => (/^\d+$/.test(data.names[cluster]) ? `cluster ${data.names[cluster]}` : data.names[cluster]);
+const clusterName = (cluster) =>
+  /^\d+$/.test(data.names[cluster]) ? `cluster ${data.names[cluster]}` : data.names[cluster];
 const shortened = (text, length = 18) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /** An element with a text; texts never become markup. */

@@ -3,9 +3,18 @@ const PAGE = 20;
 const COLUMNS = [
   { name: "object", value: (row) => data.objects.id[row], text: true },
   { name: "cluster", value: (row) => data.objects.cluster[row], shown: (value) => data.names[value], swatch: true },
-  { name: "runner-up", value: (row) => data.objects.rival[row], shown: (value) => (value < 0 ? "–" : data.names[value]), swatch: true },
+  {
+    name: "runner-up",
+    value: (row) => data.objects.rival[row],
+    shown: (value) => (value < 0 ? "–" : data.names[value]),
+    swatch: true,
+  },
   { name: "confidence", value: (row) => data.objects.confidence[row], shown: (value) => fixed(value, 3) },
-  { name: "members for it", value: (row) => data.objects.agree[row], shown: (value, row) => `${value} of ${data.objects.known[row]}` },
+  {
+    name: "members for it",
+    value: (row) => data.objects.agree[row],
+    shown: (value, row) => `${value} of ${data.objects.known[row]}`,
+  },
 ];
 const view = { column: 3, falling: false, page: 0 };
 
@@ -14,11 +23,13 @@ function chosenRows() {
   const cluster = byId("in-cluster").value;
   const { value, text } = COLUMNS[view.column];
   const collator = new Intl.Collator("en", { numeric: true });
-  const rows = data.objects.id.map((_, row) => row).filter(
-    (row) =>
-      (!find || data.objects.id[row].toLowerCase().includes(find)) &&
-      (cluster === "" || data.objects.cluster[row] === Number(cluster)),
-  );
+  const rows = data.objects.id
+    .map((_, row) => row)
+    .filter(
+      (row) =>
+        (!find || data.objects.id[row].toLowerCase().includes(find)) &&
+        (cluster === "" || data.objects.cluster[row] === Number(cluster)),
+    );
   const order = text ? (a, b) => collator.compare(value(a), value(b)) : (a, b) => value(a) - value(b);
   return rows.sort((a, b) => (view.falling ? -order(a, b) : order(a, b)) || a - b);
 }
@@ -52,9 +63,11 @@ function drawTable() {
     : "nothing found";
   byId("previous").disabled = view.page === 0;
   byId("next").disabled = (view.page + 1) * PAGE >= rows.length;
-  byId("object-table").querySelectorAll("thead th").forEach((head, place) => {
-    head.setAttribute("aria-sort", place !== view.column ? "none" : view.falling ? "descending" : "ascending");
-  });
+  byId("object-table")
+    .querySelectorAll("thead th")
+    .forEach((head, place) => {
+      head.setAttribute("aria-sort", place !== view.column ? "none" : view.falling ? "descending" : "ascending");
+    });
 }
 
 function sortBy(place) {
@@ -99,7 +112,8 @@ function turn(step) {
 function tableCaption(n) {
   if (n === 0) return "No object has a confidence below 0.6.";
   const all = data.n_ambiguous;
-  const some = all > n ? `The ${counted(n)} least certain of ${counted(all)} ambiguous objects` : plural(all, "ambiguous object");
+  const some =
+    all > n ? `The ${counted(n)} least certain of ${counted(all)} ambiguous objects` : plural(all, "ambiguous object");
   return `${some}: the cluster each is in, the one most other votes are for, and how many of the members that know it put it there.`;
 }
 
@@ -121,7 +135,9 @@ async function labelsAsCsv() {
   const ids = download.ids ? await identifiers(download.ids) : null;
   const confidence = isOwn() && download.confidence ? await integers(download.confidence) : null;
   const numbered = !ids && data.has_ids;
-  const lines = [[...(ids ? ["id"] : numbered ? ["row"] : []), "label", ...(confidence ? ["confidence"] : [])].join(",")];
+  const lines = [
+    [...(ids ? ["id"] : numbered ? ["row"] : []), "label", ...(confidence ? ["confidence"] : [])].join(","),
+  ];
   const names = data.names.map(quoted);
   for (let row = 0; row < download.n; row += 1) {
     const first = ids ? `${quoted(ids[row])},` : numbered ? `${row},` : "";
@@ -144,7 +160,11 @@ function tellDownload() {
   const { download } = data;
   const there = isOwn() ? download.labels : download.stops[state.stop];
   byId("download").disabled = !there;
-  const left = { labels: "the labels", confidence: "the confidence", ids: "the ids (rows are numbered in their order instead)" };
+  const left = {
+    labels: "the labels",
+    confidence: "the confidence",
+    ids: "the ids (rows are numbered in their order instead)",
+  };
   const missing = download.left_out.map((name) => left[name]);
   const size = `${plural(download.n, "line")}, ${plural(stop().k, "cluster")}${isOwn() ? "" : ", without confidence"}.`;
   byId("download-told").textContent = !there

@@ -11,7 +11,11 @@ function addChart(id, told, build) {
 function draw(entry) {
   const { height, ...option } = entry.build(entry.place.clientWidth);
   entry.place.style.height = `${Math.round(height)}px`;
-  if (!entry.drawn) entry.drawn = echarts.init(entry.place, null, { renderer: "canvas", devicePixelRatio: Math.max(2, devicePixelRatio) });
+  if (!entry.drawn)
+    entry.drawn = echarts.init(entry.place, null, {
+      renderer: "canvas",
+      devicePixelRatio: Math.max(2, devicePixelRatio),
+    });
   entry.drawn.resize();
   // not all anew: a tooltip that is open must live on
   entry.drawn.setOption(option, { replaceMerge: ["series", "visualMap"] });
@@ -23,11 +27,13 @@ const redraw = () => charts.filter((entry) => entry.drawn).forEach(draw);
 function drawWhenSeen() {
   const watcher = new IntersectionObserver(
     (seen) => {
-      seen.filter(({ isIntersecting }) => isIntersecting).forEach(({ target }) => {
-        watcher.unobserve(target);
-        const entry = charts.find(({ place }) => place === target);
-        if (!entry.drawn) draw(entry);
-      });
+      seen
+        .filter(({ isIntersecting }) => isIntersecting)
+        .forEach(({ target }) => {
+          watcher.unobserve(target);
+          const entry = charts.find(({ place }) => place === target);
+          if (!entry.drawn) draw(entry);
+        });
     },
     { rootMargin: "400px" },
   );
@@ -37,7 +43,10 @@ function drawWhenSeen() {
 let waiting = 0;
 function onResize() {
   clearTimeout(waiting);
-  waiting = setTimeout(() => charts.filter(({ drawn, place, width }) => drawn && place.clientWidth !== width).forEach(draw), 120);
+  waiting = setTimeout(
+    () => charts.filter(({ drawn, place, width }) => drawn && place.clientWidth !== width).forEach(draw),
+    120,
+  );
 }
 
 function makeTheme() {
@@ -64,7 +73,10 @@ function makeTheme() {
 /** One canvas instead of the layers of a chart: paper shows the topmost alone, and does not wait for the next frame. */
 function toPaper(entry) {
   // finer than the chart itself, or the layers would be copied as far as they are painted by now
-  entry.paper = entry.drawn.renderToCanvas({ pixelRatio: Math.max(2, devicePixelRatio) + 1, backgroundColor: colour("page") });
+  entry.paper = entry.drawn.renderToCanvas({
+    pixelRatio: Math.max(2, devicePixelRatio) + 1,
+    backgroundColor: colour("page"),
+  });
   Object.assign(entry.paper.style, { position: "static", width: "600px", height: "auto", display: "block" });
   entry.place.after(entry.paper);
   entry.place.style.display = "none";
@@ -74,10 +86,17 @@ function toPaper(entry) {
 function makePrint() {
   let before = null;
   window.addEventListener("beforeprint", () => {
-    before = { theme: document.documentElement.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
+    before = {
+      theme: document.documentElement.dataset.theme,
+      closed: [...document.querySelectorAll("details:not([open])")],
+    };
     document.documentElement.dataset.theme = "light";
-    before.closed.forEach((part) => { part.open = true; });
-    charts.forEach(({ place }) => { place.style.width = "600px"; });
+    before.closed.forEach((part) => {
+      part.open = true;
+    });
+    charts.forEach(({ place }) => {
+      place.style.width = "600px";
+    });
     charts.forEach(draw);
     charts.forEach(toPaper);
   });
@@ -85,7 +104,9 @@ function makePrint() {
     if (!before) return;
     if (before.theme) document.documentElement.dataset.theme = before.theme;
     else delete document.documentElement.dataset.theme;
-    before.closed.forEach((part) => { part.open = false; });
+    before.closed.forEach((part) => {
+      part.open = false;
+    });
     charts.forEach(({ place, paper }) => {
       place.style.width = "";
       place.style.display = "";
@@ -111,7 +132,11 @@ function drawLegend() {
     const item = element("li");
     const swatch = element("span", undefined, { class: "swatch" });
     swatch.style.background = clusterColour(clusters[place]);
-    item.append(swatch, element("span", clusterName(clusters[place]), { class: "name" }), element("span", counted(sizes[place]), { class: "size" }));
+    item.append(
+      swatch,
+      element("span", clusterName(clusters[place]), { class: "name" }),
+      element("span", counted(sizes[place]), { class: "size" }),
+    );
     return item;
   });
   byId("legend").replaceChildren(...items);
@@ -145,7 +170,9 @@ function makeCopying() {
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
       button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, 1500);
     });
   });
 }
@@ -156,7 +183,9 @@ async function unpackMaps() {
     shares(maps.heat),
     shares(maps.confidence),
     integers(maps.cells),
-    Promise.all(maps.stops.map(async ({ bins, closest }) => ({ bins: await integers(bins), closest: await integers(closest) }))),
+    Promise.all(
+      maps.stops.map(async ({ bins, closest }) => ({ bins: await integers(bins), closest: await integers(closest) })),
+    ),
   ]);
   return { ...maps, heat, confidence, cells: labels, stops };
 }
@@ -191,11 +220,18 @@ async function start() {
   makeSlider();
   addMaps();
   addCurves();
-  addChart("cluster-bars", "Size, confidence and density of the clusters; the table below has the numbers", clusterBars);
+  addChart(
+    "cluster-bars",
+    "Size, confidence and density of the clusters; the table below has the numbers",
+    clusterBars,
+  );
   addChart("member-bars", "NMI of the members with the consensus; the table below has the numbers", memberBars);
   addChart("member-matrix", "NMI of every two members", memberMatrix);
   addChart("histogram", "Histogram of the confidence of objects", histogram);
-  byId("members-told").textContent = data.members.n > data.members.names.length ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, evenly over that order.` : "";
+  byId("members-told").textContent =
+    data.members.n > data.members.names.length
+      ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, evenly over that order.`
+      : "";
   makeTable();
   tellDownload();
   byId("download").addEventListener("click", saveLabels);
@@ -207,6 +243,7 @@ async function start() {
 
 start().catch((error) => {
   byId("trouble").hidden = false;
-  byId("trouble").textContent = `The figures cannot be drawn in this browser (${error.message}); a browser from 2023 or later can.`;
+  byId("trouble").textContent =
+    `The figures cannot be drawn in this browser (${error.message}); a browser from 2023 or later can.`;
   throw error;
 });
