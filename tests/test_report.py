@@ -88,7 +88,7 @@ def stop_labels(page: Page, place: int) -> Any:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Page]:
     truth, labels = noisy(400, 4, 6, missing=0.1)
     ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(400)])
-    result = consensus(ensemble, 4, random_state=0)
+    result = consensus(ensemble, 4, method="kmeans", random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
     assert report(result, ensemble, path, truth=truth, random_state=0, title="Four kinds", command="do it") == path
     return result, ensemble, Page(path)
@@ -139,7 +139,7 @@ def test_stops_are_scored_and_keep_their_numbers(made: tuple[Any, Any, Page]) ->
         if place != own:
             labels = stop_labels(page, place)
             assert np.array_equal(np.unique(labels), stop["clusters"])
-            again = consensus(ensemble, stop["k"], random_state=0)
+            again = consensus(ensemble, stop["k"], method="kmeans", random_state=0)
             assert stop["anmi"] == pytest.approx(evaluate(again, ensemble).anmi, abs=1e-6)
             assert evaluate(labels, ensemble, truth=again.labels).nmi == pytest.approx(1)
     # the clusters that are well apart keep the numbers they have in the consensus

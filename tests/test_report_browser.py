@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
     truth, labels = noisy(500, 4, 6, noise=0.35, missing=0.1)
     ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(500)])
-    result = consensus(ensemble, 4, random_state=0)
+    result = consensus(ensemble, 4, method="kmeans", random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
     return result, ensemble, report(result, ensemble, path, truth=truth, random_state=0, command="quorate again")
 

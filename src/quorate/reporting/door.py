@@ -154,6 +154,8 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     told = {"Method": result.method or "not told"}
     if method is not None:
         told["Method"] = f"{result.method}: {method.title} ({method.reference})"
+    if "auto" in result.info:
+        told["Method taken"] = f"by itself: {result.info['auto']}"
     state = "converged" if result.converged else "stopped before it converged"
     told["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
     if "coarsen" in result.info:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus import DEFAULT_METHOD, solve
+from quorate._auto import pick
+from quorate._consensus import MAX_BYTES, solve
 from quorate._ensemble import compress
 from quorate._evaluate import _cluster_density, _Labelling, _labelling, _scored
 from quorate._types import Ensemble, FloatArray, IntArray
@@ -90,8 +91,8 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
     result = subject.result
     if result is not None and result.tree is not None and len(result.tree):
         return _from_tree(subject, wanted or _around(subject.n_clusters)), "cutting the tree of the consensus"
-    method = _repeatable(subject)
     rows, inverse = compress(subject.ensemble)
+    method = _repeatable(subject, rows)
     tried = _affordable(subject.n_clusters, rows) if wanted is None else wanted
     if method is not None and tried:
         solved = _solved(rows, inverse, tried, method, seed)
@@ -139,10 +140,11 @@ def _from_tree(subject: Subject, numbers: Iterable[int]) -> dict[int, IntArray]:
     return {k: cut(result.tree, k)[rows] for k in numbers if k <= n_leaves}
 
 
-def _repeatable(subject: Subject) -> str | None:
-    """The method to run again: the result's own where that is cheap and needs nothing else."""
+def _repeatable(subject: Subject, rows: Ensemble) -> str | None:
+    """The method to run again: the result's own, or the default, where that is cheap and needs nothing else."""
     result = subject.result
-    name = DEFAULT_METHOD if result is None or result.method not in METHODS else result.method
+    known = result is not None and result.method in METHODS
+    name = result.method if result is not None and known else pick(rows, subject.n_clusters, MAX_BYTES).method
     method = METHODS[name]
     return name if method.memory == "linear" and not method.combines and method.memory_for is None else None
 

@@ -120,9 +120,9 @@ def _thresholds(subject: Subject) -> str:
         f"clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous below a confidence of "
         f"{AMBIGUOUS:g}. A member stands apart below {APART:g} times the median member's NMI with the consensus. "
         f"Confidence ({source}) is, for most methods, the co-association of an object with its own cluster over the "
-        f"sum of that and of the closest other one: 1 is certain, 0.5 is a draw. Co-association is the share of the "
-        f"members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These are "
-        f"conventions, not tests of significance."
+        f"sum of that and of the closest other one: 1 is certain, 0.5 is a draw, below it another cluster is "
+        f"closer. Co-association is the share of the members that put two objects together. NMI is 1 for "
+        f"equal partitions and 0 for independent ones. These are conventions, not tests of significance."
     )
 
 

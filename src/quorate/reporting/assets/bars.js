@@ -224,8 +224,9 @@ function histogram(width) {
   const { by, counts } = data.histogram;
   const bars = counts[0].length;
   const groups = by || [null];
+  const narrow = width < 500;
   return {
-    height: width < 500 ? 240 : 280,
+    height: narrow ? 300 : 280,
     ...base(),
     tooltip: {
       ...base().tooltip,
@@ -246,7 +247,7 @@ function histogram(width) {
       },
     },
     legend: { show: by !== null, bottom: 0, textStyle: { color: colour("ink") }, selectedMode: false },
-    grid: { left: 8, right: 16, top: 20, bottom: by === null ? 30 : 60, containLabel: true },
+    grid: { left: 8, right: 16, top: 20, bottom: by === null ? 30 : narrow ? 90 : 60, containLabel: true },
     xAxis: [
       nameAxis(
         Array.from({ length: bars }, (_, i) => i),
