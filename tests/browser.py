@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,7 @@ class Page:
             raise RuntimeError(f"{code}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def until(self, condition: str, what: Callable[[], str] | None = None) -> None:
+    def until(self, condition: str) -> None:
         end = time.monotonic() + PATIENCE
         while not self.run(condition):
             if time.monotonic() > end:
