@@ -93,11 +93,12 @@ def all_cuts(rows: Ensemble, n_clusters: int) -> Labels:
     """Labels of the rows for each of ALL_CHOICES."""
     if rows.n_rows < 3:
         return [np.arange(rows.n_rows)] * len(ALL_CHOICES)
-    result = solve(rows, None, method="eac", random_state=0)
-    assert result.tree is not None
-    # from k = 2 to one merge after all rows are apart
-    merged = 2 + int(np.argmax(lifetimes(result.tree)[1:-1]))
-    return [cut(result.tree, min(n_clusters, rows.n_rows)), result.labels, cut(result.tree, merged)]
+    tree = solve(rows, 2, method="eac", random_state=0).tree
+    assert tree is not None
+    # the paper's rule takes all lifetimes; the other stops one merge after all rows are apart
+    spans = lifetimes(tree)[1:]
+    numbers = (min(n_clusters, rows.n_rows), 2 + int(np.argmax(spans)), 2 + int(np.argmax(spans[:-1])))
+    return [cut(tree, number) for number in numbers]
 
 
 def sample(X: NDArray[Any], m: int, rng: np.random.Generator) -> NDArray[Any]:
