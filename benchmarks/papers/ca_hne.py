@@ -130,7 +130,7 @@ GRIDS: dict[str, tuple[float, ...]] = {
 
 
 def grid_cases(quick: bool) -> Sequence[Case]:
-    names, runs = (("2-spirals", "3-paths"), 1) if quick else (tuple(SETS), 15)
+    names, runs = (("2-spirals", "3-paths"), 1) if quick else (tuple(SETS), 5)
     # run by run, so that a stopped measurement has as many runs of every set
     return [{"set": name, "what": what, "repeat": repeat} for repeat in range(runs) for name in names for what in GRIDS]
 

@@ -285,6 +285,7 @@ NOTES = """
   shapes every cluster more splits a true one. So the paper may have meant either, or both.
 - Why HNE is not near the best on all sets, as far as tested: base k and final k, see the last two claims. What those
   leave is not explained.
+- The settings of the last section have 5 runs each: where runs differ by a tenth, three points are within chance.
 - *SC best* and the claim on the base k that suits use the truth to choose; they are there to find causes.
 - The claim on 10 or 20 members was first judged against the best of all six numbers tried; the lowest of six noisy
   means is no fair mark, so it is now judged against 100 members. Both counts are given.
