@@ -15,14 +15,11 @@ from benchmarks.papers.paper import Paper, claims_table, measure, write_page
 from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
 
-<<<<<<< HEAD
 PAPERS: tuple[str, ...] = (
+    "ca_tree",
     "ca_hne",
     "sparse_eac",
 )
-=======
-PAPERS: tuple[str, ...] = ("ca_tree",)
->>>>>>> main
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
 QUICK = Path("benchmarks/results/papers-quick")
 
