@@ -281,7 +281,7 @@ NOTES = """
   iris; with the other six it still has these.
 - "k was chosen as a constant, usually larger than the true number of clusters" can mean the members or the result.
   The table takes the true number for the result. Tested in *final k*: on wine and breast cancer one cluster more than
-  the classes mends most errors (probably the true clusters merge before small groups without edges; not looked into); on
+  the classes mends most errors (probably the true ones merge before small groups without edges; not looked into); on
   the clean shapes every cluster more splits a true one. So the paper may have meant either, or both.
 - Why HNE is not near the best on all sets, as far as tested: base k and final k, see the last two claims. What those
   leave is not explained.
