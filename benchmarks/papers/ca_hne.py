@@ -17,6 +17,7 @@ from benchmarks.papers.ca_hne_sets import (
     error,
     features,
     kmeans_labels,
+    n_objects,
     spectral_errors,
     tree_labels,
 )
@@ -96,7 +97,7 @@ def error_page(records: list[Record], pictures: Path) -> str:
     for title in ca_hne_claims.ROWS:
         cells = [_cell(means, spreads, name, title) for name in names]
         rows.append((title, *cells))
-    sizes = [f"{len(features(name)[0])}, {SETS[name].n_clusters}, {base_k(name)}" for name in names]
+    sizes = [f"{n_objects(name)}, {SETS[name].n_clusters}, {base_k(name)}" for name in names]
     return "\n\n".join(
         [
             f"Error rates, mean ± deviation of {runs} runs; noise objects are clustered but not counted. Bold: within "
