@@ -382,6 +382,7 @@ NOTES = """
 - The geometry of spiral, cigar and rings was set with the printed indices in view (docs/datasets.md):
   their agreement is in part built in.
 - Isolet: 50 members, one run, at most 25 sweeps of k-means, for time.
-- Judged with the results in view: "linear space" asks for an exponent of at most 1.1 (ours is below 1; a band around 1 gave
-  "holds partly"); the two claims on densities say "holds partly" where only the triangle meets them, "does not hold" before.
+- Judged with the results in view: "linear space" asks for an exponent of at most 1.1 (ours is below 1; a band around 1
+  gave "holds partly"); the two claims on densities say "holds partly" where only the triangle meets them, "does not
+  hold" before.
 """
