@@ -37,7 +37,7 @@ class Data(NamedTuple):
 
 
 def data_set(name: str, repeat: int, n_objects: int | None = None) -> Data:
-    """A set by the paper's name; synthetic ones are drawn anew each repeat, real ones sampled when n_objects is less."""
+    """A set by the paper's name; synthetic ones are drawn anew each repeat, real ones sampled."""
     rng = np.random.default_rng([repeat, 1])
     if name == "2D2K":
         drawn = datasets.two_d_two_k(n_objects or 1000, random_state=rng)
