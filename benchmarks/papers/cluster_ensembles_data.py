@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers.data import load
-from benchmarks.papers.records import Record
+from benchmarks.papers.records import Case, Record
 from quorate import accuracy, anmi, as_ensemble, consensus, datasets, nmi
 from quorate.generation.portfolio import GraphPartitioning
 from quorate.solvers.graph_partition import partition_graph
@@ -111,6 +111,11 @@ def supra(members: Any, n_clusters: int, y: Labels, seed: int) -> dict[str, Any]
 def column(records: Sequence[Record], value: str, **case: Any) -> list[float]:
     """One value of all records whose case holds these."""
     return [r.values[value] for r in records if value in r.values and matches(r.case, case)]
+
+
+def by_repeat(cases: list[Case]) -> list[Case]:
+    """The first repeat of everything first, so that a run that is cut off has measured all kinds of cases."""
+    return sorted(cases, key=lambda case: int(case["repeat"]))
 
 
 def matches(case: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
