@@ -123,6 +123,7 @@ def invented(experiment: str, rng: np.random.Generator) -> dict[str, Any]:
         "accuracy",
         "covered",
         "without features",
+        "hgpa-connectivity",
         "random",
         "anmi",
     ]

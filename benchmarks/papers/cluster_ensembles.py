@@ -17,7 +17,7 @@ with the highest ANMI. A figure agrees within two standard deviations or three p
 
 NOTES = """
 - METIS 5 and Mt-KaHyPar stand in for METIS 4 and hMETIS. The paper counts a cut cluster once. Where every cluster is
-  cut that says nothing, and our HGPA is then poorer than the paper tells (FDC and RCC on YAHOO). Counting a cluster once
+  cut that says nothing, and our HGPA is then poorer than the paper tells (FDC, RCC on YAHOO). Counting a cluster once
   for each part it reaches (`objective="connectivity"`) is better: columns `hgpa-connectivity`. hMETIS was not tested.
 - Members are cut from the graph of all similarities, as in the paper. `GraphPartitioning` of the library keeps nearest
   neighbours, which is linear in memory and better on PENDIG (rows "neighbours" below Table 3). The Euclidean similarity
