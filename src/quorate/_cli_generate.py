@@ -25,7 +25,7 @@ def add_generate(commands: Any) -> None:
     )
     _add_features(parser)
     parser.add_argument("-k", metavar="K", help="number of clusters wanted; some methods find it themselves")
-    parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
+    parser.add_argument("-m", "--method", default="auto", help="see quorate methods (%(default)s)")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )

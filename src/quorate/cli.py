@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from quorate._arguments import add_run_options, choice_facts, number_of_clusters, run_options
+from quorate._arguments import add_run_options, choice_facts, method_line, number_of_clusters, run_options
 
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
@@ -123,7 +123,7 @@ def _add_consensus(commands: Any) -> None:
         "--orientation", choices=("objects", "members"), help="what one row of the table stands for (objects)"
     )
     parser.add_argument("-k", metavar="K", help="number of clusters, auto, or a range as 2:20; some methods find it")
-    parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
+    parser.add_argument("-m", "--method", default="auto", help="see quorate methods (%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the labels; - for standard output")
     parser.add_argument("--seed", metavar="INT", default="0", help="one seed, one answer (%(default)s)")
     parser.add_argument(
@@ -217,7 +217,7 @@ def _tell_consensus(arguments: argparse.Namespace, summary: dict[str, Any], scor
     sizes = sorted(summary["sizes"], reverse=True)
     shown = ", ".join(f"{size:,}" for size in sizes[:12]) + (", ..." if len(sizes) > 12 else "")
     lines = {
-        "method": summary["method"] + ("" if summary["converged"] else " (stopped before it converged)"),
+        "method": method_line(summary),
         "objects": f"{summary['n_objects']:,} ({summary['n_rows']:,} distinct rows)",
         "clusterings": f"{summary['n_members']:,}",
         "clusters": f"{summary['n_clusters']:,}",
