@@ -203,7 +203,7 @@ def _text_two(records: list[Record]) -> str:
 
 def equal_quality(records: list[Record], views: str) -> list[float]:
     """Consensus of 8D5K where the mean member is as good as the printed one."""
-    found = [r.values for r in records if r.case["set"] == "8D5K" and r.case["views"] == views]
+    found = [r.values for r in records if r.case["set"] == "8D5K" and r.case["views"] == views]  # by any graph
     return [v["consensus"] for v in found if abs(v["mean"] - 0.69823) <= WINDOW]
 
 
@@ -229,11 +229,11 @@ def _text_eight(records: list[Record], pictures: Path) -> str:
     picture = save(figure, pictures, "cluster-ensembles-fdc", "8D5K: consensus over the mean member")
     parts = []
     for views, words in (("printed", "the pairs of Fig. 7"), ("drawn", "pairs drawn anew")):
-        near, every = equal_quality(found, views), column(found, "consensus", views=views)
+        near, every = equal_quality(records, views), column(found, "consensus", views=views)
         low, high = (np.quantile(every, (0.05, 0.95))) if every else (np.nan, np.nan)
         parts.append(
             f"{words}: {average(every):.3f} (5% to 95% of {len(every)} draws: {low:.3f} to {high:.3f}); where the mean "
-            f"member is within {WINDOW} of the printed .698 ({len(near)} draws): {average(near):.3f}"
+            f"member is within {WINDOW} of the printed .698 ({len(near)} runs, any graph): {average(near):.3f}"
         )
     return (
         "**8D5K.** The paper's five pairs (1,2) (7,3) (8,7) (5,6) (4,8) see all eight features; five pairs drawn at "
@@ -257,10 +257,28 @@ def _text_yahoo(records: list[Record]) -> str:
         f"Drawn independently, twenty members see {average(column(own, 'covered', views='drawn')):.0%} of the words "
         f"and the consensus has {of('drawn')}; if no two members share a word they see 88% and it has {of('disjoint')} "
         f"(printed .410). Weighing words by rarity gives {of('drawn tf-idf')}, counting a word once "
-        f"{of('drawn present')}, members of 20 clusters {of('drawn base k 20')}, members of 20 clusters that share no "
-        f"word {of('disjoint base k 20')}. {average(column(own, 'without features', views='drawn')):.0%} of the pages "
-        "hold none of a member's 128 words; METIS puts them anywhere. The paper's text says .31 where its table says "
-        ".410; its '156% more than the mean' fits the table."
+        f"{of('drawn present')}, members of 20 clusters {of('drawn base k 20')}. "
+        f"{average(column(own, 'without features', views='drawn')):.0%} of the pages hold none of a member's 128 "
+        "words; METIS puts them anywhere. "
+        + _fitting(own)
+        + "The paper's text says .31 where its table says .410; its "
+        "'156% more than the mean' fits the table."
+    )
+
+
+def _fitting(own: list[Record]) -> str:
+    """The one protocol that gives all printed figures, with what speaks against it."""
+    found = [r for r in own if r.case["views"] == "disjoint base k 20"]
+    if not found:
+        return ""
+    cells = ", ".join(
+        f"{value} {average(column(found, value)):.3f} (printed {figure:.3f})"
+        for value, figure in zip(VALUES[1:], PRINTED["YAHOO"][2][1:], strict=True)
+    )
+    return (
+        f"Members of 20 clusters that share no word come nearest to the printed figures: {cells}. But this protocol "
+        f"was found by trying {1 + len(TESTS['YAHOO'])}, rests on {len(found)} repeats, and the paper prints 40 "
+        "clusters and says nothing of disjoint words: a guess at the cause, not proof of it. "
     )
 
 
