@@ -225,7 +225,7 @@ def _text_eight(records: list[Record], pictures: Path) -> str:
         )
     panel.scatter([0.69823], [0.98913], s=90, c="black", marker="*", label="printed")
     panel.set(xlabel="mean member (NMI)", ylabel="consensus (NMI)", title="8D5K, one point a draw of the means")
-    panel.legend(fontsize=7)
+    panel.legend(fontsize=7, loc="lower right")
     picture = save(figure, pictures, "cluster-ensembles-fdc", "8D5K: consensus over the mean member")
     parts = []
     for views, words in (("printed", "the pairs of Fig. 7"), ("drawn", "pairs drawn anew")):

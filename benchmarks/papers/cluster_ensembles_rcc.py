@@ -107,7 +107,10 @@ def _why(own: Sequence[Values], name: str, value: str) -> str:
     absolute = f"{average([v[value] for v in own]):.3f} with nothing taken off"
     if name == "YAHOO" and value == "mean":
         without = average([(10 * v["mean"] - v["SOM"] + v["KM E"]) / 10 - v["random"] for v in own])
-        return f"{absolute}; were our map as poor as the paper's (as KM E): {without:.3f} less random"
+        return (
+            f"{absolute}: the printed figure lies between the two readings, not explained; were our map as poor as the "
+            f"paper's (as KM E): {without:.3f} less random"
+        )
     return absolute
 
 
