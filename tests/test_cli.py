@@ -16,6 +16,7 @@ import pytest
 
 import quorate
 from quorate import METHODS, cli, consensus, evaluate, load_labels
+from quorate._steps import steps
 from quorate.cli import main
 
 Output = pytest.CaptureFixture[str]
@@ -366,12 +367,12 @@ def test_help_and_version(capsys: Output) -> None:
 
 def test_progress_is_told_once_it_takes_long(capsys: Output) -> None:
     shown = argparse.Namespace(quiet=False, no_progress=False, progress=True)
-    with cli._steps(shown)("thinking"):
+    with steps(shown)("thinking"):
         time.sleep(1.2)
     assert capsys.readouterr().err == "quorate: thinking ... 1 s\n"
-    with cli._steps(shown)("thinking"):
+    with steps(shown)("thinking"):
         pass
-    with cli._steps(argparse.Namespace(quiet=True, no_progress=False, progress=True))("thinking"):
+    with steps(argparse.Namespace(quiet=True, no_progress=False, progress=True))("thinking"):
         pass
     assert capsys.readouterr().err == ""
 
@@ -383,7 +384,7 @@ def test_progress_on_a_terminal_is_wiped(monkeypatch: pytest.MonkeyPatch) -> Non
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with cli._steps(argparse.Namespace(quiet=False, no_progress=False, progress=False))("thinking"):
+    with steps(argparse.Namespace(quiet=False, no_progress=False, progress=False))("thinking"):
         time.sleep(1.1)
     assert terminal.getvalue().startswith("\r\x1b[Kquorate: thinking ... 1 s")
     assert terminal.getvalue().endswith("\r\x1b[K")

@@ -29,9 +29,10 @@ LAYERS = [
     {"_auto", "_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
     {"estimators", "plot", "anndata"},
-    {"_demo", "dask", "report"},
-    {"_arguments"},
-    {"cli", "_cli_generate", "__main__"},
+    {"reporting"},
+    {"_demo", "dask"},
+    {"_arguments", "_steps"},
+    {"cli", "_cli_generate", "_cli_report", "__main__"},
 ]
 
 
