@@ -16,6 +16,7 @@ from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
 
 PAPERS: tuple[str, ...] = (
+    "cluster_ensembles",
     "ca_tree",
     "ca_hne",
     "sparse_eac",
