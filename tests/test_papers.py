@@ -13,6 +13,7 @@ ROOT = Path(quorate.__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
 
+from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper  # noqa: E402
 from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally  # noqa: E402
 from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page  # noqa: E402
 from benchmarks.papers.records import Results  # noqa: E402
@@ -78,3 +79,15 @@ def test_a_page_holds_all_sections(tmp_path: Path) -> None:
     assert "## Table 1\n\n1\n" in text
     assert "ARGS=a_paper:u" in text
     assert list(grouped(results.of("t"), "set")) == [("iris",)]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_pages_tell_what_the_results_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that was not written anew after a measurement, or was edited by hand, is not true."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("QUORATE_DATA", raising=False)
+    paper = load_paper(name)
+    write_page(paper, Results(RESULTS / f"{name}.jsonl"), tmp_path, quick=False)
+    page = f"{name.replace('_', '-')}.md"
+    assert (tmp_path / page).read_text(encoding="utf-8") == (PAGES / page).read_text(encoding="utf-8")

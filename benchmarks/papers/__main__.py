@@ -37,7 +37,7 @@ def main() -> None:
     for name, _ in wanted:
         if name not in PAPERS:
             parser.error(f"{name!r} is none of {', '.join(PAPERS)}")
-    papers = {name: _load(name) for name in PAPERS}
+    papers = {name: load_paper(name) for name in PAPERS}
     for name, experiment in wanted:
         if experiment and experiment not in (known := [e.name for e in papers[name].experiments]):
             parser.error(f"{name} has no experiment {experiment!r}, only {', '.join(known)}")
@@ -56,7 +56,7 @@ def main() -> None:
     _write_pages(papers, source, pages, arguments.quick)
 
 
-def _load(name: str) -> Paper:
+def load_paper(name: str) -> Paper:
     paper: Paper = importlib.import_module(f"benchmarks.papers.{name}").PAPER
     return paper
 
