@@ -63,7 +63,7 @@ TESTS = {
 }
 
 
-REPEATS = {"2D2K": 12, "8D5K": 24, "PENDIG": 4, "YAHOO": 4}
+REPEATS = {"2D2K": 20, "8D5K": 24, "PENDIG": 10, "YAHOO": 8}
 """Of the protocol of MAIN and of the first test; the other tests have half as many."""
 
 

@@ -68,7 +68,7 @@ def golden_page(records: list[Record], pictures: Path) -> str:
 
 
 def noise_cases(quick: bool) -> list[Case]:
-    levels, repeats = ((0.0, 0.25, 0.5, 0.8), 2) if quick else (LEVELS, 6)
+    levels, repeats = ((0.0, 0.25, 0.5, 0.8), 2) if quick else (LEVELS, 10)
     return [{"noise": level, "repeat": repeat} for repeat in range(repeats) for level in levels]
 
 
@@ -126,7 +126,7 @@ K_SETS = {"2D2K": (1000, 2), "8D5K": (1000, 5), "PENDIG": (1500, 10)}
 
 def k_cases(quick: bool) -> list[Case]:
     sets = {"8D5K": (300, 5)} if quick else K_SETS
-    return [{"set": s, "n": n, "repeat": r} for r in range(2 if quick else 5) for s, (n, _) in sets.items()]
+    return [{"set": s, "n": n, "repeat": r} for r in range(2 if quick else 10) for s, (n, _) in sets.items()]
 
 
 def k_peak(case: Case) -> Values:

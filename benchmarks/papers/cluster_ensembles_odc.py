@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Case]:
             {"set": s, "parts": p, "graph": "full", "n": 600, "repeat": 0} for s in ("2D2K", "8D5K") for p in (4, 16)
         ]
     found: list[Case] = []
-    for name, repeats in {"2D2K": 6, "8D5K": 6, "PENDIG": 2, "YAHOO": 3}.items():
+    for name, repeats in {"2D2K": 10, "8D5K": 10, "PENDIG": 5, "YAHOO": 5}.items():
         n = {"PENDIG": 7494, "YAHOO": 2340}.get(name, 1000)
         graph = "neighbours" if name == "PENDIG" else "full"  # all pairs of 7,494 objects take gigabytes in METIS
         found += [{"set": name, "parts": p, "graph": graph, "n": n, "repeat": r} for p in PARTS for r in range(repeats)]
