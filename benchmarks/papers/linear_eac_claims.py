@@ -1,0 +1,1 @@
+def claims(found): return []
