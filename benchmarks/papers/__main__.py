@@ -15,9 +15,7 @@ from benchmarks.papers.paper import Paper, claims_table, measure, write_page
 from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
 
-PAPERS: tuple[str, ...] = (
-    "linear_eac",
-)
+PAPERS: tuple[str, ...] = ("linear_eac",)
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
 QUICK = Path("benchmarks/results/papers-quick")
 

@@ -12,6 +12,7 @@ from benchmarks.papers.linear_eac_runs import (
     measure_clusters,
     measure_loss,
     measure_tables,
+    measure_ties,
     measure_times,
 )
 from benchmarks.papers.paper import Experiment, Paper
@@ -25,7 +26,9 @@ def table_cases(quick: bool) -> Sequence[Case]:
         return [_case(name, form, 0) for name in QUICK_SETS for form in ("z", "raw")]
     repeats = [(name, repeat) for name, source in SETS.items() for repeat in range(source.repeats)]
     # letter has no printed figure to compare with, so one form and one start will do
-    large = [_case("letter_recognition", "z", repeat, "++1") for name, repeat in repeats if name == "letter_recognition"]
+    large = [
+        _case("letter_recognition", "z", repeat, "++1") for name, repeat in repeats if name == "letter_recognition"
+    ]
     rest = [part for part in repeats if part[0] != "letter_recognition"]
     return [_case(name, form, repeat) for form in ("raw", "z") for name, repeat in rest] + large
 
@@ -41,7 +44,11 @@ def base_cases(quick: bool) -> Sequence[Case]:
     repeats = range(1 if quick else 3)
     cases = [_case(name, "raw", r, base) for name in small[: 2 if quick else 4] for base in bases for r in repeats]
     if not quick:
-        for name, forms in (("drybean", ("z", "raw")), ("nursery", ("z", "raw", "ordinal")), ("abalone", ("z", "raw", "no sex"))):
+        for name, forms in (
+            ("drybean", ("z", "raw")),
+            ("nursery", ("z", "raw", "ordinal")),
+            ("abalone", ("z", "raw", "no sex")),
+        ):
             cases += [_case(name, form, 0, "++1") for form in forms]
     return cases
 
@@ -54,6 +61,11 @@ def cluster_cases(quick: bool) -> Sequence[Case]:
 def loss_cases(quick: bool) -> Sequence[Case]:
     names = QUICK_SETS[:1] if quick else ("glass", "ecoli", "ionosphere", "user_knowledge", "contraceptive", "yeast")
     return [{"set": name, "starts": 10 if quick else 30, "repeat": 0} for name in names]
+
+
+def tie_cases(quick: bool) -> Sequence[Case]:
+    names, repeats = (("glass",), 1) if quick else (("yeast", "abalone", "landstat"), 2)
+    return [{"set": name, "repeat": r} for name in names for r in range(repeats)]
 
 
 def time_cases(quick: bool) -> Sequence[Case]:
@@ -71,6 +83,7 @@ PAPER = Paper(
         Experiment("bases", "Which base clusterings the paper had", base_cases, measure_bases, pages.bases_page),
         Experiment("loss", "The loss of k-means and the density", loss_cases, measure_loss, pages.loss_page),
         Experiment("clusters", "20 clusters or 25", cluster_cases, measure_clusters, pages.clusters_page),
+        Experiment("ties", "Ties of maximum link", tie_cases, measure_ties, pages.ties_page),
         Experiment("times", "Time over n", time_cases, measure_times, pages.times_page),
     ],
     claims=claims,

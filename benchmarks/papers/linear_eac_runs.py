@@ -57,7 +57,9 @@ SETS: dict[str, Source] = {
     "drybean": Source(("drybean",), 3),
     "musk": Source(("musk1", "musk2"), 2, "the two versions stacked: 7,074 rows as printed"),
     "nursery": Source(("nursery",), 2),
-    "advertisement": Source(("internet_ads_1966",), 2, "**a stand-in**: 1,966 of the 3,279 rows, 1,555 of 1,558 columns"),
+    "advertisement": Source(
+        ("internet_ads_1966",), 2, "**a stand-in**: 1,966 of the 3,279 rows, 1,555 of 1,558 columns"
+    ),
     "letter_recognition": Source(("letter",), 2, "in the paper's Table 1, but in none of its tables of results"),
 }
 """gisette has no file."""
@@ -163,6 +165,25 @@ def measure_loss(case: Case) -> Values:
     }
 
 
+def measure_ties(case: Case) -> Values:
+    """R-ML with ties broken by our rule, by scipy's, and by ours with the objects in other orders."""
+    ensemble = members(case["set"], case["repeat"], form="raw")
+    labels = np.asarray(ensemble.labels)
+    ours = [of_method("R-ML", ensemble, 0)]
+    rng = np.random.default_rng(case["repeat"])
+    ours += [of_method("R-ML", as_ensemble(labels[rng.permutation(len(labels))]), 0) for _ in range(4)]
+    theirs = scipy_link(dense_matrix(labels), "complete")
+    tree = consensus(ensemble, N_CLUSTERS, method="eac", linkage="complete").tree
+    assert tree is not None
+    return {
+        "ours nmi": [values["R-ML nmi"] for values in ours],
+        "scipy nmi": anmi(theirs, ensemble, average="arithmetic"),
+        "ours density": [values["R-ML density"] for values in ours],
+        "scipy density": density(theirs, ensemble),
+        "clusters at height 1": int((tree[:, 2] > 1 - 1e-9).sum()) + 1,
+    }
+
+
 def measure_times(case: Case) -> Values:
     """Seconds of KM, H-KM, R-AL and the density over n, beside the matrix and scipy's average link where it fits."""
     labels = nearest_point_members(case["n"], seed=case["repeat"])
@@ -184,7 +205,7 @@ def measure_times(case: Case) -> Values:
         matrix = dense_matrix(labels)
         values["matrix density seconds"] = time.perf_counter() - start + _timed(lambda: dense_density(matrix, truth))
         values["difference"] = abs(dense_density(matrix, truth) - density(truth, ensemble))
-        values["scipy R-AL seconds"] = time.perf_counter() - start + _timed(lambda: scipy_average_link(matrix))
+        values["scipy R-AL seconds"] = time.perf_counter() - start + _timed(lambda: scipy_link(matrix, "average"))
     return values
 
 
@@ -218,9 +239,9 @@ def dense_density(matrix: NDArray[np.float32], labels: NDArray[Any]) -> float:
     return total / len(labels)
 
 
-def scipy_average_link(matrix: NDArray[np.float32]) -> NDArray[Any]:
+def scipy_link(matrix: NDArray[np.float32], method: str) -> NDArray[Any]:
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
-    found: NDArray[Any] = fcluster(linkage(squareform(1 - matrix, checks=False), "average"), N_CLUSTERS, "maxclust")
+    found: NDArray[Any] = fcluster(linkage(squareform(1 - matrix, checks=False), method), N_CLUSTERS, "maxclust")
     return found

@@ -1,1 +1,2 @@
-def page(records): return ""
+def page(records):
+    return ""
