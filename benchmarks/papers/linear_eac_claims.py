@@ -94,7 +94,7 @@ def _of_the_others(nmi: Means, density: Means) -> list[Claim]:
     poor, told_poor = _share(list(nmi), lambda name: uneven(nmi[name]))
     ecc = _share(list(nmi), lambda name: nmi[name]["ECC"] < max(nmi[name][m] for m in NOT_HIERARCHICAL) - 5)[1]
     winners = [max(NOT_HIERARCHICAL, key=row.__getitem__) for row in density.values()]
-    most = max((winners.count(m) / len(winners) for m in NOT_HIERARCHICAL), default=float("nan"))
+    most = max((winners.count(m) / max(1, len(winners)) for m in NOT_HIERARCHICAL), default=float("nan"))
     told = ", ".join(f"{m} {winners.count(m)}" for m in NOT_HIERARCHICAL)
     return [
         Claim(
@@ -221,8 +221,8 @@ def _times(records: Sequence[Record]) -> list[Claim]:
         Claim(
             "The density needs no matrix: the counts give the same number in linear time",
             "not tested" if not differences else "holds" if max(differences) < 1e-6 else "does not hold",
-            f"largest difference {max(differences):.0e}; {ratios[-1]:.0f} times faster than the matrix at the largest n "
-            f"it was formed for; exponent {slopes['density']:.2f}"
+            f"largest difference {max(differences):.0e}; {ratios[-1]:.0f} times faster than the matrix at the largest n"
+            f" it was formed for; exponent {slopes['density']:.2f}"
             if differences
             else "not measured",
         ),

@@ -46,7 +46,7 @@ GROUPS = (
     ("Tables 4 and 5: trees", TREES),
     ("Tables 6 and 7: the members, k-means, bisecting k-means", ("Max", "Mean", "KM", "H-KM")),
 )
-MARKS = {"agrees": "=", "better": "+", "worse": "−", "differs": "≠", "not measured": ""}
+MARKS = {"agrees": "=", "better": "+", "worse": "-", "differs": "≠", "not measured": ""}
 
 
 def comparisons(records: Sequence[Record], form: str) -> dict[tuple[str, str, str], Compared]:
@@ -88,7 +88,7 @@ def tables_page(records: list[Record], pictures: Path) -> str:
     parts.append(_summary(by_form))
     parts.append(
         "Below: features as they come; printed → ours, = within two standard deviations or three points, + better, "
-        "− worse, ≠ differs where neither side is better."
+        "- worse, ≠ differs where neither side is better."
     )
     for title, columns in GROUPS:
         for measure in PRINTED:
@@ -173,7 +173,7 @@ def _picture(found: dict[tuple[str, str, str], Compared], path: Path) -> None:
                 axis.scatter(*zip(*points, strict=True), color=colour, marker=mark, label=column)
         low, high = min(axis.get_xlim()[0], axis.get_ylim()[0]), max(axis.get_xlim()[1], axis.get_ylim()[1])
         axis.plot((low, high), (low, high), color="0.6", linewidth=1, zorder=0)
-        axis.set(xlabel=f"printed {measure} × 100", ylabel=f"ours × 100, {measure}")
+        axis.set(xlabel=f"printed {measure} times 100", ylabel=f"ours times 100, {measure}")
         axis.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path)
@@ -189,12 +189,12 @@ def bases_page(records: list[Record], pictures: Path) -> str:
         order = (cells[0], cells[2], cells[1], cells[3], cells[4], cells[5])
         rows.append((name, "**printed**", "", *(f"{cell:.1f}" for cell in order)))
         for (form, base), cases in grouped(group, "form", "base").items():
-            wanted = [part for part in head[3:]]
+            wanted = head[3:]
             values = [100 * np.mean([record.values[part] for record in cases]) for part in wanted]
             rows.append((name, form, base, *(f"{value:.1f}" for value in values)))
     told = (
-        "random: one random start of the built-in k-means. ++R: the best of R k-means++ starts (scikit-learn). one seed: "
-        "++10 with the same random numbers for every member, so that members with equal k are equal. ordinal: nursery's "
+        "random: one random start of the built-in k-means. ++R: the best of R k-means++ starts. one seed: "
+        "++10 with the same random numbers for every member, so members with equal k are equal. ordinal: nursery's "
         "attributes as numbers; no sex: abalone without its coded sex. More starts make members more alike and raise "
         "every figure by one to four points; dry beans and nursery show that the features were not normalised."
     )
@@ -213,7 +213,7 @@ def loss_page(records: list[Record], pictures: Path) -> str:
     ]
     head = ("set", "rank correlation of loss and density", "density of the start of the least loss", "all starts")
     return plain_table(head, rows) + (
-        "\n\nThe paper's proof takes |C| - 1 for |C|. Where clusters are small, as on glass (214 objects, 20 clusters), "
+        "\n\nThe paper's proof takes |C| - 1 for |C|. Where clusters are small, as on glass (214 objects), "
         "that is felt: objects alone in a cluster have no density."
     )
 
@@ -235,7 +235,7 @@ def ties_page(records: list[Record], pictures: Path) -> str:
         rows.append((r.case["set"], r.case["repeat"], r.values["clusters at height 1"], *told, *theirs))
     head = ("set", "repeat", "clusters left at height 1", "ours nmi", "ours density", "scipy nmi", "scipy density")
     return (
-        "Maximum link cannot merge further when every two clusters hold a pair that no member joins: all heights are 1. "
+        "Maximum link cannot merge further when every two clusters hold a pair no member joins: all heights are 1. "
         "Where more than 20 clusters are left then, ties alone decide the rest. Ours with the objects in five orders, "
         "and scipy's on the matrix.\n\n" + plain_table(head, rows)
     )
@@ -257,7 +257,7 @@ def times_page(records: list[Record], pictures: Path) -> str:
         part = [r for r in records if r.case["data"] == data]
         slopes.append((data, "exponent", "", *(f"{exponent(part, f'{c} seconds'):.2f}" for c in columns)))
     told = (
-        "Seconds on one core. easy: twenty members of ten Gaussians; hard: the same with label noise, half of the rows "
+        "Seconds on one core. easy: members of ten Gaussians; hard: the same with label noise, half of the rows "
         "distinct. The matrix is formed up to 8,000 objects; scipy's time has the matrix in it. Exponents are of times "
         "of at least 10 ms."
     )

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers [--quick] [--page-only] [--seconds 60] [--gigabytes 8]`, in the environment of requirements.txt.
+"""`python -m benchmarks.peers [--quick] [--page-only] [--seconds 60] [--gigabytes 8]`, set up by requirements.txt.
 
 Measures what is not in benchmarks/peers/results/peers.jsonl yet and writes docs/peers.md. --quick: 2,000 objects alone,
 10 s a call, into benchmarks/results/peers-quick.

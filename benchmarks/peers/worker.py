@@ -19,7 +19,7 @@ ENOUGH_TO_WARM_UP = 300
 def run(peer: str, path: Path, *, seconds: float, gigabytes: float) -> dict[str, Any]:
     """What the process says of itself, or what ended it. The limits hold for the call, not for imports and warm-up."""
     command = [sys.executable, "-m", "benchmarks.peers.worker", peer, str(path), str(seconds), str(gigabytes)]
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds + 120, env={**os.environ, **threads}, check=False
