@@ -98,6 +98,6 @@ def _method(records: Sequence[Record]) -> str:
         "average link follows it, as in the R package it is modelled on. openensembles is given 0.5 as its threshold, "
         "and multicons nothing: neither can be asked for a number of clusters there. ANMI is with the members made for "
         "the label section in both sections. Calls are warmed up on 300 objects first, so that imports and compiled "
-        "code do not count. A peer that failed is not asked again for more objects (-). The members were made by "
-        "`quorate.generate`, k from 10 to 40. inmoose and openensembles are under the GPL: measured, never a dependency."
+        "code do not count. A peer that failed is not asked for more objects (-). The members were made by "
+        "`quorate.generate`, k from 10 to 40. inmoose and openensembles are GPL: measured, never a dependency."
     )
