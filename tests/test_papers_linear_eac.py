@@ -46,7 +46,8 @@ def test_printed_figures() -> None:
 
 @pytest.mark.usefixtures("blobs")
 def test_every_experiment_measures_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "N_CLUSTERS", 4)
+    for name, value in (("N_CLUSTERS", 4), ("N_MEMBERS", 5), ("BASE", "++1")):
+        monkeypatch.setattr(runs, name, value)
     case = {"set": "glass", "form": "raw", "base": "++1", "repeat": 0}
     found = runs.measure_tables(case)
     assert all(f"{column} {measure}" in found for column in COLUMNS for measure in PRINTED)

@@ -17,6 +17,9 @@ from quorate._evaluate import member_anmi
 from quorate.generation import KMeans
 
 N_CLUSTERS = 20
+N_MEMBERS = 20
+BASE = "++10"
+"""The base clusterer of `members` where a case names none."""
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "KM": ("kmeans", {}),
     "H-KM": ("bisecting", {}),
@@ -77,12 +80,13 @@ def features(name: str, form: str = "z") -> tuple[NDArray[np.float64], NDArray[n
     return (X if form == "raw" else z_normalised(X)), y
 
 
-def members(name: str, seed: int, *, base: str = "++10", form: str = "z", n_members: int = 20) -> Ensemble:
+def members(name: str, seed: int, *, base: str | None = None, form: str = "z") -> Ensemble:
     """The paper's ensemble: k-means with k in [number of classes, min(100, sqrt n)].
 
     base : "++R", scikit-learn's k-means of the best of R k-means++ starts; "random", the built-in k-means with one
     random start; "one seed", "++10" with the same random numbers for all members.
     """
+    base = base or BASE
     X, y = features(name, form)
     rule = ("candel", len(np.unique(y)))
     clusterer: Any = KMeans(sample=None)
@@ -93,7 +97,7 @@ def members(name: str, seed: int, *, base: str = "++10", form: str = "z", n_memb
 
     elif base != "random":
         clusterer = ScikitKMeans(n_init=int(base.removeprefix("++")))
-    return generate(X, n_members, k=rule, base=clusterer, random_state=seed, n_jobs=1)
+    return generate(X, N_MEMBERS, k=rule, base=clusterer, random_state=seed, n_jobs=1)
 
 
 def of_members(ensemble: Ensemble) -> dict[str, float]:
@@ -108,12 +112,12 @@ def of_members(ensemble: Ensemble) -> dict[str, float]:
     }
 
 
-def of_method(name: str, ensemble: Ensemble, seed: int, k: int = N_CLUSTERS) -> dict[str, Any]:
+def of_method(name: str, ensemble: Ensemble, seed: int, k: int | None = None) -> dict[str, Any]:
     """NMI, density and seconds of one consensus function; a refusal is recorded in its words."""
     method, options = METHODS[name]
     start = time.perf_counter()
     try:
-        found = consensus(ensemble, k, method=method, random_state=seed, **options)
+        found = consensus(ensemble, k or N_CLUSTERS, method=method, random_state=seed, **options)
     except (MemoryError, ValueError) as error:
         return {f"{name} error": str(error)[:200]}
     taken = time.perf_counter() - start
