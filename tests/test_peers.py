@@ -60,6 +60,7 @@ def test_who_gave_up_is_not_asked_again(tmp_path: Path) -> None:
     results.measure("peers", small, lambda case: {"error": "more than 60 s"})
     assert gave_up(results, large) == 2_000
     assert gave_up(results, small) is None
+    assert gave_up(results, {**small, "data": "hard"}) == 2_000
 
 
 def test_page_with_and_without_records() -> None:

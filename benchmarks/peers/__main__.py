@@ -65,14 +65,14 @@ def measure(results: Results, cases: Sequence[Case], limits: dict[str, float], f
 
 
 def gave_up(results: Results, case: Case) -> int | None:
-    """The smaller number of objects at which this peer failed on such data already."""
+    """The number of objects at which this peer failed already: fewer of such data, or as many of the easy."""
     failed = [
         record.case["n"]
         for record in results.of("peers")
         if record.case["peer"] == case["peer"]
-        and record.case["data"] == case["data"]
-        and record.case["n"] < case["n"]
         and "error" in record.values
+        and (record.case["n"] < case["n"] or (record.case["n"] == case["n"] and case["data"] == "hard"))
+        and record.case["data"] in ("easy", case["data"])
     ]
     return min(failed, default=None)
 

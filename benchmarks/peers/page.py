@@ -35,7 +35,8 @@ def _introduction(records: Sequence[Record]) -> str:
     return (
         f"Packages that PyPI offers for consensus clustering, and recipes people write by hand, on the same objects: "
         f"ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters asked for. Each call has a process of its own, one "
-        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell is seconds, gigabytes beyond the input, NMI with the "
+        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell is seconds of the processor, gigabytes beyond the input, NMI with "
+        f"the "
         f"classes / ANMI with the members. `make peers` measures it anew, as benchmarks/peers/requirements.txt tells."
     )
 
@@ -98,6 +99,7 @@ def _method(records: Sequence[Record]) -> str:
         "average link follows it, as in the R package it is modelled on. openensembles is given 0.5 as its threshold, "
         "and multicons nothing: neither can be asked for a number of clusters there. ANMI is with the members made for "
         "the label section in both sections. Calls are warmed up on 300 objects first, so that imports and compiled "
-        "code do not count. A peer that failed is not asked for more objects (-). The members were made by "
+        "code do not count. A peer that failed is not asked for more objects, nor for as many hard ones (-). "
+        "The members were made by "
         "`quorate.generate`, k from 10 to 40. inmoose and openensembles are GPL: measured, never a dependency."
     )
