@@ -236,8 +236,9 @@ def ties_page(records: list[Record], pictures: Path) -> str:
     head = ("set", "repeat", "clusters left at height 1", "ours nmi", "ours density", "scipy nmi", "scipy density")
     return (
         "Maximum link cannot merge further when every two clusters hold a pair no member joins: all heights are 1. "
-        "Where more than 20 clusters are left then, ties alone decide the rest. Ours with the objects in five orders, "
-        "and scipy's on the matrix.\n\n" + plain_table(head, rows)
+        "Where more than 20 clusters are left then, ties alone decide the rest. Ours with the objects in five orders; "
+        "the printed figures are of one order and one rule nobody knows. scipy's `fcluster(..., 'maxclust')` cuts at a "
+        "height, so it cannot cut between ties and returns one cluster: NMI 0.\n\n" + plain_table(head, rows)
     )
 
 
