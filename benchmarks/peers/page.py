@@ -35,7 +35,7 @@ def _introduction(records: Sequence[Record]) -> str:
     return (
         f"Packages that PyPI offers for consensus clustering, and recipes people write by hand, on the same objects: "
         f"ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters asked for. Each call has a process of its own, one "
-        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell is seconds of the processor, gigabytes beyond the input, "
+        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell: seconds of the processor, gigabytes beyond the input, "
         f"NMI with the classes / ANMI with the members. `make peers` measures it anew."
     )
 

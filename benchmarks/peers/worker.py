@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,29 +56,33 @@ def _measured(peer: str, path: Path, seconds: float, gigabytes: float) -> dict[s
 
     objects = read(path)
     call = PEERS[peer].call
-    call(Objects(*(part[:ENOUGH_TO_WARM_UP] for part in objects)))  # imports and compiled code
-    used = _status("VmSize")
-    resource.setrlimit(resource.RLIMIT_AS, (used + int(gigabytes * 1e9),) * 2)
+    first = Objects(*(part[:ENOUGH_TO_WARM_UP] for part in objects))  # imports and compiled code
+    _watched(lambda: call(first), seconds, f"more than {seconds:g} s, on {ENOUGH_TO_WARM_UP} objects already")
+    resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + int(gigabytes * 1e9), resource.RLIM_INFINITY))
+    labels, taken, held = _watched(lambda: call(objects), seconds, f"more than {seconds:g} s")
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return {"seconds": taken, "gigabytes": held / 1e9, **_scores(labels, objects)}
+
+
+def _watched(call: Callable[[], Any], seconds: float, otherwise: str) -> tuple[Any, float, int]:
+    """The result, seconds of the processor (one thread each, and the machine may be busy), and bytes held on top."""
     base, peak, over = _status("VmRSS"), [0], threading.Event()
+    start = time.process_time()
 
     def watch() -> None:
-        start = time.process_time()
         while not over.wait(0.01):
             peak[0] = max(peak[0], _status("VmRSS"))
             if time.process_time() - start > seconds:
-                _tell({"error": f"more than {seconds:g} s", "gigabytes": (peak[0] - base) / 1e9})
+                _tell({"error": otherwise, "gigabytes": (peak[0] - base) / 1e9})
                 os._exit(0)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    # of the processor, not of the clock: one thread each, and the machine may be busy with other things
-    start = time.process_time()
-    labels = call(objects)
+    result = call()
     taken = time.process_time() - start
     over.set()
     watcher.join()
-    resource.setrlimit(resource.RLIMIT_AS, (resource.getrlimit(resource.RLIMIT_AS)[1],) * 2)
-    return {"seconds": taken, "gigabytes": max(0, peak[0] - base) / 1e9, **_scores(labels, objects)}
+    return result, taken, max(0, peak[0] - base)
 
 
 def _scores(labels: Any, objects: Any) -> dict[str, Any]:
