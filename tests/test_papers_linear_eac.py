@@ -57,7 +57,7 @@ def test_every_experiment_measures_its_columns(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_matrix_gives_the_density() -> None:
-    found = runs.measure_times({"data": "hard", "n": 300, "dense": 300, "repeat": 0})
+    found = runs.measure_times({"data": "hard", "n": 300, "dense": 300, "linked": 300, "repeat": 0})
     assert found["difference"] < 1e-6
     assert found["scipy R-AL seconds"] > 0
 

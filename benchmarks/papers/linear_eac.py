@@ -71,7 +71,8 @@ def tie_cases(quick: bool) -> Sequence[Case]:
 def time_cases(quick: bool) -> Sequence[Case]:
     sizes = (1_000, 2_000, 4_000) if quick else tuple(1_000 * 2**power for power in range(11))
     dense = 2_000 if quick else 8_000
-    return [{"data": data, "n": n, "dense": dense, "repeat": 0} for data in ("easy", "hard") for n in sizes]
+    limits = {"dense": dense, "linked": 40_000}
+    return [{"data": data, "n": n, **limits, "repeat": 0} for data in ("easy", "hard") for n in sizes]
 
 
 PAPER = Paper(
