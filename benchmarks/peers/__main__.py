@@ -46,8 +46,8 @@ def main() -> None:
 
 
 def all_cases(sizes: Sequence[int]) -> list[Case]:
-    """By size, so that a peer that gave up is not asked again for more."""
-    return [{"data": data, "n": n, "peer": peer} for n in sizes for data in SPREADS for peer in PEERS]
+    """Peer by peer, by size, so that one that gave up is not asked for more."""
+    return [{"data": data, "n": n, "peer": peer} for peer in PEERS for n in sizes for data in SPREADS]
 
 
 def measure(results: Results, cases: Sequence[Case], limits: dict[str, float], folder: Path) -> None:
