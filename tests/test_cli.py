@@ -16,6 +16,7 @@ import pytest
 
 import quorate
 from quorate import METHODS, cli, consensus, evaluate, load_labels
+from quorate._steps import steps
 from quorate.cli import main
 
 Output = pytest.CaptureFixture[str]
@@ -72,7 +73,8 @@ def test_json(table: Path, tmp_path: Path, capsys: Output) -> None:
     out = tmp_path / "out.parquet"
     assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert (facts["method"], facts["n_objects"], facts["n_members"], facts["n_clusters"]) == ("kmeans", 60, 4, 3)
+    assert (facts["method"], facts["n_objects"], facts["n_members"], facts["n_clusters"]) == ("transfer", 60, 4, 3)
+    assert facts["auto"].startswith("the number of clusters is given")
     assert facts["output"] == str(out)
     assert sum(facts["sizes"]) == 60
     ensemble = load_labels(table, ids="name", columns=list("abcd"))
@@ -113,7 +115,8 @@ def test_a_method_that_finds_k(table: Path, capsys: Output) -> None:
 
 
 def test_options_of_the_method(table: Path, capsys: Output) -> None:
-    arguments = ["consensus", str(table), *MEMBERS, "-k", "3", "--option", "n_init=2", "--option", "max_iter=5"]
+    arguments = ["consensus", str(table), *MEMBERS, "-k", "3", "-m", "kmeans"]
+    arguments += ["--option", "n_init=2", "--option", "max_iter=5"]
     assert main([*arguments, "--quiet", "--seed", "7"]) == 0
     assert capsys.readouterr().out == ""
     assert "'kmeans' has no option 'speed'" in fails(capsys, *arguments, "--option", "speed=1")
@@ -152,7 +155,7 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
         (["-k", "61"], "n_clusters = 61 is more than the"),
         (["-k", "3", "--seed", "x"], "--seed must be an integer, got 'x'"),
         (["-k", "3", "--seed", "-1"], "random_state must be at least 0"),
-        (["-k", "3", "-m", "magic"], "method must be one of 'best'"),
+        (["-k", "3", "-m", "magic"], "method must be one of 'auto', 'best'"),
         (["-k", "3", "-o", "out.xlsx"], "must end in .csv"),
         (["-k", "3", "-o", "nowhere/out.csv"], "the folder nowhere does not exist"),
         (["-k", "3", "--json", "-o", "-"], "both write to standard output"),
@@ -364,12 +367,12 @@ def test_help_and_version(capsys: Output) -> None:
 
 def test_progress_is_told_once_it_takes_long(capsys: Output) -> None:
     shown = argparse.Namespace(quiet=False, no_progress=False, progress=True)
-    with cli._steps(shown)("thinking"):
+    with steps(shown)("thinking"):
         time.sleep(1.2)
     assert capsys.readouterr().err == "quorate: thinking ... 1 s\n"
-    with cli._steps(shown)("thinking"):
+    with steps(shown)("thinking"):
         pass
-    with cli._steps(argparse.Namespace(quiet=True, no_progress=False, progress=True))("thinking"):
+    with steps(argparse.Namespace(quiet=True, no_progress=False, progress=True))("thinking"):
         pass
     assert capsys.readouterr().err == ""
 
@@ -381,7 +384,7 @@ def test_progress_on_a_terminal_is_wiped(monkeypatch: pytest.MonkeyPatch) -> Non
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with cli._steps(argparse.Namespace(quiet=False, no_progress=False, progress=False))("thinking"):
+    with steps(argparse.Namespace(quiet=False, no_progress=False, progress=False))("thinking"):
         time.sleep(1.1)
     assert terminal.getvalue().startswith("\r\x1b[Kquorate: thinking ... 1 s")
     assert terminal.getvalue().endswith("\r\x1b[K")
@@ -396,7 +399,7 @@ def test_a_real_pipe(table: Path) -> None:
     done = shell("consensus", "-", *MEMBERS, "-k", "3", "-o", "-", input=table.read_text())
     assert done.returncode == 0
     assert done.stdout.startswith("id,label,confidence\no0,0,")
-    assert done.stderr.startswith("method       kmeans\n")
+    assert done.stderr.startswith("method       transfer (auto: the number of clusters is given")
     failed = shell("consensus", str(table.parent / "nothing.csv"), "-k", "3")
     assert failed.returncode == 2
     assert failed.stderr == f"quorate: error: cannot read {table.parent / 'nothing.csv'}: there is no such file.\n"

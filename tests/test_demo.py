@@ -25,14 +25,22 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_the_files(played: tuple[Path, str]) -> None:
     folder, story = played
-    assert sorted(p.name for p in folder.iterdir()) == ["consensus.csv", "consensus.png", "customers.csv"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "consensus.csv",
+        "consensus.png",
+        "customers.csv",
+        "report.html",
+    ]
     ensemble = load_labels(folder / "customers.csv", ids="id")
     assert ensemble.member_names == tuple(DEPARTMENTS)
     assert ensemble.has_missing
     assert len(set(ensemble.n_clusters.tolist())) > 1
     assert (folder / "consensus.csv").read_text().startswith("id,label,confidence\nC0001,0,")
     assert (folder / "consensus.png").read_bytes().startswith(b"\x89PNG")
-    assert all(str(folder / name) in story for name in ("customers.csv", "consensus.csv", "consensus.png"))
+    assert all(
+        str(folder / name) in story for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")
+    )
+    assert "3,000 objects" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_consensus_beats_every_department(played: tuple[Path, str]) -> None:
@@ -51,9 +59,10 @@ def test_the_commands_in_the_story(played: tuple[Path, str], capsys: pytest.Capt
     folder, story = played
     made = (folder / "consensus.csv").read_text()
     commands = [shlex.split(line)[1:] for line in story.splitlines() if line.startswith("  quorate ")]
-    assert [command[0] for command in commands] == ["consensus", "score"]
+    assert [command[0] for command in commands] == ["consensus", "score", "report"]
     assert main([*commands[0], "--force"]) == 0
     assert main(commands[1]) == 0
+    assert main([*commands[2], "--force"]) == 0
     assert (folder / "consensus.csv").read_text() == made
     code = story.split("and from Python:\n")[1]
     exec("\n".join(line.strip() for line in code.splitlines()), {})
@@ -83,4 +92,4 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(util, "find_spec", hide)
     assert 'pip install "quorate[plot]"' in demo(tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["consensus.csv", "customers.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["consensus.csv", "customers.csv", "report.html"]

@@ -65,6 +65,16 @@ def test_longest_lifetime_finds_the_planted_number(linkage: str) -> None:
     assert result.info["lifetimes"][3] == max(result.info["lifetimes"][1:])
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_every_row_apart_is_not_the_longest_lifetime(missing: float) -> None:
+    labels = noisy(0, n=300, k=6, members=20, noise=0.3)
+    labels[np.random.default_rng(0).random(labels.shape) < missing] = -1
+    assert consensus(labels, method="eac").n_clusters < 30
+    # members that agree but for one that is coarser: nothing should be merged
+    fine = np.repeat(np.arange(3), 10)
+    assert consensus([fine] * 9 + [np.minimum(fine, 1)], method="eac").n_clusters == 3
+
+
 def test_tree_objective_and_confidence() -> None:
     labels = noisy(3, n=90)
     result = consensus(labels, 5, method="eac")

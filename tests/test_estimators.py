@@ -47,7 +47,9 @@ def test_equals_the_function(method: str) -> None:
 
 def test_options_weights_and_missing_reach_the_method() -> None:
     labels = noisy(1) + 1
-    estimator = ConsensusClustering(3, method_options={"max_iter": 1}, missing=0, weights=np.ones(6), random_state=0)
+    estimator = ConsensusClustering(
+        3, method="kmeans", method_options={"max_iter": 1}, missing=0, weights=np.ones(6), random_state=0
+    )
     assert clone(estimator).fit(labels).consensus_.n_iter == 1
     with pytest.raises(ValueError, match="weights must have one value a member"):
         ConsensusClustering(3, weights=[1, 2]).fit(labels)
@@ -99,7 +101,7 @@ def test_equals_generate_and_consensus() -> None:
     model = EnsembleClustering(3, n_members=6, k=(4, 8), random_state=5).fit(BLOBS)
     assert np.array_equal(model.ensemble_.labels, generate(BLOBS, 6, k=(4, 8), random_state=5).labels)
     assert model.ensemble_.info["k"] == "k = 4 to 8 (given)"
-    assert model.consensus_.method == "kmeans"
+    assert model.consensus_.method == "transfer"
     assert model.confidence_.shape == (240,)
     default = EnsembleClustering(3, random_state=5).fit(BLOBS)
     assert default.ensemble_.info["k"] == "k = 3 to 15 (rule candel with k0 = 3, 240 objects)"

@@ -26,12 +26,13 @@ LAYERS = [
     {"_tables", "_coding", "_ensemble", "_soft", "_co_association"},
     {"_tree", "_coarsen"},
     {"methods"},
-    {"_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
+    {"_auto", "_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
     {"generation"},
     {"estimators", "plot", "anndata"},
-    {"_demo", "dask", "report"},
-    {"_arguments"},
-    {"cli", "_cli_generate", "__main__"},
+    {"reporting"},
+    {"_demo", "dask"},
+    {"_arguments", "_steps"},
+    {"cli", "_cli_generate", "_cli_report", "__main__"},
 ]
 
 
@@ -137,7 +138,8 @@ def test_using_labels_does_not_load_scikit_learn() -> None:
 COMPILED_TWICE = """
 import numpy as np, quorate, importlib, pkgutil, quorate.ops
 labels = np.random.default_rng(0).integers(6, size=(40_000, 8))
-quorate.evaluate(quorate.consensus(labels, 20, random_state=0, n_init=2), labels)
+for method in ("kmeans", "transfer"):
+    quorate.evaluate(quorate.consensus(labels, 20, method=method, random_state=0, n_init=2), labels)
 for found in pkgutil.iter_modules(quorate.ops.__path__):
     module = importlib.import_module(f"quorate.ops.{found.name}")
     for name, kernel in vars(module).items():

@@ -13,7 +13,7 @@ from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus
 from quorate.ops.points import add_points, nearest_points
-from quorate.solvers import average_link, euclidean_kmeans, transfer_cut
+from quorate.solvers import average_link, euclidean_kmeans, overlaps, transfer_cut
 from quorate.solvers.average_link import average_link_tree
 from quorate.solvers.local_weights import UNIT, cluster_certainty, edge_weights, local_weighting
 from quorate.solvers.propagation import propagated_similarity
@@ -118,8 +118,8 @@ def test_fold_counts_pairs_of_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     one_hot = oracle_local.bipartite(rows, np.ones(int(rows.offsets[-1])))
     expected = one_hot.T @ (mass[:, None] * one_hot)
     for least in (10**6, 16):
-        monkeypatch.setattr(transfer_cut, "FOLD_ROWS", least)
-        assert np.array_equal(transfer_cut.fold(rows, mass), expected)
+        monkeypatch.setattr(overlaps, "FOLD_ROWS", least)
+        assert np.array_equal(overlaps.fold(rows, mass), expected)
 
 
 def test_more_directions_than_the_graph_has_are_left_out() -> None:

@@ -181,7 +181,7 @@ def test_qmi_is_kmeans_where_nothing_is_missing() -> None:
 def test_kcc_category_is_kmeans_where_nothing_is_missing() -> None:
     labels = noisy(3, n=200, k=4)
     assert consensus(labels, 4, method="kcc", random_state=0).objective == pytest.approx(
-        consensus(labels, 4, random_state=0).objective
+        consensus(labels, 4, method="kmeans", random_state=0).objective
     )
 
 

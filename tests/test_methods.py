@@ -107,8 +107,8 @@ def test_wide_tables_equal_narrow_ones() -> None:
 
 def test_kmeans_reports_convergence() -> None:
     labels = noisy(0, n=400, k=6, noise=0.6)
-    assert consensus(labels, 6, random_state=0).converged
-    cut = consensus(labels, 6, random_state=0, max_iter=1)
+    assert consensus(labels, 6, method="kmeans", random_state=0).converged
+    cut = consensus(labels, 6, method="kmeans", random_state=0, max_iter=1)
     assert not cut.converged
     assert cut.n_iter == 1
 
@@ -123,12 +123,12 @@ def test_kmeans_reports_convergence() -> None:
         ({"init": [0, 1, 10**6]}, "init must name rows"),
         ({"random_state": -1}, "random_state must be at least 0"),
         ({"random_state": "today"}, "random_state must be an integer"),
-        ({"method": "magic"}, "method must be one of 'best'"),
+        ({"method": "magic"}, "method must be one of 'auto', 'best'"),
     ],
 )
 def test_kmeans_refuses(options: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
-        consensus(noisy(0), 3, **options)  # type: ignore[arg-type]
+        consensus(noisy(0), 3, **{"method": "kmeans", **options})  # type: ignore[arg-type]
 
 
 def test_bisecting_tree_tells_the_partition() -> None:

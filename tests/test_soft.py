@@ -123,7 +123,7 @@ def test_eac_finds_the_same_number_of_clusters() -> None:
 def test_kmeans_from_given_rows(rows: list[int]) -> None:
     labels = noisy(5, noise=0.5)
     hard, soft = as_ensemble(labels), as_soft_ensemble(as_ensemble(labels))
-    same(consensus(soft, 3, init=np.array(rows)), consensus(hard, 3, init=np.array(rows)))
+    same(*(consensus(e, 3, method="kmeans", init=np.array(rows)) for e in (soft, hard)))
 
 
 @EACH
@@ -315,7 +315,7 @@ def test_labels_and_memberships_side_by_side() -> None:
     matrices = one_hot_members(labels)
     mixed: list[Any] = [column.astype(str) if q % 2 else matrices[q] for q, column in enumerate(labels.T)]
     mixed = [[None if v == "-1" else v for v in m.tolist()] if q % 2 else m for q, m in enumerate(mixed)]
-    same(consensus(mixed, 3, random_state=0), consensus(labels, 3, random_state=0))
+    same(consensus(mixed, 3, random_state=0), consensus(labels, 3, method="kmeans", random_state=0))
 
 
 def test_memberships_near_one_are_normalised_and_rounded() -> None:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from benchmarks.methods.page import write_page
-from benchmarks.methods.runs import RULES, SETS, run_set
+from benchmarks.methods.runs import SETS, rules_of, run_set
 
 RESULTS = Path("benchmarks/results/methods.jsonl")
 
@@ -30,7 +30,7 @@ def main() -> None:
         os.environ["QUORATE_DATA"] = arguments.data
         done = {_key(json.loads(line)) for line in RESULTS.open()} if RESULTS.exists() else set()
         for name in SETS[:5] if arguments.quick else SETS:
-            for rule in RULES:
+            for rule in rules_of(name):
                 for repeat in range(1 if arguments.quick else arguments.repeats):
                     _run(name, rule, repeat, done)
     write_page([json.loads(line) for line in RESULTS.open()])

@@ -18,6 +18,8 @@ CHOICE = Path("benchmarks/methods/choice.md")
 
 
 def write_page(records: list[dict[str, Any]]) -> None:
+    gaps = [record for record in records if record["rule"].startswith("gaps")]
+    records = [record for record in records if not record["rule"].startswith("gaps")]
     table = _table(records)
     methods = sorted(table["nmi"])
     cases = sorted(set.intersection(*(set(table["nmi"][method]) for method in methods)))
@@ -26,7 +28,7 @@ def write_page(records: list[dict[str, Any]]) -> None:
         for measure in MEASURES
     }
     _draw(methods, ranks["nmi"].mean(axis=0), len(cases))
-    PAGE.write_text(_text(records, table, methods, cases, ranks), encoding="utf-8")
+    PAGE.write_text(_text(records, table, methods, cases, ranks) + _gaps_text(gaps), encoding="utf-8")
     print(f"wrote {PAGE} and {PICTURE}: {len(cases)} cases, {len(methods)} methods")
 
 
@@ -92,6 +94,37 @@ def _text(
     failed = sorted({(r["method"], r["set"], r["error"]) for r in records if "error" in r})
     lines += ["", *(f"- `{method}` gave no answer on {name}: {error}" for method, name, error in failed), ""]
     return "\n".join(lines)
+
+
+def _gaps_text(records: list[dict[str, Any]]) -> str:
+    """What becomes of each method where labels are missing."""
+    if not records:
+        return ""
+    table = _table(records)["nmi"]
+    rules = sorted({record["rule"] for record in records})
+    cases = {
+        rule: sorted(set.intersection(*({c for c in t if c[1] == rule} for t in table.values()))) for rule in rules
+    }
+    ranks = {
+        rule: dict(
+            zip(table, _ranks(np.array([[t[c] for t in table.values()] for c in cases[rule]])).mean(0), strict=True)
+        )
+        for rule in rules
+    }
+    shares = [f"{float(rule.split()[1]):.0%} missing" for rule in rules]
+    lines = [
+        "## Where labels are missing",
+        "",
+        f"Members by LIN's rule on {len(cases[rules[0]])} of the sets, labels taken away at random (every object keeps "
+        "one): mean NMI with the classes, and in parentheses the mean rank.",
+        "",
+        "| method | " + " | ".join(shares) + " |",
+        "|---" * (len(rules) + 1) + "|",
+    ]
+    for method in sorted(table, key=lambda m: float(np.mean([ranks[rule][m] for rule in rules]))):
+        cells = (f"{np.mean([table[method][c] for c in cases[r]]):.3f} ({ranks[r][method]:.1f})" for r in rules)
+        lines.append(f"| `{method}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def _draw(methods: list[str], ranks: np.ndarray, n_cases: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate import METHODS, anmi, ari, as_ensemble, consensus, datasets, generate, nmi
+from quorate import METHODS, Ensemble, anmi, ari, as_ensemble, consensus, datasets, generate, nmi
 
 # small to medium, smallest first; measurements of real things, and a few of the shapes people argue about
 SETS = [
@@ -17,7 +17,14 @@ SETS = [
     "optdigits_test", "mfeat_fou", "mfeat_kar", "mfeat_zer", "mfeat_mor", "segmentation", "shape_a1", "shape_D31",
     "optdigits_train", "shape_s2", "shape_s4", "satimage", "pendigits",
 ]  # fmt: skip
-RULES = {"candel": "candel", "10-40": (10, 40)}
+RULES = ("candel", "10-40")
+GAPS = (0.3, 0.6, 0.85)
+"""Shares of labels taken away at random from members by LIN's rule; the first 22 sets, as rule "gaps 0.3"."""
+GAP_SETS = SETS[:22]
+
+
+def rules_of(name: str) -> list[str]:
+    return [*RULES, *(f"gaps {share}" for share in GAPS if name in GAP_SETS)]
 
 
 def run_set(name: str, rule: str, repeat: int, done: set[str]) -> Iterator[dict[str, Any]]:
@@ -30,7 +37,7 @@ def run_set(name: str, rule: str, repeat: int, done: set[str]) -> Iterator[dict[
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     k = len(np.unique(data.y))
-    ensemble = as_ensemble(generate(X, 20, k=_rule(rule, k, len(X)), random_state=repeat))
+    ensemble = _with_gaps(as_ensemble(generate(X, 20, k=_rule(rule, k, len(X)), random_state=repeat)), rule, repeat)
     for method in missing:
         start = time.perf_counter()
         try:
@@ -45,9 +52,21 @@ def run_set(name: str, rule: str, repeat: int, done: set[str]) -> Iterator[dict[
         )  # fmt: skip
 
 
+def _with_gaps(ensemble: Ensemble, rule: str, seed: int) -> Ensemble:
+    """Take labels away at random; every object keeps one, so that there is something to go by."""
+    if not rule.startswith("gaps"):
+        return ensemble
+    rng = np.random.default_rng(seed)
+    labels = np.array(ensemble.labels, dtype=np.int64)
+    gone = rng.random(labels.shape) < float(rule.split()[1])
+    gone[np.arange(len(labels)), rng.integers(labels.shape[1], size=len(labels))] = False
+    labels[gone] = -1
+    return as_ensemble(labels, orientation="objects")
+
+
 def _rule(rule: str, k: int, n: int) -> Any:
     """LIN's rule with the number of classes as its lower end; [10, 40] capped at a tenth of a small set."""
-    if rule == "candel":
+    if rule != "10-40":
         return (k, max(k, int(min(np.sqrt(n), 100))))
     return (10, min(40, max(11, n // 5)))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
     from quorate.methods import METHODS
+    from quorate.reporting import report
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "merge",
     "nmi",
     "refine",
+    "report",
     "save_ensemble",
     "save_labels",
     "solve",
@@ -86,6 +88,7 @@ _HOMES = {
     "merge": "_ensemble",
     "nmi": "_evaluate",
     "refine": "_refine",
+    "report": "reporting",
     "save_ensemble": "_io",
     "save_labels": "_io",
     "solve": "_consensus",

@@ -51,6 +51,13 @@ def _share(text: str, name: str) -> float:
 
 
 def choice_facts(result: Consensus) -> dict[str, Any]:
-    """The table behind a chosen number and what was merged, where it was."""
+    """The reason for the method, the table behind a chosen number and what was merged, where there are such."""
     facts = {"choice": result.info["choice"].as_dict()} if "choice" in result.info else {}
-    return {**facts, **({"coarsen": result.info["coarsen"]} if "coarsen" in result.info else {})}
+    return {**{name: result.info[name] for name in ("auto", "coarsen") if name in result.info}, **facts}
+
+
+def method_line(summary: dict[str, Any]) -> str:
+    """The method, why it was taken where that was left to us, and whether it came to an end."""
+    notes = [f"auto: {summary['auto']}"] if "auto" in summary else []
+    notes += [] if summary["converged"] else ["stopped before it converged"]
+    return str(summary["method"]) + (f" ({'; '.join(notes)})" if notes else "")

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from quorate import cli
+from quorate._steps import is_watched, steps
 
 if TYPE_CHECKING:
     from quorate import Ensemble
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 def add_generate(commands: Any) -> None:
     """The two subcommands."""
+    from quorate._cli_report import add_report_option
+
     parser = cli._add(commands, "generate", _generate, "many clusterings of a table of measurements")
     _add_features(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the ensemble")
@@ -25,12 +28,13 @@ def add_generate(commands: Any) -> None:
     )
     _add_features(parser)
     parser.add_argument("-k", metavar="K", help="number of clusters wanted; some methods find it themselves")
-    parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
+    parser.add_argument("-m", "--method", default="auto", help="see quorate methods (%(default)s)")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the labels; - for standard output")
     parser.add_argument("--ensemble", metavar="FILE", help="where to write the ensemble too")
+    add_report_option(parser)
     cli._add_talk(parser)
 
 
@@ -61,7 +65,7 @@ def _add_features(parser: argparse.ArgumentParser) -> None:
 def _generate(arguments: argparse.Namespace) -> None:
     if arguments.json and arguments.output == "-":
         raise ValueError("--json and -o - both write to standard output; write the ensemble to a file")
-    step = cli._steps(arguments)
+    step = steps(arguments)
     with step("loading"):
         from quorate._io import refuse_output, save_ensemble
     refuse_output(arguments.output, arguments.force)
@@ -107,12 +111,14 @@ def _cluster(arguments: argparse.Namespace) -> None:
         raise ValueError("--json and -o - both write to standard output; write the labels to a file")
     k, seed = cli._integer(arguments.k, "-k"), cli._integer(arguments.seed, "--seed")
     options = cli._options(arguments.option)
-    step = cli._steps(arguments)
+    step = steps(arguments)
     with step("loading"):
         from quorate import consensus, evaluate
+        from quorate._cli_report import refuse_report, write_report
         from quorate._io import refuse_output, save_ensemble, save_labels
     for output in filter(None, (arguments.output, arguments.ensemble)):
         refuse_output(output, arguments.force)
+    refuse_report(arguments)
     start = time.perf_counter()
     ensemble = _made(arguments, step, k)
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
@@ -126,7 +132,8 @@ def _cluster(arguments: argparse.Namespace) -> None:
     if arguments.ensemble is not None:
         with step(f"writing {arguments.ensemble}"):
             save_ensemble(arguments.ensemble, ensemble, overwrite=arguments.force)
-    summary = {**cli._facts(result, ensemble, seconds), "k": ensemble.info["k"], "seed": seed}
+    told = write_report(arguments, result, ensemble, seed, step)
+    summary = {**cli._facts(result, ensemble, seconds), "k": ensemble.info["k"], "seed": seed, **told}
     if not (arguments.json or arguments.quiet):
         stream = sys.stderr if arguments.output == "-" else sys.stdout
         stream.write(f"{'members':<12} {ensemble.info['k']}\n")
@@ -155,7 +162,7 @@ def _made(arguments: argparse.Namespace, step: Any, n_clusters: int | None = Non
         columns=cli._numbers(arguments.column_share, "--column-share")[0],
         random_state=cli._integer(arguments.seed, "--seed"),
         n_jobs=cli._integer(arguments.jobs, "--jobs"),
-        progress=cli._is_watched(arguments),
+        progress=is_watched(arguments),
         checkpoint=arguments.checkpoint,
     )
     return ensemble if table.ids is None else replace(ensemble, object_ids=table.ids)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check, _choose, _refine
+from quorate._auto import AUTO, Pick, pick
 from quorate._coarsen import MAX_ROWS, coarsen_as_asked, follow
 from quorate._ensemble import as_ensemble, compress
 from quorate._soft import as_soft_ensemble
@@ -20,7 +21,7 @@ from quorate._tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
 from quorate.methods import METHODS
 
-DEFAULT_METHOD = "kmeans"
+DEFAULT_METHOD = AUTO
 MAX_BYTES = 4_000_000_000
 Numbers = int | str | tuple[int, int] | range | None
 """What may be asked for as n_clusters."""
@@ -46,11 +47,13 @@ def consensus(
         One row an object, one column a member. A list (or mapping) in which a member is a matrix of memberships goes
         through `as_soft_ensemble`; methods that take labels alone refuse it.
     n_clusters : int, "auto", (low, high) or range, optional
-        Number of clusters wanted; exactly that many come back. Methods that find it themselves take None.
+        Number of clusters wanted; exactly that many come back. Methods that find it themselves take None ("auto" then
+        takes one of those).
         "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`, whose table and reason are in
         ``info["choice"]``.
     method : str
-        A name in METHODS; `quorate methods` lists them.
+        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows, by what is
+        missing and by whether `n_clusters` is given; ``info["auto"]`` tells why, the result's `method` which.
     coarsen : float, mapping or "auto", optional
         Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
         "auto" for as little merging as leaves 5,000 rows (``dict(max_rows=...)``: so many).
@@ -113,7 +116,13 @@ def solve(
     >>> solve(rows, 2).labels[inverse].tolist()
     [0, 0, 1, 1]
     """
-    chosen = METHODS[_check.choice(method, "method", tuple(METHODS))]
+    if method == AUTO:
+        taken = _taken(ensemble, n_clusters, max_bytes, options)
+        result = solve(
+            ensemble, n_clusters, method=taken.method, random_state=random_state, max_bytes=max_bytes, refine=refine
+        )
+        return replace(result, info={**result.info, "auto": taken.reason})
+    chosen = METHODS[_check.choice(method, "method", (AUTO, *METHODS))]
     _refuse_options(method, chosen, options)
     _check.choice(refine, "refine", (True, False))
     numbers_wanted = _choose.candidates(n_clusters, ensemble.n_rows)
@@ -126,6 +135,14 @@ def solve(
         return replace(result, info={**result.info, "choice": choice})
     result = _solve_rows(ensemble, n_clusters, method, random_state, max_bytes, options)
     return _refined(ensemble, result) if refine else result
+
+
+def _taken(ensemble: AnyEnsemble, n_clusters: Any, max_bytes: int, options: dict[str, Any]) -> Pick:
+    """What "auto" stands for here. Options are those of one method, so that must be named."""
+    if options:
+        given = ", ".join(map(repr, options))
+        raise TypeError(f"method 'auto' has no option {given}: options belong to a method; name the one you mean.")
+    return pick(ensemble, n_clusters, max_bytes)
 
 
 def _solve_rows(
@@ -158,7 +175,7 @@ def choose_k(
     n_clusters : "auto", (low, high) or range
         The numbers to compare, both ends included; "auto" tries 2 to 20.
     method : str
-        A name in METHODS; its labellings are scored by ANMI.
+        A name in METHODS, or "auto"; its labellings are scored by ANMI.
     random_state : None, int, Generator or RandomState
     max_bytes : int
     **options
@@ -198,7 +215,9 @@ def choose_k(
     wanted = _choose.candidates(n_clusters, rows.n_rows)
     if wanted is None:
         raise ValueError(f"n_clusters must be 'auto', (lowest, highest) or a range to choose from, got {n_clusters!r}.")
-    _refuse_options(method, METHODS[_check.choice(method, "method", tuple(METHODS))], options)
+    if method == AUTO:
+        method = _taken(rows, wanted, max_bytes, options).method
+    _refuse_options(method, METHODS[_check.choice(method, "method", (AUTO, *METHODS))], options)
     return _choose_rows(rows, wanted, method, random_state, {"max_bytes": max_bytes}, options)[0]
 
 

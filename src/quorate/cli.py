@@ -8,21 +8,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from quorate._arguments import add_run_options, choice_facts, number_of_clusters, run_options
+from quorate._arguments import add_run_options, choice_facts, method_line, number_of_clusters, run_options
+from quorate._steps import steps
 
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
+    from quorate._io.labelling import Labelling
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
   quorate score labels.csv consensus.csv --id customer
+  quorate report labels.csv consensus.csv --id customer -o report.html
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate methods
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show_warnings_in_one_line()
         try:
             arguments = _parser().parse_args(argv)
+            arguments.command_line = ["quorate", *(sys.argv[1:] if argv is None else argv)]
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -94,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     methods = _add(commands, "methods", _methods, "list the consensus functions")
     methods.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     from quorate._cli_generate import add_generate
+    from quorate._cli_report import add_report
 
+    add_report(commands)
     add_generate(commands)
     demo = _add(commands, "demo", _demo, "a retailer's customers, segmented four ways with gaps, made one")
     demo.add_argument("--output", metavar="DIR", default="quorate-demo", help="folder to write to (%(default)s)")
@@ -118,18 +122,21 @@ def _add(commands: Any, name: str, run: Callable[[argparse.Namespace], None], ti
 
 def _add_consensus(commands: Any) -> None:
     parser = _add(commands, "consensus", _consensus, "one labelling out of a table of labels")
+    from quorate._cli_report import add_report_option
+
     _add_table(parser)
     parser.add_argument(
         "--orientation", choices=("objects", "members"), help="what one row of the table stands for (objects)"
     )
     parser.add_argument("-k", metavar="K", help="number of clusters, auto, or a range as 2:20; some methods find it")
-    parser.add_argument("-m", "--method", default="kmeans", help="see quorate methods (%(default)s)")
+    parser.add_argument("-m", "--method", default="auto", help="see quorate methods (%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the labels; - for standard output")
     parser.add_argument("--seed", metavar="INT", default="0", help="one seed, one answer (%(default)s)")
     parser.add_argument(
         "--option", metavar="NAME=VALUE", action="append", default=[], help="an option of the method; repeatable"
     )
     add_run_options(parser)
+    add_report_option(parser)
     parser.add_argument("--max-bytes", metavar="BYTES", help="refuse to use more memory than this, e.g. 8e9")
     parser.add_argument("--force", action="store_true", help="replace an existing output file")
     _add_talk(parser)
@@ -138,10 +145,14 @@ def _add_consensus(commands: Any) -> None:
 def _add_score(commands: Any) -> None:
     parser = _add(commands, "score", _score, "score a labelling against the table it was made from")
     _add_table(parser)
+    _add_labelling(parser)
+    _add_talk(parser)
+
+
+def _add_labelling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("labelling", help="file with the labelling, as written by quorate consensus -o")
     parser.add_argument("--label", metavar="COLUMN", default="label", help="its column of labels (%(default)s)")
     parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the classes known to be true")
-    _add_talk(parser)
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
@@ -169,12 +180,14 @@ def _consensus(arguments: argparse.Namespace) -> None:
         raise ValueError("--json and -o - both write to standard output; write the labels to a file")
     if arguments.max_bytes is not None:
         options["max_bytes"] = int(_numbers(arguments.max_bytes, "--max-bytes")[0])
-    step = _steps(arguments)
+    step = steps(arguments)
     with step("loading"):
         from quorate import consensus, evaluate, load_labels, save_labels
+        from quorate._cli_report import refuse_report, write_report
         from quorate._io import refuse_output
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
+    refuse_report(arguments)
     with step(f"reading {arguments.labels}"):
         ensemble = load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
     start = time.perf_counter()
@@ -186,7 +199,8 @@ def _consensus(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
             save_labels(arguments.output, result, overwrite=arguments.force)
-    summary = {**_facts(result, ensemble, seconds), "seed": seed, "output": arguments.output}
+    told = write_report(arguments, result, ensemble, seed, step)
+    summary = {**_facts(result, ensemble, seconds), "seed": seed, "output": arguments.output, **told}
     _tell_consensus(arguments, summary, scores)
 
 
@@ -217,7 +231,7 @@ def _tell_consensus(arguments: argparse.Namespace, summary: dict[str, Any], scor
     sizes = sorted(summary["sizes"], reverse=True)
     shown = ", ".join(f"{size:,}" for size in sizes[:12]) + (", ..." if len(sizes) > 12 else "")
     lines = {
-        "method": summary["method"] + ("" if summary["converged"] else " (stopped before it converged)"),
+        "method": method_line(summary),
         "objects": f"{summary['n_objects']:,} ({summary['n_rows']:,} distinct rows)",
         "clusterings": f"{summary['n_members']:,}",
         "clusters": f"{summary['n_clusters']:,}",
@@ -230,6 +244,8 @@ def _tell_consensus(arguments: argparse.Namespace, summary: dict[str, Any], scor
     stream = sys.stdout
     if arguments.output == "-":
         stream, lines["labels"] = sys.stderr, "on standard output"
+    if "report" in summary:
+        lines["report"] = f"in {summary['report']}"
     if "choice" in summary:
         lines["chosen"] = summary["choice"]["reason"]
     stream.write("".join(f"{name:<12} {value}\n" for name, value in lines.items()))
@@ -242,12 +258,24 @@ def _beside(scores: Scores) -> str:
 
 
 def _score(arguments: argparse.Namespace) -> None:
-    if arguments.labels == arguments.labelling == "-":
-        raise ValueError("only one of the two files can come from standard input")
-    step = _steps(arguments)
+    step = steps(arguments)
     with step("loading"):
         from quorate import evaluate
-        from quorate._io.labelling import load_labelling, load_with_truth
+    ensemble, found, truth = _load_both(arguments, step)
+    with step("scoring"):
+        scores = evaluate(found.labels, ensemble, truth=truth)
+    if arguments.json:
+        _write_json(scores.as_dict())
+    elif not arguments.quiet:
+        sys.stdout.write(f"{scores}\n")
+
+
+def _load_both(arguments: argparse.Namespace, step: Any) -> tuple[Ensemble, Labelling, Any]:
+    """The table, the labelling in the order of its objects, and the truth of either file."""
+    from quorate._io.labelling import load_labelling, load_with_truth
+
+    if arguments.labels == arguments.labelling == "-":
+        raise ValueError("only one of the two files can come from standard input")
     with step(f"reading {arguments.labels}"):
         options = _table_options(arguments)
         ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **options)
@@ -258,12 +286,7 @@ def _score(arguments: argparse.Namespace) -> None:
     truth = found.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
         raise ValueError(f"neither {arguments.labels} nor {arguments.labelling} has a column {arguments.truth!r}")
-    with step("scoring"):
-        scores = evaluate(found.labels, ensemble, truth=truth)
-    if arguments.json:
-        _write_json(scores.as_dict())
-    elif not arguments.quiet:
-        sys.stdout.write(f"{scores}\n")
+    return ensemble, found, truth
 
 
 def _methods(arguments: argparse.Namespace) -> None:
@@ -358,43 +381,3 @@ def _strict(value: Any) -> Any:
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     return value
-
-
-def _is_watched(arguments: argparse.Namespace) -> bool:
-    """Whether anybody wants to see what goes on."""
-    return not (arguments.quiet or arguments.no_progress) and bool(arguments.progress or sys.stderr.isatty())
-
-
-def _steps(arguments: argparse.Namespace) -> Callable[[str], Any]:
-    """A context manager for each step, that tells its name and time on standard error once it takes long."""
-    shown = _is_watched(arguments)
-
-    @contextmanager
-    def step(name: str) -> Iterator[None]:
-        if not shown:
-            yield
-            return
-        done = threading.Event()
-        ticker = threading.Thread(target=_tick, args=(name, done, sys.stderr), daemon=True)
-        ticker.start()
-        try:
-            yield
-        finally:
-            done.set()
-            ticker.join()
-
-    return step
-
-
-def _tick(name: str, done: threading.Event, stream: TextIO) -> None:
-    """On a terminal one line that is renewed and wiped; elsewhere, as in a log, a line every ten seconds."""
-    start, terminal = time.perf_counter(), stream.isatty()
-    wait, told = 1.0, False
-    while not done.wait(wait):
-        told, wait = True, 0.2 if terminal else 10.0
-        text = f"quorate: {name} ... {time.perf_counter() - start:.0f} s"
-        stream.write(f"\r\x1b[K{text}" if terminal else f"{text}\n")
-        stream.flush()
-    if told and terminal:
-        stream.write("\r\x1b[K")
-        stream.flush()

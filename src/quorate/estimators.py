@@ -28,7 +28,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, "auto", (low, high) or None, default 2
         None where the method finds the number itself; "auto" or a range leaves the choice to `quorate.choose_k`.
-    method : str, default "kmeans"
+    method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
         The method's own options.
@@ -129,7 +129,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     k, base, rows, columns
         As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k
         is drawn from [n_clusters, min(sqrt(n), 100)].
-    method : str, default "kmeans"
+    method : str, default "auto"
         The consensus function, a name in METHODS.
     method_options : dict, optional
         Its own options.

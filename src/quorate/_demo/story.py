@@ -15,6 +15,7 @@ from quorate._ensemble import as_ensemble
 from quorate._evaluate import accuracy, anmi, evaluate, nmi
 from quorate._io import load_labels, refuse_place, save_ensemble, save_labels, write_aside
 from quorate._types import Consensus, Ensemble, Scores
+from quorate.reporting import report
 
 Array = NDArray[Any]
 N_CUSTOMERS = 3_000
@@ -66,16 +67,16 @@ def demo(folder: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     Parameters
     ----------
     folder : str or path
-        Made if it is not there. Gets customers.csv, consensus.csv and, with matplotlib, consensus.png.
+        Made if it is not there. Gets customers.csv, consensus.csv, report.html and, with matplotlib, consensus.png.
     overwrite : bool, default False
         Whether files of an earlier demo may be replaced.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    files = [place / name for name in ("customers.csv", "consensus.csv", "consensus.png")]
+    files = [place / name for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")]
     for file in files:
         refuse_place(file, overwrite)
-    table, labelling, picture = files
+    table, labelling, page, picture = files
     made, truth = customers()
     save_ensemble(table, made, overwrite=overwrite)
 
@@ -83,10 +84,25 @@ def demo(folder: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     result = consensus(ensemble, len(TYPES), random_state=0)
     scores = evaluate(result, ensemble, truth=truth)
     save_labels(labelling, result, overwrite=overwrite)
+    report(
+        result,
+        ensemble,
+        page,
+        truth=truth,
+        title="Customers, segmented four ways",
+        random_state=0,
+        command=_report_command(table, page),
+        overwrite=overwrite,
+    )
 
     rows = _comparison(ensemble, result, scores, truth)
     drawn = _save_picture(picture, ensemble, result, rows, truth, overwrite)
     return _story(ensemble, result, rows, files, drawn)
+
+
+def _report_command(table: Path, page: Path) -> str:
+    options = ["--id", "id", "-k", str(len(TYPES)), "--report", str(page)]
+    return shlex.join(["quorate", "consensus", str(table), *options])
 
 
 class Row(NamedTuple):
@@ -131,7 +147,7 @@ def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: list[P
     *singles, ours = rows
     best = max(singles, key=lambda row: row.right)
     unsure = 0 if result.confidence is None else int(np.sum(result.confidence < 0.5))
-    table, labelling, picture = (str(file) for file in files)
+    table, labelling, page, picture = (str(file) for file in files)
     figures = "\n".join(
         f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.anmi:>12.3f}{row.nmi:>9.3f}{row.right:>13.0%}"
         for row in rows
@@ -152,11 +168,13 @@ Where the departments disagree most it says so: {unsure:,} customers have a conf
 
   {table:<34} the four segmentations
   {labelling:<34} id, label, confidence
+  {page:<34} what it is worth, to look at in a browser
   {picture if drawn else "no picture":<34} {"the picture" if drawn else NO_PICTURE}
 
 The same from the shell (add --force to replace the labels that are there):
   quorate consensus {shlex.quote(table)} --id id -k {len(TYPES)} -o {shlex.quote(labelling)}
   quorate score {shlex.quote(table)} {shlex.quote(labelling)} --id id
+  quorate report {shlex.quote(table)} {shlex.quote(labelling)} --id id -o {shlex.quote(page)}
 
 and from Python:
   from quorate import consensus, evaluate, load_labels, save_labels

@@ -21,10 +21,15 @@ Array = NDArray[Any]
 
 
 class Labelling(NamedTuple):
-    """Labels, and the truth where the file has it, one an object."""
+    """Labels, and the truth where the file has it, one an object; what the labels stand for in the file."""
 
     labels: Array
     truth: Array | None
+    categories: Array
+
+    def named(self) -> Array:
+        """The labels as they are in the file."""
+        return self.categories[self.labels]
 
 
 def load_with_truth(
@@ -84,7 +89,7 @@ def load_labelling(
     has_truth = truth is not None and truth in table.member_names[1:]
     if table.n_members > 1 + has_truth:
         raise ValueError(f"{source} holds {table.n_members} labellings without names; one was expected.")
-    return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None)
+    return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
 def _only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:

@@ -23,6 +23,7 @@ from quorate.solvers.confidence import row_confidence
 from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
 from quorate.solvers.enhanced import enhanced_co_association
 from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.rows import row_norms, weighted_total
 from quorate.solvers.soft_link import DENSE_CLUSTERS, soft_average_link_tree
 
 
@@ -73,6 +74,9 @@ def eac(
     sums) take a dense matrix over rows, or with `threshold` the pairs above it. Without missing labels both
     normalisations are one.
 
+    Where the number of clusters is found by lifetime, all rows apart counts only if the first merge comes late: the
+    least distance that H members can show, 1 / H, is no lifetime (see `solvers.dendrogram.longest_lifetime`).
+
     Ward's linkage takes sqrt(1 - A) as the distance: up to a factor that between one-hot rows where no label is
     missing, so that its merges raise the inertia of `kmeans` least.
 
@@ -108,7 +112,7 @@ def eac(
         tree = soft_average_link_tree(rows)
     else:
         tree = _tree(rows, linkage, normalization, enhanced, threshold)
-    k = n_clusters or longest_lifetime(tree)
+    k = n_clusters or longest_lifetime(tree, _floor(rows, normalization))
     labels = cut(tree, k)[inverse]
     spans = lifetimes(tree)
     if rows.n_rows < ensemble.n_rows:
@@ -120,6 +124,18 @@ def eac(
         tree=tree,
         info={"linkage": linkage, "lifetimes": spans},
     )
+
+
+def _floor(rows: AnyEnsemble, normalization: str) -> float:
+    """How far apart two objects are that agree where they can: above 0 for gaps and for soft members."""
+    if normalization == "pairwise":
+        return 0.0
+    if isinstance(rows, SoftEnsemble):
+        agreed = weighted_total(rows.counts, row_norms(rows)) / rows.n_objects
+    else:
+        known = (rows.labels >= 0).T @ rows.counts / rows.n_objects
+        agreed = weighted_total(rows.weights, known**2)
+    return 1.0 - agreed / float(rows.weights.sum())
 
 
 def _tree(

@@ -9,14 +9,14 @@ from quorate._ensemble import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.average_link import average_link_tree
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
+from quorate.solvers.dendrogram import cut, expand_tree, lifetimes
 from quorate.solvers.labelling import by_member_name, in_content_order
 from quorate.solvers.local_weights import cluster_certainty, local_weighting
 
 
 def lwea(
     ensemble: Ensemble,
-    n_clusters: int | None,
+    n_clusters: int,
     *,
     rng: np.random.Generator,
     theta: float = 0.4,
@@ -26,8 +26,9 @@ def lwea(
     Parameters
     ----------
     ensemble : Ensemble
-    n_clusters : int or None
-        Exactly so many clusters; None takes the k >= 2 of the longest lifetime.
+    n_clusters : int
+        Exactly so many clusters. Lifetimes do not find it here: heights tell how sure clusters are, not only how far
+        apart, and the longest lifetime is mostly that of hundreds of clusters.
     rng : numpy.random.Generator
         Not used: nothing here is random.
     theta : float
@@ -70,14 +71,13 @@ def lwea(
     rows, inverse = compress(ordered)
     certainty = cluster_certainty(rows, theta)
     tree = average_link_tree(rows, local_weighting(rows, certainty))
-    k = n_clusters or longest_lifetime(tree)
-    labels = cut(tree, k)[inverse]
+    labels = cut(tree, n_clusters)[inverse]
     spans = lifetimes(tree)
     if rows.n_rows < ensemble.n_rows:
         tree = expand_tree(tree, inverse, ensemble.counts)
     return Consensus(
         labels=labels,
-        objective=float(tree[-k, 2]) if k <= len(tree) else 0.0,
+        objective=float(tree[-n_clusters, 2]) if n_clusters <= len(tree) else 0.0,
         confidence=row_confidence(ordered, labels),
         tree=tree,
         info={"certainty": by_member_name(ordered, certainty, ensemble.member_names), "lifetimes": spans},
@@ -88,5 +88,4 @@ METHOD = Method(
     solve=lwea,
     title="average link on the locally weighted co-association (tree)",
     reference="doi:10.1109/TCYB.2017.2702343",
-    finds_k=True,
 )

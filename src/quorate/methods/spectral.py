@@ -63,7 +63,7 @@ def spectral(
     wanted = n_clusters if n_components is None else _check.integer(n_components, "n_components", low=1)
     points, values = spectral_embedding(ensemble, wanted, rng)
     run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels, n_clusters)
+    labels = canonical(run.labels.astype(np.int32), n_clusters)
     return Consensus(
         labels=labels,
         objective=run.inertia,

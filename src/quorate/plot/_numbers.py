@@ -173,11 +173,12 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
     rows, _ = compress(as_ensemble([result.labels for result in results], orientation="members"))
     columns = [rows.labels[:, 0].astype(np.int64)]
     for member in range(1, rows.n_members):
-        columns.append(_matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))
+        columns.append(matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))
     return np.column_stack(columns), rows.counts
 
 
-def _matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
+def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
+    """Labels with the numbers of the clusters before that they are matched with, new numbers where there are none."""
     from scipy.optimize import linear_sum_assignment
 
     n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1

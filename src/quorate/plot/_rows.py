@@ -173,12 +173,12 @@ def heatmap(found: Labelled, max_bins: int) -> tuple[FloatArray, IntArray, NDArr
     matrix = mean_co_association(pieces, bins.bin, len(bins.clusters))
     if found.has_tree:
         return matrix, bins.clusters, bins.edges
-    order = _ordered_bins(matrix, bins.clusters)
+    order = ordered_bins(matrix, bins.clusters)
     edges = np.concatenate([[0], np.cumsum(np.diff(bins.edges)[order])])
     return matrix[np.ix_(order, order)], bins.clusters, edges
 
 
-def _ordered_bins(matrix: FloatArray, clusters: IntArray) -> NDArray[np.intp]:
+def ordered_bins(matrix: FloatArray, clusters: IntArray) -> NDArray[np.intp]:
     """Bins of a cluster in the order of a tree of their own."""
     first = np.flatnonzero(np.diff(clusters, prepend=-1))
     blocks = np.split(np.arange(len(clusters)), first[1:])

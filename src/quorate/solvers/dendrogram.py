@@ -62,10 +62,29 @@ def lifetimes(tree: FloatArray) -> FloatArray:
     return np.round(spans, 12)
 
 
-def longest_lifetime(tree: FloatArray) -> int:
-    """The k >= 2 of the longest lifetime, the smallest such k in a tie; 1 where there is a single leaf."""
-    spans = lifetimes(tree)
-    return int(np.argmax(spans[1:])) + 2 if len(spans) > 1 else 1
+def longest_lifetime(tree: FloatArray, floor: float = 0.0) -> int:
+    """The k >= 2 of the longest lifetime, the smallest such k in a tie; 1 where there is a single leaf.
+
+    Heights below `floor`, the distance of objects that agree where they can, tell nothing and count as the floor. All
+    leaves apart, nothing merged, counts only where the first merge comes more than half of the way up from there to
+    the last: otherwise the step from 0 to the least distance that H members can show, 1 / H, would often be the
+    longest, and say that every row is a cluster.
+
+    Examples
+    --------
+    >>> longest_lifetime(np.array([[0, 1, 0.2, 2], [2, 3, 0.3, 3], [4, 5, 0.3, 4]]))
+    4
+    >>> longest_lifetime(np.array([[0, 1, 0.2, 2], [2, 3, 0.3, 3], [4, 5, 0.41, 4]]))
+    2
+    """
+    if not len(tree):
+        return 1
+    raised = tree.copy()
+    raised[:, 2] = np.maximum(tree[:, 2] - floor, 0.0)
+    spans = lifetimes(raised)[1:]
+    if len(spans) > 1 and raised[0, 2] <= raised[-1, 2] / 2:
+        spans = spans[:-1]
+    return int(np.argmax(spans)) + 2
 
 
 def expand_tree(tree: FloatArray, rows: NDArray[np.intp], counts: NDArray[np.int64] | None = None) -> FloatArray:

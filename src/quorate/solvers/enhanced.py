@@ -7,6 +7,7 @@ import numpy as np
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.average_link import member_weights
 from quorate.solvers.co_association import Normalization, normalised
+from quorate.solvers.overlaps import jaccard
 
 DECAY = 0.9
 
@@ -48,18 +49,3 @@ def enhanced_co_association(
         for row, code in enumerate(codes):
             matrix[row] += padded[code][codes]
     return normalised(ensemble, normalization, matrix)
-
-
-def jaccard(ensemble: Ensemble) -> FloatArray:
-    """Between all base clusters (d, d), in objects; 0 within a member and on the diagonal."""
-    from scipy.sparse import csr_array
-
-    row, member = np.nonzero(ensemble.labels >= 0)
-    columns = ensemble.offsets[member] + ensemble.labels[row, member]
-    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
-    one_hot = csr_array((np.ones(len(row)), (row, columns)), shape=shape)
-    both = (one_hot.T @ one_hot.multiply(ensemble.counts[:, None]).tocsr()).toarray()
-    sizes = np.diag(both).copy()
-    overlap: FloatArray = both / (sizes[:, None] + sizes - both)
-    np.fill_diagonal(overlap, 0)
-    return overlap

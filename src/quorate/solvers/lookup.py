@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, FloatArray, IntArray
-from quorate.solvers.rows import look_up, move, row_norms, shared_with, take
+from quorate.solvers.rows import look_up, move, row_norms, shared_with, take, weighted_total
 
 SAMPLE_ROWS = 32_768
 """Above this many rows, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
@@ -181,7 +181,7 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     while len(seeds) < n_clusters:
         candidates = _draw(ensemble.counts * closest, rng.random(n_trials)).tolist()
         nearer = [np.minimum(closest, _distances(ensemble, norms, candidate)) for candidate in candidates]
-        best = int(np.argmin([ensemble.counts @ distances for distances in nearer]))
+        best = int(np.argmin([weighted_total(ensemble.counts, distances) for distances in nearer]))
         seeds.append(candidates[best])
         closest = nearer[best]
     return np.array(seeds, dtype=np.intp)

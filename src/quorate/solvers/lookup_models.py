@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
 from quorate.solvers.lookup import Model, Rule, Sums, column_weights, means_rule, squares, width
-from quorate.solvers.rows import row_norms
+from quorate.solvers.rows import row_norms, weighted_total
 
 UNIT = 2.0**36
 """Tables of real numbers are kept as integers in this unit: their sums depend on no order, so ties stay ties."""
@@ -19,7 +19,7 @@ UNIT = 2.0**36
 def euclidean(ensemble: AnyEnsemble) -> Model:
     """k-means: squared distance of one-hot or soft rows to their mean; a missing label is a block of zeros."""
     norms = row_norms(ensemble)
-    total = float(ensemble.counts @ norms)
+    total = weighted_total(ensemble.counts, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
@@ -38,7 +38,7 @@ def spectral(ensemble: Ensemble) -> Model:
         sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
         weights[known] += sizes[columns]
     norms: FloatArray = row_norms(ensemble) / weights
-    total = float(ensemble.counts @ norms)
+    total = weighted_total(ensemble.counts, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
@@ -95,7 +95,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
     many labels more in every cluster, which is what makes smoothed gains the best ones.
     """
     norms = row_norms(ensemble)
-    total = float(ensemble.counts @ norms)
+    total = weighted_total(ensemble.counts, norms)
     weights = column_weights(ensemble)[:, None]
 
     def rule(sums: Sums) -> Rule:

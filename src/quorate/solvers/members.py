@@ -14,10 +14,12 @@ def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, Floa
     shared = np.zeros_like(values)
     for member, k in enumerate(ensemble.n_clusters):
         column = ensemble.labels[:, member].astype(np.int32)
-        for other, table in enumerate(member_contingencies(ensemble, column, int(k))):
-            shared[member, other] = table.total
-            if table.total:
-                values[member, other] = nmi(table, average)
+        tables = member_contingencies(ensemble, column, int(k))
+        # the same either way round, so once is enough
+        for other in range(member, ensemble.n_members):
+            shared[member, other] = shared[other, member] = tables[other].total
+            if tables[other].total:
+                values[member, other] = values[other, member] = nmi(tables[other], average)
     return values, shared
 
 
@@ -31,10 +33,16 @@ def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
     """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object."""
-    values, shared = member_pairs(ensemble, "geometric")
-    others = mean_of_others(values, shared * ensemble.weights)
+    return pair_scores(*member_pairs(ensemble, "geometric"), ensemble.weights)
+
+
+def pair_scores(
+    values: FloatArray, shared: FloatArray, member_weights: FloatArray
+) -> tuple[float | None, float | None]:
+    """The same out of what `member_pairs` found."""
+    others = mean_of_others(values, shared * member_weights)
     if np.isnan(others).all():
         return None, None
-    weights = np.outer(ensemble.weights, ensemble.weights) * shared
+    weights = np.outer(member_weights, member_weights) * shared
     np.fill_diagonal(weights, 0.0)
     return float((weights * np.nan_to_num(values)).sum() / weights.sum()), float(np.nanmax(others))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.enhanced import jaccard
 from quorate.solvers.lookup import column_weights
+from quorate.solvers.overlaps import jaccard
 
 UNIT = 2.0**20
 """Similarities are kept as multiples of 2^-20, so that what is equal but for rounding is equal."""

@@ -237,3 +237,8 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 def _work(ensemble: SoftEnsemble) -> int:
     """How many plain rows, of about 16 labels, a row costs."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
+
+
+def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:
+    """Sum of counts times values, pairwise. BLAS would split it by threads, and wait for them on a busy machine."""
+    return float(np.add.reduce(counts * values))

@@ -8,18 +8,17 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.ops.bipartite import add_pairs, row_degrees, unit_sums
+from quorate.ops.bipartite import row_degrees, unit_sums
 from quorate.ops.coding import canonical
-from quorate.ops.threads import map_blocks, map_fixed_blocks
+from quorate.ops.threads import map_blocks
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.overlaps import fold
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos takes over."""
 MOST_DIRECTIONS = 1000
 """Eigenvectors taken at most where the graph is not folded: Lanczos holds twice as many."""
-FOLD_ROWS = 65_536
-"""Rows at least that are folded by one thread: each needs a matrix of its own."""
 LEAST_VALUE = 1e-12
 """Eigenvalues below this share of the largest are rounding; their directions are left out."""
 
@@ -38,7 +37,7 @@ def transfer_cut(
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels, n_clusters)
+    labels = canonical(run.labels.astype(np.int32), n_clusters)
     return Consensus(
         labels=labels,
         objective=run.inertia,
@@ -78,20 +77,6 @@ def transfer_embedding(
     points = np.empty((ensemble.n_rows, table.shape[1]))
     map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
     return points, values
-
-
-def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
-    """Sum of mass over the rows that two base clusters share, for all pairs: (d, d)."""
-    n_clusters = int(ensemble.offsets[-1])
-
-    def block(start: int, stop: int) -> FloatArray:
-        table = np.zeros((n_clusters, n_clusters))
-        add_pairs(ensemble.labels, ensemble.offsets, mass, start, stop, table)
-        return table
-
-    blocks = map_fixed_blocks(block, ensemble.n_rows, max(FOLD_ROWS, -(-ensemble.n_rows // 4)))
-    upper: FloatArray = np.sum(blocks, axis=0)
-    return upper + upper.T - np.diag(np.diag(upper))
 
 
 def _leading(matrix: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,249 @@
+// Puts it together: charts that come and go with the theme, the slider and the paper.
+const charts = [];
+
+function addChart(id, told, build) {
+  const place = byId(id);
+  place.setAttribute("role", "img");
+  place.setAttribute("aria-label", told);
+  charts.push({ place, build, drawn: null });
+}
+
+function draw(entry) {
+  const { height, ...option } = entry.build(entry.place.clientWidth);
+  entry.place.style.height = `${Math.round(height)}px`;
+  if (!entry.drawn)
+    entry.drawn = echarts.init(entry.place, null, {
+      renderer: "canvas",
+      devicePixelRatio: Math.max(2, devicePixelRatio),
+    });
+  entry.drawn.resize();
+  // not all anew: a tooltip that is open must live on
+  entry.drawn.setOption(option, { replaceMerge: ["series", "visualMap"] });
+  entry.width = entry.place.clientWidth;
+}
+
+const redraw = () => charts.filter((entry) => entry.drawn).forEach(draw);
+
+function drawWhenSeen() {
+  const watcher = new IntersectionObserver(
+    (seen) => {
+      seen
+        .filter(({ isIntersecting }) => isIntersecting)
+        .forEach(({ target }) => {
+          watcher.unobserve(target);
+          const entry = charts.find(({ place }) => place === target);
+          if (!entry.drawn) draw(entry);
+        });
+    },
+    { rootMargin: "400px" },
+  );
+  charts.forEach(({ place }) => watcher.observe(place));
+}
+
+let waiting = 0;
+function onResize() {
+  clearTimeout(waiting);
+  waiting = setTimeout(
+    () => charts.filter(({ drawn, place, width }) => drawn && place.clientWidth !== width).forEach(draw),
+    120,
+  );
+}
+
+function makeTheme() {
+  const button = byId("theme");
+  const tell = () => {
+    button.setAttribute("aria-pressed", String(isDark()));
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", isDark() ? "Use the light theme" : "Use the dark theme");
+  };
+  const change = () => {
+    tell();
+    redraw();
+    if (data.maps) drawLegend();
+    if (data.objects.id.length) drawTable();
+  };
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    change();
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
+  tell();
+}
+
+/** One canvas instead of the layers of a chart: paper shows the topmost alone, and does not wait for the next frame. */
+function toPaper(entry) {
+  // finer than the chart itself, or the layers would be copied as far as they are painted by now
+  entry.paper = entry.drawn.renderToCanvas({
+    pixelRatio: Math.max(2, devicePixelRatio) + 1,
+    backgroundColor: colour("page"),
+  });
+  Object.assign(entry.paper.style, { position: "static", width: "600px", height: "auto", display: "block" });
+  entry.place.after(entry.paper);
+  entry.place.style.display = "none";
+}
+
+/** Paper is light and narrow, and shows everything. */
+function makePrint() {
+  let before = null;
+  window.addEventListener("beforeprint", () => {
+    before = {
+      theme: document.documentElement.dataset.theme,
+      closed: [...document.querySelectorAll("details:not([open])")],
+    };
+    document.documentElement.dataset.theme = "light";
+    before.closed.forEach((part) => {
+      part.open = true;
+    });
+    charts.forEach(({ place }) => {
+      place.style.width = "600px";
+    });
+    charts.forEach(draw);
+    charts.forEach(toPaper);
+  });
+  window.addEventListener("afterprint", () => {
+    if (!before) return;
+    if (before.theme) document.documentElement.dataset.theme = before.theme;
+    else delete document.documentElement.dataset.theme;
+    before.closed.forEach((part) => {
+      part.open = false;
+    });
+    charts.forEach(({ place, paper }) => {
+      place.style.width = "";
+      place.style.display = "";
+      paper.remove();
+    });
+    redraw();
+  });
+  byId("print").addEventListener("click", () => window.print());
+}
+
+function tellStop() {
+  const { k, anmi, density } = stop();
+  const told = `${plural(k, "cluster")} · ANMI ${fixed(anmi, 3)} · density ${fixed(density, 3)}`;
+  byId("stop-told").textContent = told;
+  byId("stop").setAttribute("aria-valuetext", told);
+  byId("stop-own").disabled = isOwn();
+}
+
+function drawLegend() {
+  const { clusters, sizes } = stop();
+  const order = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one]);
+  const items = order.map((place) => {
+    const item = element("li");
+    const swatch = element("span", undefined, { class: "swatch" });
+    swatch.style.background = clusterColour(clusters[place]);
+    item.append(
+      swatch,
+      element("span", clusterName(clusters[place]), { class: "name" }),
+      element("span", counted(sizes[place]), { class: "size" }),
+    );
+    return item;
+  });
+  byId("legend").replaceChildren(...items);
+}
+
+function moveTo(place) {
+  state.stop = place;
+  byId("stop").value = place;
+  tellStop();
+  if (data.maps) drawLegend();
+  tellDownload();
+  const follows = new Set(["heatmap", "map", "curves", "cluster-bars"]);
+  charts.filter(({ drawn, place: { id } }) => drawn && follows.has(id)).forEach(draw);
+}
+
+function makeSlider() {
+  const slider = byId("stop");
+  slider.max = data.stops.length - 1;
+  slider.value = data.own;
+  byId("slider").hidden = data.stops.length < 2;
+  slider.addEventListener("input", () => moveTo(Number(slider.value)));
+  byId("stop-own").addEventListener("click", () => {
+    moveTo(data.own);
+    slider.focus();
+  });
+  tellStop();
+}
+
+function makeCopying() {
+  document.querySelectorAll(".copy").forEach((button) => {
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+      button.textContent = "Copied";
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, 1500);
+    });
+  });
+}
+
+async function unpackMaps() {
+  const { maps } = data;
+  const [heat, confidence, labels, stops] = await Promise.all([
+    shares(maps.heat),
+    shares(maps.confidence),
+    integers(maps.cells),
+    Promise.all(
+      maps.stops.map(async ({ bins, closest }) => ({ bins: await integers(bins), closest: await integers(closest) })),
+    ),
+  ]);
+  return { ...maps, heat, confidence, cells: labels, stops };
+}
+
+function addMaps() {
+  if (data.maps) {
+    addChart("heatmap", "Heatmap of how many members put objects together, by cluster", heatmap);
+    drawLegend();
+    addChart("map", "What every member says about the objects, by cluster", map);
+    return;
+  }
+  const told = `There are more than ${counted(data.most_clusters)} clusters, too many for a map; the figures below have the largest.`;
+  byId("heatmap").closest("figure").replaceWith(element("p", told));
+  byId("map").closest("figure").remove();
+}
+
+function addCurves() {
+  const enough = data.choice ? Object.keys(data.choice.curves).length : data.stops.length > 1;
+  byId("curves-figure").hidden = !enough;
+  if (!enough) return;
+  byId("curves-told").textContent = data.choice
+    ? `Each curve from its lowest to its highest value; high is good. ${plural(data.choice.chosen, "cluster")} were chosen.`
+    : "ANMI, the agreement with the members, and density, the mean co-association within clusters. Density rises with the number of clusters by itself.";
+  addChart("curves", "Criteria over the number of clusters", curves);
+}
+
+async function start() {
+  makeTheme();
+  makePrint();
+  makeCopying();
+  [state.maps, state.matrix] = await Promise.all([data.maps ? unpackMaps() : null, shares(data.members.matrix)]);
+  makeSlider();
+  addMaps();
+  addCurves();
+  addChart(
+    "cluster-bars",
+    "Size, confidence and density of the clusters; the table below has the numbers",
+    clusterBars,
+  );
+  addChart("member-bars", "NMI of the members with the consensus; the table below has the numbers", memberBars);
+  addChart("member-matrix", "NMI of every two members", memberMatrix);
+  addChart("histogram", "Histogram of the confidence of objects", histogram);
+  byId("members-told").textContent =
+    data.members.n > data.members.names.length
+      ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, evenly over that order.`
+      : "";
+  makeTable();
+  tellDownload();
+  byId("download").addEventListener("click", saveLabels);
+  drawWhenSeen();
+  window.addEventListener("resize", onResize);
+  performance.mark("ready");
+  document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+  byId("trouble").hidden = false;
+  byId("trouble").textContent =
+    `The figures cannot be drawn in this browser (${error.message}); a browser from 2023 or later can.`;
+  throw error;
+});

@@ -1,0 +1,181 @@
+"""What the figures of a report draw, aggregated: never a number for each pair of objects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._choose import Choice
+from quorate._types import FloatArray, IntArray
+from quorate.plot._axes import MISSING, colours
+from quorate.plot._rows import cluster_ranks, cut_into_bins, leaf_order, mean_co_association, ordered_bins
+from quorate.reporting.numbers import Partition, Stops
+from quorate.reporting.pack import packed, packed_shares
+from quorate.reporting.subject import Subject
+
+BINS = 180
+"""About how many bins objects are gathered in."""
+MOST_CLUSTERS = 250
+"""Clusters up to which the maps are drawn: each takes a bin at least."""
+MEMBERS_SHOWN = 300
+"""Members drawn at most; above, so many evenly over the order of their agreement with the consensus."""
+LABELS_TOLD = 6_000
+"""Labels of members, all together, up to which they are told by name."""
+STACKED = 7
+"""Clusters up to which the histogram is stacked by cluster."""
+HISTOGRAM_BARS = 40
+
+
+class Bins(NamedTuple):
+    """Objects in the order of the maps, cut into bins: mean co-association between them, cluster, size, confidence,
+    and the row of the ensemble in the midst of each."""
+
+    matrix: FloatArray
+    clusters: IntArray
+    sizes: NDArray[np.int64]
+    confidence: FloatArray
+    middle: NDArray[np.intp]
+
+
+def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, Any]:
+    """All that the page's own script needs to draw; keys are those it reads."""
+    members = shown_members(subject)
+    n_numbers = max(part.n_numbers for part in stops.partitions)
+    maps = _maps(subject, stops, members) if subject.n_clusters <= MOST_CLUSTERS else None
+    return {
+        "n_objects": subject.ensemble.n_objects,
+        "names": cluster_names(subject, n_numbers),
+        "colours": colours(n_numbers),
+        "gap": MISSING,
+        "stops": [_stop(part) for part in stops.partitions],
+        "own": stops.own,
+        "clusterConfidence": subject.cluster_confidence,
+        "maps": maps,
+        "most_clusters": MOST_CLUSTERS,
+        "members": _members(subject, members),
+        "histogram": _histogram(subject),
+        "choice": None if choice is None else _curves(choice),
+    }
+
+
+def cluster_names(subject: Subject, n_numbers: int) -> list[str]:
+    """Names of the clusters, and of those that only other numbers of clusters have."""
+    numeric = all(name.isdecimal() for name in subject.names)
+    start = max(map(int, subject.names)) + 1 if numeric else 1
+    extra = range(start, start + n_numbers - subject.n_clusters)
+    return [*subject.names, *(f"{number}" if numeric else f"new {number}" for number in extra)]
+
+
+def shown_members(subject: Subject) -> NDArray[np.intp]:
+    """The members to draw, in their own order."""
+    n_members = subject.ensemble.n_members
+    if n_members <= MEMBERS_SHOWN:
+        return np.arange(n_members)
+    ranked = np.argsort(np.nan_to_num(subject.member_nmi), kind="stable")
+    return np.sort(ranked[np.linspace(0, n_members - 1, MEMBERS_SHOWN).astype(np.intp)])
+
+
+def _stop(part: Partition) -> dict[str, Any]:
+    used = np.flatnonzero(part.sizes)
+    return {
+        "k": part.n_clusters,
+        "anmi": part.anmi,
+        "density": part.density,
+        "clusters": used,
+        "sizes": part.sizes[used],
+        "densities": part.densities[used],
+    }
+
+
+def binned(subject: Subject) -> Bins:
+    """As the heatmap of `quorate.plot` has them: ordered by the tree, or within clusters by a tree over the bins."""
+    found = subject.found
+    rest = () if found.has_tree else tuple(found.rows.labels.T[::-1])
+    bins = cut_into_bins(found, np.lexsort((*rest, found.place, cluster_ranks(found)[found.labels])), BINS)
+    pieces = replace(found.rows, labels=found.rows.labels[bins.row], counts=bins.counts)
+    matrix = mean_co_association(pieces, bins.bin, len(bins.clusters))
+    order = np.arange(len(matrix)) if found.has_tree else ordered_bins(matrix, bins.clusters)
+    confidence = bins.mean(subject.confidence[subject.first])
+    return Bins(
+        matrix[np.ix_(order, order)],
+        bins.clusters[order],
+        np.diff(bins.edges)[order],
+        confidence[order],
+        subject.first[bins.middle()[order]],
+    )
+
+
+def _maps(subject: Subject, stops: Stops, members: NDArray[np.intp]) -> dict[str, Any]:
+    bins, ensemble = binned(subject), subject.ensemble
+    said = ensemble.labels[np.ix_(bins.middle, members)].astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[members])])
+    base = np.concatenate([np.arange(*ensemble.offsets[[m, m + 1]]) for m in members.tolist()])
+    # 0 is a missing label, all others are numbered over the members shown
+    cells = np.where(said >= 0, said + offsets[:-1] + 1, 0).T
+    return {
+        "n": len(bins.clusters),
+        "heat": packed_shares(bins.matrix),
+        "sizes": bins.sizes,
+        "confidence": packed_shares(bins.confidence),
+        "sample": _ids(subject, bins.middle),
+        "cells": packed(cells),
+        "labels": _label_names(subject, members),
+        "stops": [
+            {"bins": packed(part.labels[bins.middle] + 1), "closest": packed(part.closest[base])}
+            for part in stops.partitions
+        ],
+    }
+
+
+def _ids(subject: Subject, rows: NDArray[np.intp]) -> list[str]:
+    return [str(row) for row in (rows if subject.ids is None else subject.ids[rows]).tolist()]
+
+
+def _label_names(subject: Subject, members: NDArray[np.intp]) -> list[str] | None:
+    """What members call their clusters, all in one list; None where that would be long."""
+    if int(subject.ensemble.n_clusters[members].sum()) > LABELS_TOLD:
+        return None
+    return [str(name)[:60] for member in members for name in subject.ensemble.categories[member].tolist()]
+
+
+def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
+    """Names, agreement with the consensus, and the matrix of agreement in an order that brings like to like."""
+    between = subject.pairs[0][np.ix_(members, members)]
+    own = subject.member_nmi[members]
+    order = leaf_order(np.nan_to_num(between))
+    matrix = np.block([[between[np.ix_(order, order)], own[order][:, None]], [own[order][None, :], np.ones((1, 1))]])
+    return {
+        "n": subject.ensemble.n_members,
+        "names": [subject.ensemble.member_names[member] for member in members],
+        "nmi": own,
+        "missing": subject.missing[members],
+        "n_clusters": subject.ensemble.n_clusters[members],
+        "order": order,
+        "matrix": packed_shares(matrix),
+    }
+
+
+def _histogram(subject: Subject) -> dict[str, Any]:
+    """Objects by confidence, a row of counts for each cluster where they are few, else one for all."""
+    edges = np.linspace(0, 1, HISTOGRAM_BARS + 1)
+    labels = subject.labels[subject.known]
+    values, counts = subject.confidence[subject.known], subject.ensemble.counts[subject.known]
+    if subject.n_clusters > STACKED:
+        return {"by": None, "counts": [np.histogram(values, edges, weights=counts)[0]]}
+    groups = [labels == cluster for cluster in range(subject.n_clusters)]
+    stacked = [np.histogram(values[group], edges, weights=counts[group])[0] for group in groups]
+    return {"by": list(range(subject.n_clusters)), "counts": stacked}
+
+
+def _curves(choice: Choice) -> dict[str, Any]:
+    names = ("anmi", "density_gain", "lifetime", "pac")
+    table = {name: [getattr(entry, name) for entry in choice.table] for name in names}
+    return {
+        "k": [entry.n_clusters for entry in choice.table],
+        "curves": {name: values for name, values in table.items() if sum(v is not None for v in values) > 1},
+        "votes": dict(choice.votes),
+        "chosen": choice.n_clusters,
+    }

@@ -1,0 +1,163 @@
+"""The page: a template filled once, with every text escaped and every script named by its hash."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from quorate.plot._axes import colours
+from quorate.reporting.objects import AMBIGUOUS
+from quorate.reporting.pack import as_json
+from quorate.reporting.subject import Subject
+from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
+
+SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
+"""Our own, in the order they lie in the page; functions of one are seen by the next."""
+ROWS_OF_TABLES = 400
+"""Clusters and members written out at most."""
+NONE = "\u2013"
+"""What stands for a number that there is not."""
+
+
+def page(
+    subject: Subject,
+    *,
+    title: str,
+    headline: str,
+    points: Sequence[Point],
+    facts: Mapping[str, str],
+    redo: Mapping[str, str],
+    data: Mapping[str, Any],
+    made_by: str,
+) -> str:
+    """The whole text of the file."""
+    scripts = [_asset("echarts/echarts.min.js"), _our_script()]
+    # in one pass: a text that looks like a place of the template stays a text
+    return _filled(
+        _asset("assets/page.html"),
+        {
+            "policy": _policy(scripts),
+            "title": escape(title),
+            "style": _asset("assets/report.css"),
+            "subtitle": escape(_subtitle(subject)),
+            "headline": escape(headline),
+            "tiles": _tiles(subject),
+            "points": "".join(f"<dt>{escape(p.heading)}</dt><dd>{escape(p.text)}</dd>" for p in points),
+            "thresholds": escape(_thresholds(subject)),
+            "made_by": escape(f"Labellings with other numbers of clusters: {made_by}." if made_by else ""),
+            "clusters": _cluster_table(subject),
+            "members": _member_table(subject),
+            "facts": "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items()),
+            "redo": "".join(_code(name, text) for name, text in redo.items()),
+            "library": scripts[0],
+            "data": as_json(data),
+            "script": scripts[1],
+        },
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("quorate.reporting").joinpath(name).read_text(encoding="utf-8")
+
+
+def _our_script() -> str:
+    parts = "\n".join(_asset(f"assets/{name}") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """Nothing may be fetched from anywhere, and no script may run but these."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
+
+
+def _subtitle(subject: Subject) -> str:
+    ensemble = subject.ensemble
+    return (
+        f"{_number(ensemble.n_members, 'clustering')} of {_number(ensemble.n_objects, 'object')}, made one of "
+        f"{_number(subject.n_clusters, 'cluster')}"
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _tiles(subject: Subject) -> str:
+    mean, best = subject.member_scores
+    low = subject.confidence[subject.known] < AMBIGUOUS
+    n_low = int(subject.ensemble.counts[subject.known][low].sum())
+    tiles = [
+        ("ANMI of the consensus", f"{subject.anmi:.3f}"),
+        ("best single member", NONE if best is None else f"{best:.3f}"),
+        ("mean of two members", NONE if mean is None else f"{mean:.3f}"),
+        ("clusters", f"{subject.n_clusters:,}"),
+        ("ambiguous objects", f"{n_low:,}"),
+    ]
+    return "".join(f"<div><dd>{escape(value)}</dd><dt>{escape(name)}</dt></div>" for name, value in tiles)
+
+
+def _thresholds(subject: Subject) -> str:
+    words = ", ".join(f"“{word}” from {least:g}" for least, word in AGREEMENT)
+    source = "as the method gives it" if subject.has_own_confidence else "computed for this report"
+    return (
+        f"Words follow from numbers. Members, by the mean NMI of two of them: {words}. Clusters, by mean confidence: "
+        f"clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous below a confidence of "
+        f"{AMBIGUOUS:g}. A member stands apart below {APART:g} times the median member's NMI with the consensus. "
+        f"Confidence ({source}) is, for most methods, the co-association of an object with its own cluster over the "
+        f"sum of that and of the closest other one: 1 is certain, 0.5 is a draw, below it another cluster is "
+        f"closer. Co-association is the share of the members that put two objects together. NMI is 1 for "
+        f"equal partitions and 0 for independent ones. These are conventions, not tests of significance."
+    )
+
+
+def _cluster_table(subject: Subject) -> str:
+    shades, total = colours(subject.n_clusters), int(subject.found.sizes.sum())
+    order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.found.sizes[cluster]), cluster))
+    rows = []
+    for cluster in order[:ROWS_OF_TABLES]:
+        size = int(subject.found.sizes[cluster])
+        rows.append(
+            f'<tr><th scope="row"><span class="swatch" style="background:{shades[cluster]}"></span>'
+            f"{escape(subject.names[cluster])}</th><td>{size:,}</td><td>{size / total:.1%}</td>"
+            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{subject.densities[cluster]:.2f}</td></tr>"
+        )
+    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
+
+
+def _member_table(subject: Subject) -> str:
+    ensemble, rows = subject.ensemble, []
+    for member in range(min(ensemble.n_members, ROWS_OF_TABLES)):
+        value = subject.member_nmi[member]
+        rows.append(
+            f'<tr><th scope="row">{escape(ensemble.member_names[member])}</th>'
+            f"<td>{int(ensemble.n_clusters[member]):,}</td><td>{subject.missing[member]:.1%}</td>"
+            f"<td>{ensemble.weights[member]:g}</td><td>{NONE if value != value else format(value, '.3f')}</td></tr>"
+        )
+    return "".join(rows) + _more(ensemble.n_members - ROWS_OF_TABLES, 5, "members")
+
+
+def _more(count: int, columns: int, noun: str) -> str:
+    return "" if count <= 0 else f'<tr><td colspan="{columns}">and {count:,} more {noun}</td></tr>'
+
+
+def _code(name: str, text: str) -> str:
+    return (
+        f'<div class="code"><h3>{escape(name)}</h3><button type="button" class="copy">Copy</button>'
+        f"<pre><code>{escape(text)}</code></pre></div>"
+    )

@@ -1,0 +1,74 @@
+"""method="auto": what it takes, that it says so, and that it gives that method's answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_laws import noisy
+
+from quorate import METHODS, ConsensusClustering, _auto, as_soft_ensemble, choose_k, compress, consensus, solve
+from quorate._ensemble import as_ensemble
+
+
+def with_gaps(share: float) -> np.ndarray:
+    labels = noisy(0, n=200, k=4, members=10)
+    gone = np.random.default_rng(0).random(labels.shape) < share
+    gone[np.arange(200), np.arange(200) % 10] = False
+    labels[gone] = -1
+    return labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_clusters", "max_bytes", "method", "words"),
+    [
+        (with_gaps(0.0), 4, 10**9, "transfer", "31 data sets"),
+        (with_gaps(0.5), 4, 10**9, "transfer", "31 data sets"),
+        (with_gaps(0.9), 4, 10**9, "supra", "81% of the labels are missing"),
+        (with_gaps(0.0), None, 10**9, "eac", "no number of clusters was asked for"),
+        (with_gaps(0.0), 4, 10_000, "kmeans", "too many for the vectors of a transfer cut"),
+    ],
+)
+def test_auto_is_the_method_it_names(
+    labels: np.ndarray, n_clusters: int | None, max_bytes: int, method: str, words: str
+) -> None:
+    result = consensus(labels, n_clusters, random_state=0, max_bytes=max_bytes)
+    assert result.method == method
+    assert words in result.info["auto"]
+    named = consensus(labels, n_clusters, method=method, random_state=0, max_bytes=max_bytes)
+    assert np.array_equal(result.labels, named.labels)
+    assert "auto" not in named.info
+
+
+def test_many_rows_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_auto, "TREE_ROWS", 5)
+    assert consensus(with_gaps(0.0), random_state=0).method == "bisecting"
+    assert consensus(with_gaps(0.9), 4, random_state=0).method == "transfer"
+
+
+def test_soft_members_get_a_method_that_takes_them() -> None:
+    result = consensus(as_soft_ensemble(as_ensemble(with_gaps(0.0))), 4, random_state=0)
+    assert METHODS[result.method].soft
+    assert "members are soft" in result.info["auto"]
+
+
+def test_auto_in_choose_k_estimators_and_solve() -> None:
+    labels = with_gaps(0.0)
+    assert (
+        choose_k(labels, (2, 6), random_state=0).table
+        == choose_k(labels, (2, 6), method="transfer", random_state=0).table
+    )
+    chosen = consensus(labels, (2, 6), random_state=0)
+    assert chosen.method == "transfer"
+    assert chosen.info["choice"].n_clusters == chosen.n_clusters
+    assert ConsensusClustering(4, random_state=0).fit(labels).consensus_.info["auto"]
+    assert solve(compress(as_ensemble(labels))[0], 4, refine=True, random_state=0).info.keys() >= {"auto", "refine"}
+
+
+def test_missing_share_counts_objects() -> None:
+    rows, _ = compress(as_ensemble([[0, 0, 0, 1], [-1, -1, -1, 1], [0, 0, 0, 0]], orientation="members"))
+    assert _auto.missing_share(rows) == pytest.approx(3 / 12)
+
+
+def test_options_need_a_named_method() -> None:
+    with pytest.raises(TypeError, match=r"'auto' has no option 'n_init'.*name the one you mean"):
+        consensus(with_gaps(0.0), 4, n_init=3)

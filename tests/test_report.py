@@ -1,0 +1,508 @@
+"""The report: numbers that agree with the library's, texts that stay texts, one file that is there whole or not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
+from quorate._evaluate import cluster_density
+from quorate.cli import main
+from quorate.plot._rows import heatmap, labelled
+from quorate.reporting import numbers, objects
+from quorate.reporting.door import facts, redo
+from quorate.reporting.figures import BINS
+from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
+from quorate.reporting.subject import subject_of
+from quorate.reporting.verdict import headline, points
+
+HOSTILE = [
+    "<script>window.__pwned = 1</script>",
+    "</script><script>window.__pwned = 2</script>",
+    "<!--",
+    "\"><img src=x onerror='window.__pwned = 3'>",
+    "line\nbreak, and \"quotes\" & 'others'",
+    "\u2028\u2029",
+    "{{data}}",
+    "emoji 🦊 ünïcode",
+    "javascript:window.__pwned=4",
+    "{a|rich}",
+]
+
+
+def noisy(n: int, k: int, members: int, *, noise: float = 0.2, missing: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(k, size=n)
+    labels = np.where(rng.random((n, members)) < noise, rng.integers(k, size=(n, members)), truth[:, None])
+    labels[rng.random((n, members)) < missing] = -1
+    return truth, labels
+
+
+def hostile() -> tuple[Any, Any]:
+    """Objects, members, labels and clusters all called names that would break a careless page."""
+    n = len(HOSTILE)
+    table = {name: [HOSTILE[(row // 2 + place // 5) % n] for row in range(n)] for place, name in enumerate(HOSTILE)}
+    ensemble = as_ensemble(table, ids=np.array(HOSTILE, dtype=object), orientation="members")
+    return np.array([HOSTILE[row // 4] for row in range(n)], dtype=object), ensemble
+
+
+class Page:
+    """What lies in a file that `report` wrote."""
+
+    def __init__(self, path: Path) -> None:
+        self.text = path.read_text(encoding="utf-8")
+        self.data = json.loads(self._between('<script type="application/json" id="data">', "</script>"))
+        self.words = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", self._between("<main>", "</main>"))).split())
+
+    def _between(self, start: str, end: str) -> str:
+        return self.text.split(start)[1].split(end)[0]
+
+
+def unpack(entry: dict[str, Any]) -> Any:
+    if "texts" in entry:
+        return json.loads(zlib.decompress(base64.b64decode(entry["texts"])))
+    data = np.frombuffer(zlib.decompress(base64.b64decode(entry["deflated"])), dtype=f"<u{entry['bytes']}")
+    if "steps" not in entry:
+        return data
+    return np.cumsum([-(int(v) + 1) // 2 if v % 2 else int(v) // 2 for v in data]).tolist()
+
+
+def stop_labels(page: Page, place: int) -> Any:
+    entry = page.data["download"]["stops"][place]
+    if "merged" in entry:
+        return np.array(entry["merged"])[unpack(page.data["download"]["labels"]).astype(int) - 1]
+    return unpack(entry).astype(int) - 1
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Page]:
+    truth, labels = noisy(400, 4, 6, missing=0.1)
+    ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(400)])
+    result = consensus(ensemble, 4, method="kmeans", random_state=0)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert report(result, ensemble, path, truth=truth, random_state=0, title="Four kinds", command="do it") == path
+    return result, ensemble, Page(path)
+
+
+def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
+    result, ensemble, page = made
+    scores = evaluate(result, ensemble)
+    for told in (
+        "Four kinds",
+        "6 clusterings of 400 objects, made one of 4 clusters",
+        f"ANMI) of {scores.anmi:.2f}",
+        f"the best single member {scores.best_member:.2f}",
+        "No member stands apart.",
+        "of the objects placed right",
+        "kmeans: k-means on label rows",
+        "Seed 0",
+        "do it",
+        "consensus(ensemble, 4, method='kmeans', random_state=0)",
+        "clear from 0.8",
+    ):
+        assert told in page.words
+    assert f"<dd>{scores.anmi:.3f}</dd>" in page.text
+
+
+def test_the_maps_show_what_the_plots_show(made: tuple[Any, Any, Page]) -> None:
+    result, ensemble, page = made
+    matrix, clusters, edges = heatmap(labelled(result, ensemble), BINS)
+    maps = page.data["maps"]
+    assert maps["n"] == len(matrix)
+    assert np.abs(unpack(maps["heat"]).reshape(matrix.shape) / 250 - matrix).max() <= 0.002 + 1e-9
+    assert np.array_equal(unpack(maps["stops"][page.data["own"]]["bins"]) - 1, clusters)
+    assert maps["sizes"] == np.diff(edges).tolist()
+    rows = [int(name.split()[1]) for name in maps["sample"]]
+    assert np.array_equal(result.labels[rows], clusters)
+    said = unpack(maps["cells"]).reshape(ensemble.n_members, -1).astype(int) - 1 - ensemble.offsets[:-1, None]
+    assert np.array_equal(np.maximum(said, -1)[:, :], np.maximum(ensemble.labels[rows].T.astype(int), -1))
+
+
+def test_stops_are_scored_and_keep_their_numbers(made: tuple[Any, Any, Page]) -> None:
+    result, ensemble, page = made
+    stops, own = page.data["stops"], page.data["own"]
+    assert [stop["k"] for stop in stops] == [2, 3, 4, 5, 6, 7, 8]
+    assert stops[own]["k"] == 4
+    assert np.allclose(stops[own]["densities"], cluster_density(result, ensemble), atol=1e-6)
+    for place, stop in enumerate(stops):
+        assert sum(stop["sizes"]) == 400
+        if place != own:
+            labels = stop_labels(page, place)
+            assert np.array_equal(np.unique(labels), stop["clusters"])
+            again = consensus(ensemble, stop["k"], method="kmeans", random_state=0)
+            assert stop["anmi"] == pytest.approx(evaluate(again, ensemble).anmi, abs=1e-6)
+            assert evaluate(labels, ensemble, truth=again.labels).nmi == pytest.approx(1)
+    # the clusters that are well apart keep the numbers they have in the consensus
+    labels = stop_labels(page, own + 1)
+    assert (labels == result.labels).mean() > 0.6
+
+
+def test_members_and_histogram(made: tuple[Any, Any, Page]) -> None:
+    result, ensemble, page = made
+    members = page.data["members"]
+    assert members["nmi"] == pytest.approx([nmi(result, labels) for labels in ensemble.labels.T], abs=1e-6)
+    assert members["missing"] == pytest.approx((ensemble.labels < 0).mean(axis=0).tolist(), abs=1e-6)
+    counts = np.array(page.data["histogram"]["counts"])
+    assert counts.sum(axis=1).tolist() == np.bincount(result.labels).tolist()
+    low = page.data["objects"]
+    assert low["confidence"] == sorted(low["confidence"])
+    assert len(low["id"]) == page.data["n_ambiguous"] == int((result.confidence < 0.6).sum())
+    rows = [int(name.split()[1]) for name in low["id"]]
+    assert low["cluster"] == result.labels[rows].tolist()
+    assert low["known"] == (ensemble.labels[rows] >= 0).sum(axis=1).tolist()
+    assert all(agree <= known for agree, known in zip(low["agree"], low["known"], strict=True))
+    assert all(rival != own for rival, own in zip(low["rival"], low["cluster"], strict=True))
+
+
+def test_labels_lie_in_the_page(made: tuple[Any, Any, Page]) -> None:
+    result, ensemble, page = made
+    download = page.data["download"]
+    assert np.array_equal(unpack(download["labels"]).astype(int) - 1, result.labels)
+    assert np.allclose(unpack(download["confidence"]) / 1e6, result.confidence, atol=1e-6)
+    assert unpack(download["ids"]) == ensemble.object_ids.tolist()
+
+
+class Scripts(HTMLParser):
+    """Scripts as a browser finds them, and all attributes that could do harm."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.scripts: list[tuple[dict[str, Any], str]] = []
+        self.attributes: list[tuple[str, Any]] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.attributes += attrs
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    labels, ensemble = hostile()
+    path = report(labels, ensemble, tmp_path / "r.html", title=HOSTILE[1], command=HOSTILE[1])
+    page = Page(path)
+    found = Scripts(page.text)
+    assert len(found.scripts) == 3
+    assert "<script>window" not in page.text
+    assert not [name for name, _ in found.attributes if name.startswith("on") or name == "src"]
+    assert not re.search("[<>&\u2028\u2029]", found.scripts[1][1])
+    assert page.data["members"]["names"] == HOSTILE
+    assert page.data["names"][:3] == list(dict.fromkeys(labels.tolist()))
+    assert set(page.data["maps"]["labels"]) == {name[:60] for column in ensemble.categories for name in column}
+    assert unpack(page.data["download"]["ids"]) == HOSTILE
+
+
+def test_only_the_scripts_of_the_page_may_run(made: tuple[Any, Any, Page]) -> None:
+    page = made[2]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy[1].split("style-src")[0]
+    for attributes, text in Scripts(page.text).scripts:
+        if attributes.get("type") != "application/json":
+            assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy[1]
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page.text.split("<script>")[0])
+
+
+def test_the_library_is_the_one_it_says() -> None:
+    folder = Path(numbers.__file__).parent / "echarts"
+    library = (folder / "echarts.min.js").read_bytes()
+    assert hashlib.sha256(library).hexdigest() in (folder / "README.md").read_text()
+    assert b"</script" not in library.lower()
+    assert b"<!--" not in library
+    assert "Apache License" in (folder / "LICENSE-echarts").read_text()
+
+
+@pytest.mark.parametrize(
+    ("values", "steps"),
+    [
+        ([5, 3, 900_000, -7], True),
+        (["1", "20", "3"], True),
+        (["01", "2"], False),
+        (["a", "b\nc"], False),
+        ([2**40, 1], False),
+        ([1.5, 2.0], False),
+        (["٣", "4"], False),
+    ],
+)
+def test_ids_come_back(values: list[Any], steps: bool) -> None:
+    entry = packed_ids(np.array(values))
+    assert ("steps" in entry) == steps
+    assert [str(value) for value in unpack(entry)] == [str(value) for value in values]
+
+
+def test_packing() -> None:
+    assert unpack(packed(np.array([0, 255]))).dtype == np.uint8
+    assert unpack(packed(np.array([0, 70_000]))).tolist() == [0, 70_000]
+    assert unpack(packed_shares(np.array([0.0, np.nan, 1.0]))).tolist() == [0, 255, 250]
+    assert json.loads(as_json({"x": [float("nan"), np.int8(3), "<\ud800>"]})) == {"x": [None, 3, "<?>"]}
+    whole = packed_ids(np.arange(100_000) + 5)
+    assert objects.size_of(whole) < 1_000
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_size_with_many_objects(tmp_path: Path, kind: str) -> None:
+    """Under 3 MB at n = 1e5."""
+    _, labels = noisy(100_000, 8, 4)
+    rng = np.random.default_rng(1)
+    names = rng.permutation(100_000)
+    ids = names if kind == "numbers" else np.array([f"customer {name:08d}" for name in names])
+    ensemble = as_ensemble(labels, ids=ids)
+    path = report(consensus(ensemble, 8, random_state=0), ensemble, tmp_path / "r.html", numbers=None)
+    assert path.stat().st_size < 3_000_000
+    assert Page(path).data["download"]["left_out"] == []
+
+
+def test_what_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, labels = noisy(300, 3, 4)
+    ensemble = as_ensemble(labels, ids=[f"name {row}" for row in range(300)])
+    monkeypatch.setattr(objects, "DOWNLOAD_BYTES", 600)
+    download = Page(report(truth, ensemble, tmp_path / "r.html")).data["download"]
+    assert "labels" in download
+    assert "ids" in download["left_out"]
+    assert "ids" not in download
+
+
+@pytest.mark.parametrize(
+    ("result", "members"),
+    [
+        ([0, 1], [[0, 1], [0, 1]]),
+        ([0], as_ensemble([[0, 0]], orientation="objects")),
+        ([0, 0, 0], [[0, 0, 0], [0, 0, 1]]),
+        ([0, 0, 1], {"only": [0, 0, 1]}),
+        (["a", None, "b"], {"x": [0, 0, 1], "y": [0, None, 1]}),
+        ([0, 0, 1, 1], {"a": [0, 1, None, None], "b": [None, None, 0, 1]}),
+    ],
+    ids=["two objects", "one object", "one cluster", "one member", "unlabelled", "nothing shared"],
+)
+def test_small_cases(tmp_path: Path, result: Any, members: Any) -> None:
+    page = Page(report(result, members, tmp_path / "r.html"))
+    assert sum(page.data["stops"][page.data["own"]]["sizes"]) == sum(label is not None for label in result)
+
+
+def test_many_members_and_many_clusters(tmp_path: Path) -> None:
+    truth, labels = noisy(120, 3, 310)
+    ensemble = as_ensemble(labels, orientation="objects")
+    page = Page(report(truth, ensemble, tmp_path / "m.html", numbers=None))
+    assert page.data["members"]["n"] == 310
+    assert len(page.data["members"]["names"]) == 300
+    truth = np.arange(400) % 260
+    page = Page(report(truth, [truth, truth], tmp_path / "k.html", numbers=None))
+    assert page.data["maps"] is None
+    assert len(page.data["stops"][0]["sizes"]) == 260
+
+
+def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
+    _, labels = noisy(500, 3, 3)
+    rows, inverse = compress(as_ensemble(labels))
+    result = solve(rows, 3, random_state=0)
+    one = Page(report(result, rows, tmp_path / "rows.html", numbers=None)).data
+    other = Page(report(result.labels[inverse], labels, tmp_path / "all.html", numbers=None)).data
+    for name in ("n_objects", "n_ambiguous", "histogram", "clusterConfidence"):
+        assert one[name] == other[name]
+    assert one["stops"][0]["sizes"] == other["stops"][0]["sizes"]
+    assert unpack(one["maps"]["heat"]).tolist() == unpack(other["maps"]["heat"]).tolist()
+
+
+@pytest.mark.parametrize("method", ["eac", "cspa", "kmeans", "bisecting", "voting"])
+def test_every_kind_of_method(tmp_path: Path, method: str) -> None:
+    _, labels = noisy(150, 3, 5)
+    result = consensus(labels, 3, method=method, random_state=0)
+    page = Page(report(result, labels, tmp_path / "r.html"))
+    assert len(page.data["stops"]) > 1
+    made_by = {"eac": "cutting the tree", "cspa": "merging the two clusters"}.get(method, f"({method}, seed 0)")
+    assert made_by in page.words
+
+
+def test_the_slider_takes_what_is_given(tmp_path: Path) -> None:
+    truth, labels = noisy(90, 3, 5)
+    result = consensus(labels, 3, random_state=0)
+    assert len(Page(report(result, labels, tmp_path / "0.html", numbers=None)).data["stops"]) == 1
+    page = Page(report(result, labels, tmp_path / "1.html", numbers=[2, 5]))
+    assert [stop["k"] for stop in page.data["stops"]] == [2, 3, 5]
+    page = Page(report(result, labels, tmp_path / "2.html", numbers={2: truth % 2, 3: result}))
+    assert [stop["k"] for stop in page.data["stops"]] == [2, 3]
+    assert "as they were given" in page.words
+    choice = choose_k(labels, (2, 5), random_state=0)
+    page = Page(report(result, labels, tmp_path / "3.html", choice=choice))
+    assert page.data["choice"]["k"] == [2, 3, 4, 5]
+    assert choice.reason.split(".")[0] in page.words
+
+
+def test_merging_goes_by_co_association(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters 0 and 1, which one of two members does not tell apart, are the first to be merged."""
+    monkeypatch.setattr(numbers, "SOLVED_WORK", 0)
+    fine = np.repeat([0, 1, 2, 3], 5)
+    page = Page(report(fine, [fine, np.repeat([0, 0, 1, 2], 5)], tmp_path / "r.html"))
+    assert [stop["k"] for stop in page.data["stops"]] == [2, 3, 4]
+    assert "merged" in page.data["download"]["stops"][1]
+    labels = stop_labels(page, 1)
+    assert evaluate(labels, [labels], truth=np.repeat([0, 0, 1, 2], 5)).nmi == 1
+
+
+def test_the_verdict_follows_the_numbers() -> None:
+    fine = np.repeat([0, 1, 2, 3], 25)
+    same = subject_of(fine, [fine, fine, fine])
+    assert (
+        headline(same) == "The members agree closely, and the consensus speaks for them as well as the best single one."
+    )
+    assert "None of 100 objects is ambiguous" in points(same)[2].text
+    rng = np.random.default_rng(0)
+    apart = subject_of(fine, {"a": fine, "b": fine, "c": fine, "odd one": rng.permutation(fine)})
+    assert next(point for point in points(apart) if point.heading == "Members").text.startswith("odd one (0.0")
+    poor = subject_of(rng.permutation(fine), [fine, fine, fine])
+    assert headline(poor).endswith("but the consensus speaks for them less well than a member taken at random.")
+    assert points(poor)[1].text == "Of 4 clusters, 4 are doubtful (3, 2, 0, 1)."
+    single = subject_of(fine, {"a": fine})
+    assert "single member" in headline(single)
+    assert [p.heading for p in points(single)] == ["Clusters", "Objects"]
+
+
+def test_how_to_do_it_again() -> None:
+    _, labels = noisy(60, 3, 4)
+    result = consensus(labels, 3, random_state=7, coarsen={"theta": 0.3, "keep": 0.9}, refine=True)
+    told = facts(subject_of(result, labels), None, 7)
+    assert told["Coarsened"].startswith("theta 0.3, keep 0.9: ")
+    assert told["Refined"].endswith(" on")
+    code = redo(subject_of(result, labels), 7, None)["In Python"]
+    line = next(line for line in code.splitlines() if line.startswith("result = "))
+    known: dict[str, Any] = {"consensus": consensus, "ensemble": labels}
+    exec(line, known)
+    assert np.array_equal(known["result"].labels, result.labels)
+    assert "In Python" not in redo(subject_of(result.labels, labels), None, "quorate")
+
+
+def test_the_same_bytes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    _, labels = noisy(60, 3, 4)
+    result = consensus(labels, 3, random_state=0)
+    one, other = (report(result, labels, tmp_path / name).read_bytes() for name in ("1.html", "2.html"))
+    assert one == other
+    assert b"1970-01-01 00:00 UTC" in one
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    members = [[0, 0, 1], [0, 1, 1]]
+    path = report([0, 0, 1], members, tmp_path / "r.html")
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="exists already"):
+        report([0, 0, 1], members, path)
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        report([0, 0, 1], members, tmp_path / "nowhere" / "r.html")
+    with pytest.raises(ValueError, match=r"must end in \.html"):
+        report([0, 0, 1], members, tmp_path / "r.csv", overwrite=True)
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("quorate.reporting.door._write", fail)
+    with pytest.raises(OSError, match="No space left"):
+        report([0, 0, 1], members, path, overwrite=True)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["r.html"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"result": [0, 1]}, ValueError, "2 labels and 3 rows"),
+        ({"result": [None, None, None]}, ValueError, "all of its 3 labels are missing"),
+        ({"result": np.zeros((3, 2), dtype=int)}, ValueError, "table of 2 columns"),
+        ({"truth": [0, 1]}, ValueError, "truth must have one label a row"),
+        ({"numbers": "many"}, ValueError, "numbers must be one of 'auto'"),
+        ({"numbers": [2.5]}, TypeError, "must be an integer"),
+        ({"numbers": {2: [0, 1]}}, ValueError, "must label the same objects"),
+        ({"choice": 3}, TypeError, "choice must be what choose_k returns"),
+        ({"random_state": "x"}, TypeError, "random_state must be an integer"),
+    ],
+)
+def test_errors(tmp_path: Path, options: dict[str, Any], error: type[Exception], told: str) -> None:
+    arguments = {"result": [0, 0, 1], **options}
+    with pytest.raises(error, match=re.escape(told)):
+        report(arguments.pop("result"), [[0, 0, 1], [0, 1, 1]], tmp_path / "r.html", **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    truth, labels = noisy(60, 3, 4)
+    lines = ["name,a,b,c,d,kind"]
+    lines += [f"x{row},{','.join(map(str, labels[row]))},{truth[row]}" for row in range(60)]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_in_a_shell(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = table.parent
+    common = [str(table), "--id", "name", "--columns", "a,b,c,d"]
+    made = folder / "made.html"
+    command = ["consensus", *common, "-k", "3", "-o", str(folder / "out.csv"), "--report", str(made)]
+    assert main(command) == 0
+    assert f"report       in {made}" in capsys.readouterr().out
+    assert f"quorate consensus {table} --id name" in Page(made).words
+    assert main(command) == 2
+    assert main([*command, "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(made)
+    page = folder / "page.html"
+    told = ["report", str(table), str(folder / "out.csv"), "--id", "name", "-o", str(page), "--truth", "kind"]
+    assert main([*told, "--title", "<Mine>"]) == 0
+    assert capsys.readouterr().out == f"report       in {page} ({page.stat().st_size:,} bytes)\n"
+    text = Page(page)
+    assert "<title>&lt;Mine&gt;</title>" in text.text
+    assert "of the objects placed right" in text.words
+    assert unpack(text.data["download"]["ids"])[:2] == ["x0", "x1"]
+    # computed for the report, it is what the method gave
+    assert np.array_equal(*(unpack(Page(p).data["download"]["confidence"]) for p in (page, made)))
+    assert main(told) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main([*told, "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(page)
+
+
+def test_names_of_clusters_are_those_of_the_file(table: Path) -> None:
+    labelling = table.parent / "named.csv"
+    lines = [f"x{row},{'gold' if row % 2 else 'tin'}" for row in range(60)]
+    labelling.write_text("\n".join(["name,label", *lines]) + "\n")
+    page = table.parent / "page.html"
+    arguments = [str(table), str(labelling), "--id", "name", "--columns", "a,b,c,d", "-o", str(page)]
+    assert main(["report", *arguments, "--quiet"]) == 0
+    assert Page(page).data["names"][:2] == ["tin", "gold"]
+
+
+def test_cluster_writes_one_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    features = tmp_path / "x.npy"
+    np.save(features, np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 9]))
+    page = tmp_path / "page.html"
+    assert main(["cluster", str(features), "-k", "2", "--members", "6", "--report", str(page), "--quiet"]) == 0
+    assert "quorate.generate, k" in Page(page).words
+
+
+def test_saved_labels_read_back(made: tuple[Any, Any, Page], tmp_path: Path) -> None:
+    """The table that the page was made of and the page give the same file; the browser's tests compare its download."""
+    result, _, page = made
+    save_labels(tmp_path / "labels.csv", result)
+    first = (tmp_path / "labels.csv").read_text().splitlines()[1]
+    download = page.data["download"]
+    name, label, sure = unpack(download["ids"])[0], unpack(download["labels"])[0] - 1, unpack(download["confidence"])[0]
+    assert first == f"{name},{label},{sure / 1e6}"
