@@ -1,7 +1,7 @@
-"""`python -m benchmarks.peers [--quick] [--page-only] [--seconds 60] [--gigabytes 8]`, set up by requirements.txt.
+"""`python -m benchmarks.peers [PEER ...] [--quick] [--page-only] [--seconds 60] [--gigabytes 8]`.
 
 Measures what is not in benchmarks/peers/results/peers.jsonl yet and writes docs/peers.md. --quick: 2,000 objects alone,
-10 s a call, into benchmarks/results/peers-quick.
+10 s a call, into benchmarks/results/peers-quick. Set up by requirements.txt.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ SIZES = (2_000, 10_000, 50_000, 200_000, 1_000_000)
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("peer", nargs="*", help="only peers whose name holds one of these")
     parser.add_argument("--quick", action="store_true", help="2,000 objects, 10 s a call")
     parser.add_argument("--page-only", action="store_true", help="write the page from what was measured")
     parser.add_argument("--seconds", type=float, default=60, help="limit of one call")
@@ -39,7 +40,8 @@ def main() -> None:
     if not arguments.page_only:
         limits = {"seconds": 10.0 if arguments.quick else arguments.seconds, "gigabytes": arguments.gigabytes}
         with tempfile.TemporaryDirectory() as folder:
-            measure(results, cases, limits, Path(folder))
+            wanted = [c for c in cases if not arguments.peer or any(part in c["peer"] for part in arguments.peer)]
+            measure(results, wanted, limits, Path(folder))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page(results.of("peers", cases)), encoding="utf-8")
     print(f"wrote {target}")
