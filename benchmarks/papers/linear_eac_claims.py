@@ -108,7 +108,7 @@ def _of_the_others(nmi: Means, density: Means) -> list[Claim]:
             f"{told_poor}, by ECC {ecc}; {_printed('nmi', uneven)}",
         ),
         Claim(
-            "None of these four is best in density throughout",
+            "None of these four stands out in density (first on three quarters of the sets)",
             "not tested" if not winners else "holds" if most < 0.75 else "does not hold",
             f"first in density: {told}",
         ),
