@@ -98,7 +98,9 @@ def _method(records: Sequence[Record]) -> str:
         "average link follows it, as in the R package it is modelled on. openensembles is given 0.5 as its threshold, "
         "and multicons nothing: neither can be asked for a number of clusters there. ANMI is with the members made for "
         "the label section in both sections. Calls are warmed up on 300 objects first, so that imports and compiled "
-        "code do not count. A peer that failed is not asked for more objects, nor for as many hard ones (-). "
+        "code do not count. A peer that failed is not asked for more objects, nor for as many hard ones (-); "
+        "an empty cell was not measured. The limit of memory is the process's, so that a peer sees the error it would "
+        "see on a machine of that size. KMeans runs ten starts, as Quorate's kmeans does. "
         "The members were made by "
         "`quorate.generate`, k from 10 to 40. inmoose and openensembles are GPL: measured, never a dependency."
     )
