@@ -15,7 +15,12 @@ from benchmarks.papers.paper import Paper, claims_table, measure, write_page
 from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
 
-PAPERS: tuple[str, ...] = ("linear_eac",)
+PAPERS: tuple[str, ...] = (
+    "ca_tree",
+    "ca_hne",
+    "sparse_eac",
+    "linear_eac",
+)
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
 QUICK = Path("benchmarks/results/papers-quick")
 

@@ -54,7 +54,7 @@ class Results:
         # a line that was cut off must not swallow the next one
         broken = self.path.exists() and not self.path.read_bytes().endswith(b"\n") and self.path.stat().st_size > 0
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * broken + json.dumps(record.__dict__) + "\n")
+            file.write("\n" * broken + json.dumps(record.__dict__, separators=(",", ":")) + "\n")
         self._records[experiment, _name(case)] = record
         return record
 
