@@ -23,7 +23,8 @@ co-association, SL, AL, ML its single, average and maximum (complete) link.
 
 The paper says that features were z-normalised. Its figures fit features that were **not**: with features as
 they come the members' own columns (Max and Mean), in which no consensus method has a part, agree better than
-z-normalised ("How many figures agree", both ways); dry beans and nursery, ten and six points of KM's NMI apart, fit only so.
+z-normalised ("How many figures agree", both ways); dry beans and
+nursery, seven and six points of KM's NMI apart, fit only so.
 The claims are therefore judged on features as they come. The paper names no settings of its k-means either; the best of
 ten k-means++ starts, scikit-learn's default at the time, comes closest to the same two columns.
 """
