@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test check bench papers coverage clean
+.PHONY: demo test check bench papers peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -29,9 +29,16 @@ bench: $(STAMP)     ## speed as ratios against named peers, in one run
 papers: $(STAMP)    ## the five papers' tables and figures beside ours: make papers DATA=folder [ARGS="--quick linear_eac"]
 	$(BIN)/python -m benchmarks.papers $(if $(DATA),--data $(DATA)) $(ARGS)
 
+peers:              ## Quorate beside other packages, which get an environment of their own: make peers [ARGS=--quick]
+	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps sc3s==0.1.1 OpenEnsembles==2.0.0
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]"
+	.venv-peers/bin/python -m benchmarks.peers $(ARGS)
+
 coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache demo

@@ -20,6 +20,7 @@ PAPERS: tuple[str, ...] = (
     "ca_tree",
     "ca_hne",
     "sparse_eac",
+    "linear_eac",
 )
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
 QUICK = Path("benchmarks/results/papers-quick")

@@ -1,0 +1,106 @@
+"""docs/peers.md from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.papers.compare import plain_table
+from benchmarks.papers.records import Record
+from benchmarks.peers.features import HEAD, ROWS
+from benchmarks.peers.inputs import N_CLUSTERS, N_MEMBERS, SPREADS
+from benchmarks.peers.peers import PEERS
+
+TITLES = {
+    "labels": "From labels: the same twenty members for everybody",
+    "features": "From features: twenty runs and their consensus, the whole job",
+}
+
+
+def page(records: Sequence[Record]) -> str:
+    """All of it; sections without a record say so."""
+    parts = ["# Quorate and what else there is", _introduction(records)]
+    for takes, title in TITLES.items():
+        parts.append(f"## {title}")
+        for data in SPREADS:
+            chosen = [r for r in records if r.case["data"] == data and PEERS[r.case["peer"]].takes == takes]
+            parts += [f"### {_told(data)}", _times(chosen) if chosen else "Not measured."]
+    parts += ["## Where they end", _errors(records)]
+    parts += ["## What they offer", "Read in the installed packages.", plain_table(HEAD, ROWS)]
+    parts += ["## How it was measured", _method(records)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _introduction(records: Sequence[Record]) -> str:
+    limits = next((r.values["limits"] for r in records if "limits" in r.values), [60.0, 8.0])
+    return (
+        f"Packages that PyPI offers for consensus clustering, and recipes people write by hand, on the same objects: "
+        f"ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters asked for. Each call has a process of its own, one "
+        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell: seconds of the processor, gigabytes beyond the input, "
+        f"NMI with the classes / ANMI with the members. `make peers` measures it anew."
+    )
+
+
+def _told(data: str) -> str:
+    n_dims, spread = SPREADS[data]
+    return f"{data}: {n_dims} dimensions, standard deviation {spread:g} in a cube of side 40"
+
+
+def _times(records: Sequence[Record]) -> str:
+    sizes = sorted({record.case["n"] for record in records})
+    found = {(record.case["peer"], record.case["n"]): record for record in records}
+    rows = [
+        (peer, *(_cell(found.get((peer, n))) for n in sizes))
+        for peer in PEERS
+        if any((peer, n) in found for n in sizes)
+    ]
+    return plain_table(("", *(f"n = {n:,}" for n in sizes)), rows)
+
+
+def _cell(record: Record | None) -> str:
+    if record is None:
+        return ""
+    values = record.values
+    if "skipped" in values:
+        return "-"
+    if "error" in values:
+        return "**fails**"
+    clusters = "" if values["clusters"] == N_CLUSTERS else f", {values['clusters']:,} clusters"
+    scores = f"{values['nmi']:.3f} / {values['anmi']:.3f}{clusters}"
+    return f"{_seconds(values['seconds'])}, {values['gigabytes']:.2f} GB, {scores}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f} s" if seconds < 0.1 else f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def _errors(records: Sequence[Record]) -> str:
+    """The first failure of each peer on each kind of data, in its own words."""
+    rows = [
+        (r.case["peer"], r.case["data"], f"{r.case['n']:,}", f"`{r.values['error']}`".replace("|", "/"))
+        for r in records
+        if "error" in r.values
+    ]
+    return (
+        plain_table(("peer", "data", "n", "the first line of its error, or the limit"), rows)
+        if rows
+        else "None failed."
+    )
+
+
+def _method(records: Sequence[Record]) -> str:
+    versions = dict.fromkeys(
+        f"{PEERS[r.case['peer']].package} {r.values['version']}" for r in records if "version" in r.values
+    )
+    return (
+        f"Versions: {', '.join(versions) or 'not measured'}. Peers that take features get the same features and do "
+        f"{N_MEMBERS} runs of k-means with {N_CLUSTERS} clusters on 80% of the objects (sc3s: on all, as it has no "
+        "resampling); EnsembleClustering runs with its defaults. consensusclustering returns a matrix alone, so "
+        "average link follows it, as in the R package it is modelled on. openensembles is given 0.5 as its threshold, "
+        "and multicons nothing: neither can be asked for a number of clusters there. ANMI is with the members made for "
+        "the label section in both sections. Calls are warmed up on 300 objects first, so that imports and compiled "
+        "code do not count. A peer that failed is not asked for more objects, nor for as many hard ones (-); "
+        "an empty cell was not measured. The limit of memory is the process's, so that a peer sees the error it would "
+        "see on a machine of that size. KMeans runs ten starts, as Quorate's kmeans does. "
+        "The members were made by "
+        "`quorate.generate`, k from 10 to 40. inmoose and openensembles are GPL: measured, never a dependency."
+    )
