@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_laws import noisy
 
-from quorate import ConsensusClustering, anmi, choose_k, consensus
-from quorate._choose import _lifetimes
+from quorate import ConsensusClustering, anmi, as_ensemble, choose_k, consensus
+from quorate._choose import Candidate, _leader, _lifetimes, _recommend
 from quorate.cli import main
 
 
@@ -35,6 +35,20 @@ def test_consensus_with_auto_is_the_consensus_with_that_number() -> None:
     assert by_k[4].anmi == pytest.approx(anmi(chosen, labels), abs=1e-12)
     assert "*" in str(choice)
     assert choice.as_dict()["table"][0]["n_clusters"] == 2
+
+
+def test_a_clear_lifetime_decides_where_criteria_disagree() -> None:
+    members = as_ensemble(np.array([[0, 1], [0, 2], [1, 3], [1, 4]]), orientation="objects")
+
+    def leader(*lifetimes: float) -> str:
+        table = tuple(Candidate(k + 3, 0.5, lifetime=lasts) for k, lasts in enumerate(lifetimes))
+        return _leader(table, members)[0]
+
+    assert [leader(0.1, 0.35, 0.2), leader(0.1, 0.3, 0.25), leader(0.0, 0.0)] == ["lifetime", "anmi", "anmi"]
+    table = tuple(Candidate(k, 0.5 + 0.01 * k, lifetime=0.1 * (k == 4)) for k in (3, 4, 5))
+    best, reason = _recommend({"anmi": 5, "density_gain": 3, "lifetime": 4}, table, members, {})
+    assert best == 4
+    assert "the lifetime, at least 1.5 times the next one, decides" in reason
 
 
 @pytest.mark.parametrize("wanted", [(3, 6), range(3, 7), [3, 6]])

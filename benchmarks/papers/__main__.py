@@ -11,6 +11,7 @@ import importlib
 import os
 from pathlib import Path
 
+from benchmarks.papers.compare import Claim, plain_table
 from benchmarks.papers.paper import Paper, claims_table, measure, write_page
 from benchmarks.papers.records import Results
 from benchmarks.speed.measure import environment
@@ -75,11 +76,16 @@ def _write_pages(papers: dict[str, Paper], source: Path, pages: Path, quick: boo
         "Every table and figure whose data exist, printed figure beside measured figure; one page a paper. "
         "`make papers DATA=folder` measures them anew, `ARGS=--quick` a few cases of each.",
     ]
+    sections, counts = [], []
     for name, paper in papers.items():
         claims = write_page(paper, Results(source / f"{name}.jsonl"), pages, quick=quick)
-        head += [f"## [{paper.title}]({name.replace('_', '-')}.md)", claims_table(claims)]
+        link = f"[{paper.title}]({name.replace('_', '-')}.md)"
+        sections += [f"## {link}", claims_table(claims)]
+        counts.append((link, *(sum(claim.verdict == verdict for claim in claims) for verdict in Claim.VERDICTS)))
         print(f"wrote {pages / name.replace('_', '-')}.md", flush=True)
-    (pages / "README.md").write_text("\n\n".join(head) + "\n", encoding="utf-8")
+    counts.append(("all", *(sum(column) for column in list(zip(*counts, strict=True))[1:])))
+    head.append(plain_table(("claims", *Claim.VERDICTS), counts))
+    (pages / "README.md").write_text("\n\n".join(head + sections) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

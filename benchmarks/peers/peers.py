@@ -154,7 +154,8 @@ def sc3s(objects: Objects) -> Labels:
 
 
 PEERS: dict[str, Peer] = {
-    "quorate kmeans (default)": Peer("quorate", "labels", _quorate("kmeans")),
+    "quorate transfer (default)": Peer("quorate", "labels", _quorate("auto")),
+    "quorate kmeans": Peer("quorate", "labels", _quorate("kmeans")),
     "quorate eac": Peer("quorate", "labels", _quorate("eac")),
     "quorate mcla": Peer("quorate", "labels", _quorate("mcla")),
     "quorate mixture": Peer("quorate", "labels", _quorate("mixture")),

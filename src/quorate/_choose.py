@@ -17,6 +17,8 @@ MOST = 20
 """The largest number of clusters that "auto" tries."""
 PAC_MEMBERS = 5
 """Members of one size that it takes for a proportion of ambiguous pairs."""
+CLEAR_LIFETIME = 1.5
+"""How many times the next one a lifetime must last to decide between criteria that disagree."""
 TREE_ROWS = 20_000
 """Distinct rows up to which a tree is grown only for the sake of its lifetimes."""
 
@@ -179,13 +181,23 @@ WORDS = {
 }
 
 
+def _leader(table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]:
+    """The criterion that decides where as many speak for one number as for another, and how that is told."""
+    lasting = sorted((entry.lifetime or 0.0 for entry in table), reverse=True)
+    if len(lasting) > 1 and lasting[0] >= CLEAR_LIFETIME * lasting[1] and lasting[0] > 0:
+        return "lifetime", f"the lifetime, at least {CLEAR_LIFETIME:g} times the next one,"
+    # ANMI leans to the members' own numbers of clusters: it judges small numbers fairly only beside small members
+    if int(ensemble.n_clusters.min()) <= table[0].n_clusters:
+        return "anmi", "ANMI"
+    return "density_gain", "the density gain, for ANMI leans to the members' own larger numbers,"
+
+
 def _recommend(
     votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble, failed: Mapping[int, str]
 ) -> tuple[int, str]:
     """The number with most votes; where two have as many, the one of the criterion that leads."""
-    # ANMI leans to the members' own numbers of clusters: it judges small numbers fairly only beside small members
-    fair = int(ensemble.n_clusters.min()) <= table[0].n_clusters
-    lead = votes["anmi" if fair else "density_gain"]
+    leader, why = _leader(table, ensemble)
+    lead = votes[leader]
     tally = {k: sum(vote == k for vote in votes.values()) for k in votes.values()}
     most = max(tally.values())
     best = lead if tally[lead] == most else min(k for k, number in tally.items() if number == most)
@@ -194,8 +206,7 @@ def _recommend(
     if told:
         reason += " Against it: " + "; ".join(f"{text} at {k}" for k, text in sorted(told.items())) + "."
         if most == 1:
-            leader = "ANMI" if fair else "the density gain, for ANMI leans to the members' own larger numbers"
-            reason += f" The criteria disagree, so {leader} decides: look at the table."
+            reason += f" The criteria disagree, so {why} decides: look at the table."
     if best in (table[0].n_clusters, table[-1].n_clusters) and len(table) > 2:
         reason += " It is the end of the range tried."
     if failed:

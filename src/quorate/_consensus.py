@@ -193,8 +193,9 @@ def choose_k(
     rows. PAC [3]_, bounds 0.1 and 0.9, compares members: at least five must have the number of clusters in question,
     and it speaks only where two numbers have it, for it falls with the number of clusters by itself. It counts all
     pairs on up to 3,000 distinct rows and a million drawn pairs of objects above. The number named by most criteria is
-    recommended; in a tie ANMI decides where members have as few clusters as the lowest number compared, the density
-    gain otherwise, for ANMI leans to the members' own numbers. No criterion is right always: look at the table.
+    recommended; in a tie the lifetime decides where it is at least 1.5 times the next one; else ANMI where members have
+    as few clusters as the lowest number compared, the density gain otherwise, for ANMI leans to the members' own
+    numbers. No criterion is right always: look at the table.
     Costs one run of the method a number, and one of bisecting k-means.
 
     References
