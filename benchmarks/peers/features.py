@@ -30,7 +30,7 @@ ROWS = (
         "yes",
         "yes",
         "HTML",
-        "see LICENSE",
+        "BSD-3-Clause",
         "this repository",
     ),
     (
