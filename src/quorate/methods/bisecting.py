@@ -16,6 +16,9 @@ from quorate.solvers.density import whole_density
 from quorate.solvers.lookup import best_of_restarts
 from quorate.solvers.lookup_models import euclidean
 
+SAMPLE_ROWS = 8_192
+"""Above this many rows the restarts of a split run on a sample of so many objects: two clusters need no more."""
+
 
 class Split(NamedTuple):
     """One split of the tree. Node 0 holds all objects; split t makes nodes 2 t + 1 and 2 t + 2."""
@@ -72,7 +75,8 @@ def bisecting(
     A split changes S by terms of the split cluster alone [1]_, so each cluster is tried once. With
     ``n_clusters=None`` the tree grows to sqrt(n) clusters (rounded up); k >= 2 is where the gain falls most from
     one split to the next (the first such k in a tie). A cluster of one row is never split.
-    O(m H) for each level of the tree.
+    O(m H) for each level of the tree. Where a cluster has more than 8,192 rows, the restarts of its split run on a
+    sample of so many objects, and the best one is finished on all.
 
     References
     ----------
@@ -144,7 +148,8 @@ def _try_split(
         nothing = (rows[:0], 0.0)
         return _Leaf(node, rows, weight, -np.inf, nothing, nothing)
     part = _take(ensemble, rows)
-    halves = canonical(best_of_restarts(part, euclidean, 2, rng, n_init=n_init, max_iter=max_iter).labels, 2)
+    run = best_of_restarts(part, euclidean, 2, rng, n_init=n_init, max_iter=max_iter, most_rows=SAMPLE_ROWS)
+    halves = canonical(run.labels, 2)
     left, right = (rows[halves == side] for side in (0, 1))
     weights = [whole_density(half) * half.n_objects for half in (_take(ensemble, left), _take(ensemble, right))]
     gain = (sum(weights) - weight) / ensemble.n_objects

@@ -65,10 +65,17 @@ class Partition(NamedTuple):
 
 
 def best_of_restarts(
-    ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int
+    ensemble: E,
+    make: Callable[[E], Model],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+    most_rows: int | None = None,
 ) -> Partition:
     """The least cost of `n_init` seeded runs; on many rows the runs see a sample, and the best one all rows."""
-    part = sample(ensemble, n_clusters, rng)
+    part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
         return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
     run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
@@ -86,9 +93,9 @@ def _best_run(
     )
 
 
-def sample(ensemble: E, n_clusters: int, rng: np.random.Generator) -> E | None:
+def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: int | None = None) -> E | None:
     """Objects drawn with replacement, as rows with counts; None where all rows are few enough to take them all."""
-    size = max(SAMPLE_ROWS, 64 * n_clusters)
+    size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
     drawn = rng.integers(ensemble.n_objects, size=size)
