@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test check bench papers peers coverage clean
+.PHONY: demo test test-anndata check bench papers peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -17,6 +17,11 @@ demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, ma
 
 test: $(STAMP)      ## all tests, doctests and README blocks included
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
+	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata
+	.venv-anndata/bin/python -m pip install --quiet --disable-pip-version-check -e ".[anndata,plot]" "pytest>=8" "hypothesis>=6.100"
+	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
 
 check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
@@ -41,4 +46,4 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 clean:
-	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
