@@ -39,7 +39,7 @@ NOTES = """
 - The time of KM grows with less than n: above 32,768 rows its restarts run on a sample.
 - gisette has no file here. `advertisement` is a stand-in of 1,966 of its 3,279 rows. letter is in the paper's list of
   sets, but in none of its tables: z-normalised features and one start.
-- Repeats: the paper's 20 on the five smallest sets, fewer on larger ones, as the first table says. With one repeat
+- Repeats: the paper's 20 on the seven smallest sets, fewer on larger ones, as the first table says. With one repeat
   there is no deviation, and a figure agrees only within three points.
 - Not explained: the members of contraceptive (density 7 points above the printed) and of musk (NMI below the printed,
   density the same).
