@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 
-def anmi(labels, ensemble):  # type: ignore[no-untyped-def]
+def anmi(labels, ensemble):
     """sum_q weight_q n_q NMI_q / sum_q weight_q n_q, straight from the definition, on the objects each member knows."""
     total = importance = 0.0
     for member in range(ensemble.n_members):
@@ -22,7 +22,7 @@ def anmi(labels, ensemble):  # type: ignore[no-untyped-def]
     return total / importance
 
 
-def nmi(joint, n):  # type: ignore[no-untyped-def]
+def nmi(joint, n):
     first: dict[int, int] = {}
     second: dict[int, int] = {}
     for (a, b), count in joint.items():
@@ -35,7 +35,7 @@ def nmi(joint, n):  # type: ignore[no-untyped-def]
     return information / math.sqrt(entropies[0] * entropies[1])
 
 
-def greedy(labels, ensemble, n_clusters, tolerance):  # type: ignore[no-untyped-def]
+def greedy(labels, ensemble, n_clusters, tolerance):
     """Sweeps that try every label for every row and recompute the ANMI from nothing each time.
 
     Returns the labels and the moves made, as (row, label) in order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def co_association(ensemble, normalization="ensemble"):  # type: ignore[no-untyped-def]
+def co_association(ensemble, normalization="ensemble"):
     """A by definition, between rows; the diagonal is what a row shares with another object of the same labels."""
     m = ensemble.n_rows
     matrix = np.zeros((m, m))
@@ -19,14 +19,14 @@ def co_association(ensemble, normalization="ensemble"):  # type: ignore[no-untyp
     return matrix
 
 
-def shared_weight(ensemble):  # type: ignore[no-untyped-def]
+def shared_weight(ensemble):
     """Weight of the members in which two rows agree, over the least weight: whole numbers for whole weights."""
     weights = ensemble.weights / ensemble.weights.min()
     same = (ensemble.labels[:, None] == ensemble.labels[None]) & (ensemble.labels[:, None] >= 0)
     return same @ weights, weights.sum()
 
 
-def agglomerate(similarity, counts, join):  # type: ignore[no-untyped-def]
+def agglomerate(similarity, counts, join):
     """Linkage matrix of the greedy agglomeration: all pairs, the most similar first, then the lowest rows.
 
     similarity(values, a, b, sizes): of two clusters; join(values, a, b, c, sizes): the value of (a with b) and c.
@@ -53,7 +53,7 @@ def agglomerate(similarity, counts, join):  # type: ignore[no-untyped-def]
     return np.array(tree).reshape(m - 1, 4)
 
 
-def average(sums_of_pairs, counts):  # type: ignore[no-untyped-def]
+def average(sums_of_pairs, counts):
     """Of the matrix of values between rows; the values of pairs of objects are added up and divided once."""
     sums = sums_of_pairs * np.outer(counts, counts)
     return agglomerate(
@@ -61,7 +61,7 @@ def average(sums_of_pairs, counts):  # type: ignore[no-untyped-def]
     )
 
 
-def lance_williams(similarity, counts, linkage):  # type: ignore[no-untyped-def]
+def lance_williams(similarity, counts, linkage):
     """Single, complete and weighted link."""
     join = {
         "complete": lambda v, a, b, c, n: min(v[a, c], v[b, c]),
@@ -71,7 +71,7 @@ def lance_williams(similarity, counts, linkage):  # type: ignore[no-untyped-def]
     return agglomerate((lambda v, a, b, n: v[a, b], similarity), counts, join)
 
 
-def ward(distance, counts):  # type: ignore[no-untyped-def]
+def ward(distance, counts):
     """Ward's linkage from squared distances between rows: the increase in spread of every pair, every time.
 
     Heights are squared, and whole numbers are kept whole up to one division.
@@ -81,7 +81,7 @@ def ward(distance, counts):  # type: ignore[no-untyped-def]
     total = distance * np.outer(counts, counts)
     np.fill_diagonal(total, 0)
 
-    def increase(a, b):  # type: ignore[no-untyped-def]
+    def increase(a, b):
         first, second = clusters[a], clusters[b]
         n, k = float(counts[first].sum()), float(counts[second].sum())
         between, own, other = (

@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 
-def clusters(ensemble):  # type: ignore[no-untyped-def]
+def clusters(ensemble):
     """(member, cluster) of every base cluster, in order."""
     return [(q, c) for q in range(ensemble.n_members) for c in range(int(ensemble.n_clusters[q]))]
 
 
-def certainty(ensemble, theta):  # type: ignore[no-untyped-def]
+def certainty(ensemble, theta):
     """exp(-E / theta), E the mean over members of the entropy of how they split the objects of a cluster they know."""
     objects = np.repeat(ensemble.labels, ensemble.counts, axis=0)
     found = []
@@ -30,7 +30,7 @@ def certainty(ensemble, theta):  # type: ignore[no-untyped-def]
     return np.array(found)
 
 
-def bipartite(ensemble, weights):  # type: ignore[no-untyped-def]
+def bipartite(ensemble, weights):
     """B of the rows."""
     matrix = np.zeros((ensemble.n_rows, len(weights)))
     for place, (member, cluster) in enumerate(clusters(ensemble)):
@@ -38,7 +38,7 @@ def bipartite(ensemble, weights):  # type: ignore[no-untyped-def]
     return matrix
 
 
-def transfer_points(ensemble, weights, k):  # type: ignore[no-untyped-def]
+def transfer_points(ensemble, weights, k):
     """Points of the rows by the singular vectors of the normalised graph over objects, and squared singular values."""
     rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
     matrix = bipartite(ensemble, weights)[rows]
@@ -50,7 +50,7 @@ def transfer_points(ensemble, weights, k):  # type: ignore[no-untyped-def]
     return points[first], values[:k] ** 2
 
 
-def propagated(ensemble, steps):  # type: ignore[no-untyped-def]
+def propagated(ensemble, steps):
     """Cosines of trajectories, step by step from each cluster."""
     objects = np.repeat(ensemble.labels, ensemble.counts, axis=0)
     names = clusters(ensemble)
@@ -71,14 +71,14 @@ def propagated(ensemble, steps):  # type: ignore[no-untyped-def]
     return np.array([[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in walks] for a in walks])
 
 
-def pair_weights(ensemble):  # type: ignore[no-untyped-def]
+def pair_weights(ensemble):
     """For every pair of rows the weight of the members that join them and that part them."""
     first, second = ensemble.labels[:, None], ensemble.labels[None]
     known = (first >= 0) & (second >= 0)
     return (known & (first == second)) @ ensemble.weights, (known & (first != second)) @ ensemble.weights
 
 
-def disagreements(ensemble, labels):  # type: ignore[no-untyped-def]
+def disagreements(ensemble, labels):
     """Every pair of objects, every member."""
     rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
     joined, parted = pair_weights(ensemble)
@@ -87,13 +87,13 @@ def disagreements(ensemble, labels):  # type: ignore[no-untyped-def]
     )
 
 
-def lower_bound(ensemble):  # type: ignore[no-untyped-def]
+def lower_bound(ensemble):
     rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
     joined, parted = pair_weights(ensemble)
     return sum(min(joined[a, b], parted[a, b]) for a, b in itertools.combinations(rows.tolist(), 2))
 
 
-def partitions(n):  # type: ignore[no-untyped-def]
+def partitions(n):
     """All canonical labellings of n objects."""
     if n == 1:
         yield [0]

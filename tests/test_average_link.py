@@ -19,8 +19,8 @@ from quorate.solvers import average_link
 from quorate.solvers.average_link import average_link_tree, by_member, nearest
 
 
-def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):  # type: ignore[no-untyped-def]
-    return compress(as_ensemble(noisy(seed, n, missing=missing, **options), weights=weights))[0]  # type: ignore[arg-type]
+def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):
+    return compress(as_ensemble(noisy(seed, n, missing=missing, **options), weights=weights))[0]
 
 
 @pytest.fixture(params=["lists", "dense"])

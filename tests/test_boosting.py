@@ -134,15 +134,15 @@ def test_bootstrap() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Boosting(quality="beauty"), "quality"),  # type: ignore[arg-type]
+        (lambda: Boosting(quality="beauty"), "quality"),
         (lambda: Boosting(patience=0), "patience"),
-        (lambda: Bagging(out_of_bag="lost"), "out_of_bag"),  # type: ignore[arg-type]
+        (lambda: Bagging(out_of_bag="lost"), "out_of_bag"),
         (lambda: boosted_labels(np.ones((3, 1)), 0, 2, rng()), "n_members"),
         (lambda: boosted_labels(np.ones((3, 1)), 1, 1, rng()), "k must be between 2 and 3"),
         (lambda: boosted_labels(np.ones((3, 1)), 1, 4, rng()), "k must be between 2 and 3"),
         (lambda: bagged_labels(np.ones((3, 1)), 1, 4, rng()), "k must be between 1 and 3"),
         (lambda: boosted_labels(np.array([[np.nan], [1.0]]), 1, 2, rng()), "NaN"),
-        (lambda: BaggedClustering(2, linkage="odd").fit(np.eye(4)), "linkage"),  # type: ignore[arg-type]
+        (lambda: BaggedClustering(2, linkage="odd").fit(np.eye(4)), "linkage"),
         (lambda: BaggedClustering(2, n_samples=0).fit(np.eye(4)), "n_samples"),
     ],
 )

@@ -54,7 +54,7 @@ def test_a_clear_lifetime_decides_where_criteria_disagree() -> None:
 @pytest.mark.parametrize("wanted", [(3, 6), range(3, 7), [3, 6]])
 def test_ranges(wanted: object) -> None:
     labels = noisy(0, n=300, k=4, members=10, noise=0.2)
-    choice = consensus(labels, wanted, method="mcla", random_state=0).info["choice"]  # type: ignore[arg-type]
+    choice = consensus(labels, wanted, method="mcla", random_state=0).info["choice"]
     assert [entry.n_clusters for entry in choice.table] == [3, 4, 5, 6]
     assert choice.method == "mcla"
 
@@ -72,9 +72,9 @@ def test_ranges(wanted: object) -> None:
 )
 def test_bad_ranges_are_refused(wanted: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        consensus(noisy(0), wanted)  # type: ignore[arg-type]
+        consensus(noisy(0), wanted)
     with pytest.raises(ValueError, match=message):
-        choose_k(noisy(0), wanted)  # type: ignore[arg-type]
+        choose_k(noisy(0), wanted)
 
 
 def test_choose_k_refuses_a_number_and_unknown_options() -> None:
@@ -102,7 +102,7 @@ def test_ambiguous_pairs_speak_where_several_members_have_the_number() -> None:
     choice = choose_k([*stable, *unstable], (2, 5), random_state=0)
     by_k = {entry.n_clusters: entry.pac for entry in choice.table}
     assert by_k[2] is by_k[5] is None
-    assert by_k[3] < 0.2 < by_k[4]  # type: ignore[operator]
+    assert by_k[3] < 0.2 < by_k[4]
     assert choice.votes["pac"] == 3
     assert choice.n_clusters == 3
     assert choice.pairs_drawn == 0

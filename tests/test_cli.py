@@ -22,8 +22,7 @@ from quorate.cli import main
 Output = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
+def write_table(folder: Path) -> Path:
     """60 objects of 3 kinds, seen by 4 members with a little noise and gaps; the truth is a column too."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 20)
@@ -32,9 +31,14 @@ def table(tmp_path: Path) -> Path:
         seen = [kind if rng.random() > 0.1 else rng.integers(3) for _ in range(4)]
         cells = [f"s{seen[0]}", str(seen[1] + 1), "" if place % 7 == 0 else str(seen[2]), "xyz"[seen[3]]]
         lines.append(f"o{place},{','.join(cells)},{'ABC'[kind]}")
-    path = tmp_path / "labels.csv"
+    path = folder / "labels.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_table(tmp_path)
 
 
 MEMBERS = ("--id", "name", "--columns", "a,b,c,d")
@@ -256,88 +260,6 @@ def test_what_stops_it(
 
     monkeypatch.setattr(cli, "_methods", stop)
     assert fails(capsys, "methods", status=status) == f"quorate: error: {line}\n"
-
-
-# ---- score
-
-
-@pytest.fixture
-def labelled(table: Path, tmp_path: Path) -> Path:
-    out = tmp_path / "out.csv"
-    assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out), "--quiet"]) == 0
-    return out
-
-
-def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
-    assert main(["score", *map(str, arguments), "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def test_score(table: Path, labelled: Path, capsys: Output) -> None:
-    ensemble = load_labels(table, ids="name", columns=list("abcd"))
-    labels = consensus(ensemble, 3, random_state=0).labels
-    expected = evaluate(labels, ensemble).as_dict()
-    assert scores_of(capsys, table, labelled, *MEMBERS) == pytest.approx(expected)
-    assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
-    assert capsys.readouterr().out == f"{evaluate(labels, ensemble)}\n"
-
-
-def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> None:
-    ensemble = load_labels(table, ids="name", columns=list("abcd"))
-    labels = consensus(ensemble, 3, random_state=0).labels
-    expected = evaluate(labels, ensemble, truth=np.repeat([0, 1, 2], 20)).as_dict()
-    for columns in ([], ["--columns", "a,b,c,d"], ["--columns", "a,b,c,d,truth"]):
-        found = scores_of(capsys, table, labelled, "--id", "name", "--truth", "truth", *columns)
-        assert found == pytest.approx(expected)
-    assert expected["accuracy"] is not None
-    assert expected["accuracy"] > 0.9
-
-
-def test_the_truth_beside_the_labelling(table: Path, labelled: Path, capsys: Output) -> None:
-    lines = labelled.read_text().splitlines()
-    kinds = ["kind", *np.repeat(["p", "q", "r"], 20).tolist()]
-    labelled.write_text("\n".join(f"{line},{kind}" for line, kind in zip(lines, kinds, strict=True)))
-    found = scores_of(capsys, table, labelled, *MEMBERS, "--truth", "kind")
-    again = scores_of(capsys, table, labelled, *MEMBERS, "--truth", "truth")
-    assert found == again
-    assert found["nmi"] > 0.8
-    message = fails(capsys, "score", table, labelled, *MEMBERS, "--truth", "nothing")
-    assert f"neither {table} nor {labelled} has a column 'nothing'" in message
-
-
-def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> None:
-    expected = scores_of(capsys, table, labelled, *MEMBERS)
-    header, *rows = labelled.read_text().splitlines()
-    labelled.write_text("\n".join([header, *rows[::-1]]))
-    assert scores_of(capsys, table, labelled, *MEMBERS) == expected
-    by_order = scores_of(capsys, table, labelled, "--columns", "a,b,c,d")
-    assert by_order["anmi"] < expected["anmi"]
-    labelled.write_text("\n".join([header, *rows[3:]]))
-    message = fails(capsys, "score", table, labelled, *MEMBERS)
-    assert "has no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
-    assert "labels 57 objects, but the table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
-    labelled.write_text("\n".join([header, *rows, "stranger,1,0.5"]))
-    assert "labels 1 objects that are not in the table: 'stranger'." in fails(
-        capsys, "score", table, labelled, *MEMBERS
-    )
-
-
-def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output) -> None:
-    expected = scores_of(capsys, table, table, *MEMBERS, "--label", "truth")
-    np.save(tmp_path / "truth.npy", np.repeat([3, 5, 4], 20))
-    assert scores_of(capsys, table, tmp_path / "truth.npy", *MEMBERS) == expected
-    path = tmp_path / "named.csv"
-    path.write_text("\n".join(["segment", *np.repeat(["x", "y", "z"], 20)]))
-    assert scores_of(capsys, table, path, *MEMBERS) == expected
-    path.write_text("\n".join(["one,two", *["1,2"] * 60]))
-    assert "Name the column that holds the labelling with --label" in fails(capsys, "score", table, path, *MEMBERS)
-    np.save(tmp_path / "two.npy", np.ones((60, 2), dtype=int))
-    assert "2 labellings without names" in fails(capsys, "score", table, tmp_path / "two.npy", *MEMBERS)
-    path.write_text("\n".join(["label,k", ",1", *["1,2"] * 59]))
-    message = fails(capsys, "score", table, path, *MEMBERS, "--truth", "k")
-    assert "leaves 1 objects without a label" in message
-    assert "only one of the two files" in fails(capsys, "score", "-", "-")
 
 
 # ---- the rest

@@ -16,7 +16,7 @@ WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
 
 
 def rows_of(seed: int, n: int = 40, *, weights: object = None, **options: float) -> Ensemble:
-    return compress(as_ensemble(noisy(seed, n, **options), weights=weights))[0]  # type: ignore[arg-type]
+    return compress(as_ensemble(noisy(seed, n, **options), weights=weights))[0]
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + np.pi])

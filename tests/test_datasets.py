@@ -54,10 +54,10 @@ def test_any_size(make: Any, n_objects: int) -> None:
 
 @EACH
 def test_seeds(make: Any) -> None:
-    state = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
     assert np.array_equal(make(random_state=3).X, make(random_state=3).X)
     assert not np.array_equal(make(random_state=3).X, make(random_state=4).X)
-    assert np.array_equal(state, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
 
 
 def moments(data: datasets.DataSet) -> tuple[Any, Any]:

@@ -176,7 +176,7 @@ def test_enhanced_without_other_members_changes_nothing() -> None:
     assert np.array_equal(plain.tree, enhanced.tree)
 
 
-def brute_hne(rows, theta, k):  # type: ignore[no-untyped-def]
+def brute_hne(rows, theta, k):
     """Every pair of clusters every time, straight from the definition."""
     tied = oracle_link.co_association(rows) > theta
     clusters = [[row] for row in range(rows.n_rows)]
@@ -237,7 +237,7 @@ def test_hne_refuses() -> None:
 @pytest.mark.parametrize("threshold", [None, 0.5])
 def test_co_association(triangle: str, threshold: float | None) -> None:
     ensemble = as_ensemble(noisy(2, n=80, missing=0.1))
-    found = co_association(ensemble, threshold, triangle=triangle, normalization="pairwise")  # type: ignore[arg-type]
+    found = co_association(ensemble, threshold, triangle=triangle, normalization="pairwise")
     expected = oracle_link.co_association(ensemble, "pairwise")
     expected[expected <= (threshold or 0)] = 0
     np.fill_diagonal(expected, 1 if triangle == "full" else 0)

@@ -25,12 +25,12 @@ NOT_FOR_LABELS = {
 
 
 @parametrize_with_checks([ConsensusClustering(random_state=0)], expected_failed_checks=lambda estimator: NOT_FOR_LABELS)
-def test_scikit_learn_checks(estimator, check):  # type: ignore[no-untyped-def]
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @parametrize_with_checks([EnsembleClustering(random_state=0, n_members=5)])
-def test_scikit_learn_checks_on_features(estimator, check):  # type: ignore[no-untyped-def]
+def test_scikit_learn_checks_on_features(estimator, check):
     check(estimator)
 
 

@@ -126,7 +126,7 @@ def test_refine_after_a_method(method: str) -> None:
     assert better.info["refine"]["objective_before"] == plain.objective
     assert better.n_clusters == plain.n_clusters
     with pytest.raises(ValueError, match="refine must be one of True, False"):
-        consensus(labels, 4, refine="yes")  # type: ignore[arg-type]
+        consensus(labels, 4, refine="yes")
 
 
 def test_golden_mcla() -> None:

@@ -74,6 +74,12 @@ def test_modules_stay_small(path: Path) -> None:
                 assert length <= 40, f"{node.name} has {length} lines"
 
 
+@pytest.mark.parametrize("folder", ["tests", "benchmarks"])
+def test_files_beside_the_package_stay_small(folder: str) -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (REPOSITORY / folder).rglob("*.py")}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
 def test_numba_lives_in_ops_alone() -> None:
     users = {
         path.relative_to(PACKAGE).parts[0]

@@ -126,7 +126,7 @@ def test_counts_are_honoured(method: str, seed: int) -> None:
     assert np.array_equal(raw.labels, compressed.labels[inverse])
 
 
-def _chunks(ensemble):  # type: ignore[no-untyped-def]
+def _chunks(ensemble):
     for start in range(0, ensemble.n_rows, 17):
         stop = min(start + 17, ensemble.n_rows)
         yield replace(ensemble, labels=ensemble.labels[start:stop], counts=ensemble.counts[start:stop])
@@ -143,9 +143,9 @@ def test_repeating_every_row_changes_nothing(method: str, times: int) -> None:
 @EACH
 def test_same_seed_same_answer(method: str) -> None:
     labels = noisy(3)
-    state = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
     assert np.array_equal(run(labels, 3, method), run(labels, 3, method))
-    assert np.array_equal(state, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
 
 
 @EACH
@@ -236,7 +236,7 @@ def test_extreme_k(method: str, k: int | str) -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 2.0, "3", True, 10**6])
 def test_bad_k_is_refused(method: str, wrong: object) -> None:
     with pytest.raises((ValueError, TypeError), match="n_clusters"):
-        consensus(noisy(0), wrong, method=method)  # type: ignore[arg-type]
+        consensus(noisy(0), wrong, method=method)
 
 
 @EACH

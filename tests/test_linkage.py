@@ -17,7 +17,7 @@ from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_life
 from quorate.solvers.linkage import dense_tree, single_link_tree, sparse_tree
 
 
-def same_partition(first, second) -> bool:  # type: ignore[no-untyped-def]
+def same_partition(first, second) -> bool:
     return len(set(zip(first.tolist(), second.tolist(), strict=True))) == len(set(first)) == len(set(second))
 
 
@@ -27,11 +27,11 @@ def same_partition(first, second) -> bool:  # type: ignore[no-untyped-def]
 def test_dense_and_sparse_matrices_are_the_definition(normalization: str, missing: float, weights: object) -> None:
     rows = rows_of(3, weights=weights, missing=missing)
     expected = oracle_link.co_association(rows, normalization)
-    matrix, scale = dense_co_association(rows, normalization)  # type: ignore[arg-type]
+    matrix, scale = dense_co_association(rows, normalization)
     np.testing.assert_allclose(matrix / scale, expected, atol=1e-14)
     assert np.array_equal(matrix, matrix.T)
     for threshold in (None, 0.3):
-        pairs = shared_pairs(rows, normalization, threshold)  # type: ignore[arg-type]
+        pairs = shared_pairs(rows, normalization, threshold)
         above = np.triu(expected, 1)
         above[above <= (threshold or 0)] = 0
         found = np.zeros_like(above)
@@ -39,7 +39,7 @@ def test_dense_and_sparse_matrices_are_the_definition(normalization: str, missin
         found[row, pairs.columns] = pairs.values / pairs.scale
         np.testing.assert_allclose(found, above, atol=1e-14)
         assert all((np.diff(part) > 0).all() for part in np.split(pairs.columns, pairs.start[1:-1]))
-        if weights is None or weights[0] == 1:  # type: ignore[index]
+        if weights is None or weights[0] == 1:
             assert np.array_equal(pairs.values, np.round(pairs.values))
 
 
@@ -57,7 +57,7 @@ def test_dense_equals_brute_force(linkage_name: str, seed: int) -> None:
     else:
         expected = oracle_link.lance_williams(matrix, rows.counts, linkage_name)
         expected[:, 2] = 1 - expected[:, 2] / scale
-    tree = dense_tree(matrix, scale, rows.counts, linkage_name)  # type: ignore[arg-type]
+    tree = dense_tree(matrix, scale, rows.counts, linkage_name)
     np.testing.assert_allclose(tree, expected, atol=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_dense_equals_scipy_where_nothing_ties(linkage_name: str) -> None:
     matrix, scale = dense_co_association(rows, "ensemble")
     distance = squareform(np.maximum(1 - matrix / scale, 0), checks=False)
     expected = linkage(distance, linkage_name)
-    tree = dense_tree(matrix, scale, rows.counts, linkage_name)  # type: ignore[arg-type]
+    tree = dense_tree(matrix, scale, rows.counts, linkage_name)
     np.testing.assert_allclose(row_counts(tree), expected, atol=1e-12)
 
 
@@ -98,7 +98,7 @@ def test_single_link_three_ways_and_scipy(seed: int, weights: object) -> None:
     for height in np.unique(expected[:, 2].round(9)):
         k = rows.n_rows - int((expected[:, 2] <= height + 1e-9).sum())
         assert same_partition(cut(tree, k), fcluster(expected, height + 1e-9, "distance"))
-    if weights is None or weights[0] == 1:  # type: ignore[index]
+    if weights is None or weights[0] == 1:
         assert np.array_equal(tree, dense_tree(matrix, scale, rows.counts, "single"))
         assert np.array_equal(tree, sparse)
 

@@ -22,7 +22,7 @@ WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
 
 
 def rows_of(seed: int, n: int = 70, *, weighted: bool = False, **options: float) -> Ensemble:
-    labels = noisy(seed, n, **options)  # type: ignore[arg-type]
+    labels = noisy(seed, n, **options)
     return compress(as_ensemble(labels, weights=WEIGHTS if weighted else None))[0]
 
 
@@ -84,7 +84,7 @@ def test_lwea_on_large_counts_is_the_same_tree() -> None:
     many = replace(rows, counts=rows.counts * 2**22)
     small, large = (consensus(e, 4, method="lwea") for e in (rows, many))
     assert np.array_equal(small.labels, large.labels)
-    np.testing.assert_allclose(np.sort(small.tree[:, 2]), np.sort(large.tree[:, 2]), rtol=1e-12)  # type: ignore[index]
+    np.testing.assert_allclose(np.sort(small.tree[:, 2]), np.sort(large.tree[:, 2]), rtol=1e-12)
 
 
 def test_info_speaks_of_members_in_their_order() -> None:

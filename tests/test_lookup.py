@@ -206,4 +206,4 @@ def test_every_utility_finds_a_planted_partition(utility: str, normalised: bool)
 )
 def test_options_are_checked(method: str, options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        consensus(noisy(0), 3, method=method, **options)  # type: ignore[arg-type]
+        consensus(noisy(0), 3, method=method, **options)

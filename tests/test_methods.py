@@ -19,7 +19,7 @@ def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> Partition:
     return sweep(rows, euclidean(rows), means_rule(rows, start), max_iter)
 
 
-def one_hot(ensemble):  # type: ignore[no-untyped-def]
+def one_hot(ensemble):
     """The matrix the library never forms."""
     matrix = np.zeros((ensemble.n_rows, ensemble.offsets[-1]))
     for row, member in zip(*np.nonzero(ensemble.labels >= 0), strict=True):
@@ -128,7 +128,7 @@ def test_kmeans_reports_convergence() -> None:
 )
 def test_kmeans_refuses(options: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
-        consensus(noisy(0), 3, **{"method": "kmeans", **options})  # type: ignore[arg-type]
+        consensus(noisy(0), 3, **{"method": "kmeans", **options})
 
 
 def test_bisecting_tree_tells_the_partition() -> None:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-import quorate
-
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-
-from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper  # noqa: E402
-from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally  # noqa: E402
-from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page  # noqa: E402
-from benchmarks.papers.records import Results  # noqa: E402
+from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper
+from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally
+from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page
+from benchmarks.papers.records import Results
 
 
 @pytest.mark.parametrize(
@@ -84,8 +76,7 @@ def test_a_page_holds_all_sections(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_pages_tell_what_the_results_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that was not written anew after a measurement, or was edited by hand, is not true."""
-    pytest.importorskip("matplotlib")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.delenv("QUORATE_DATA", raising=False)
     paper = load_paper(name)
     write_page(paper, Results(RESULTS / f"{name}.jsonl"), tmp_path, quick=False)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-import quorate
-
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-pytest.importorskip("matplotlib", reason="the pages have pictures")
-
-from benchmarks.papers import ca_hne, ca_hne_claims, ca_hne_sets  # noqa: E402
-from benchmarks.papers.paper import write_page  # noqa: E402
-from benchmarks.papers.records import Results  # noqa: E402
+from benchmarks.papers import ca_hne, ca_hne_claims, ca_hne_sets
+from benchmarks.papers.paper import write_page
+from benchmarks.papers.records import Results
 
 
 def test_no_records_no_verdicts(tmp_path: Path) -> None:

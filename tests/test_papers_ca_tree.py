@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.papers import ca_tree_accuracy as over_theta
+from benchmarks.papers import ca_tree_causes as causes
+from benchmarks.papers import ca_tree_image as image
+from benchmarks.papers import ca_tree_nodes as nodes
+from benchmarks.papers import ca_tree_prototypes as prototypes
+from benchmarks.papers import ca_tree_sets as sets
+from benchmarks.papers import ca_tree_times as times
+from benchmarks.papers.ca_tree import PAPER
+from benchmarks.papers.paper import write_page
+from benchmarks.papers.records import Results
 
-import quorate
-
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-pytest.importorskip("matplotlib", reason="pages are drawn with matplotlib")
-
-from benchmarks.papers import ca_tree_accuracy as over_theta  # noqa: E402
-from benchmarks.papers import ca_tree_causes as causes  # noqa: E402
-from benchmarks.papers import ca_tree_image as image  # noqa: E402
-from benchmarks.papers import ca_tree_nodes as nodes  # noqa: E402
-from benchmarks.papers import ca_tree_prototypes as prototypes  # noqa: E402
-from benchmarks.papers import ca_tree_sets as sets  # noqa: E402
-from benchmarks.papers import ca_tree_times as times  # noqa: E402
-from benchmarks.papers.ca_tree import PAPER  # noqa: E402
-from benchmarks.papers.paper import write_page  # noqa: E402
-from benchmarks.papers.records import Results  # noqa: E402
-
-from quorate import as_ensemble  # noqa: E402
+from quorate import as_ensemble
 
 
 @pytest.fixture

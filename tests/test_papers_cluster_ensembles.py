@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-import quorate
-
-sys.path.insert(0, str(Path(quorate.__file__).parents[2]))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-pytest.importorskip("pymetis", reason="graph partitioning needs METIS")
-pytest.importorskip("mtkahypar", reason="HGPA needs Mt-KaHyPar")
-pytest.importorskip("matplotlib", reason="pages have pictures")
-
 from benchmarks.papers import cluster_ensembles_fdc as fdc
 from benchmarks.papers import cluster_ensembles_noise as noise
 from benchmarks.papers import cluster_ensembles_odc as odc

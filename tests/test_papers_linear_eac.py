@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-import quorate
-
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-
-from benchmarks.papers import linear_eac_runs as runs  # noqa: E402
-from benchmarks.papers.compare import Claim  # noqa: E402
-from benchmarks.papers.linear_eac import PAPER  # noqa: E402
-from benchmarks.papers.linear_eac_claims import claims, exponent  # noqa: E402
-from benchmarks.papers.linear_eac_pages import comparisons  # noqa: E402
-from benchmarks.papers.linear_eac_printed import COLUMNS, PRINTED  # noqa: E402
-from benchmarks.papers.records import Record  # noqa: E402
+from benchmarks.papers import linear_eac_runs as runs
+from benchmarks.papers.compare import Claim
+from benchmarks.papers.linear_eac import PAPER
+from benchmarks.papers.linear_eac_claims import claims, exponent
+from benchmarks.papers.linear_eac_pages import comparisons
+from benchmarks.papers.linear_eac_printed import COLUMNS, PRINTED
+from benchmarks.papers.records import Record
 
 
 @pytest.fixture

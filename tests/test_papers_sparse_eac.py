@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.papers import sparse_eac, sparse_eac_sets
+from benchmarks.papers.paper import write_page
+from benchmarks.papers.records import Results
 
 import quorate
-
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-pytest.importorskip("matplotlib", reason="the pages have pictures")
-
-from benchmarks.papers import sparse_eac, sparse_eac_sets  # noqa: E402
-from benchmarks.papers.paper import write_page  # noqa: E402
-from benchmarks.papers.records import Results  # noqa: E402
 
 
 def test_no_records_no_verdicts(tmp_path: Path) -> None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.papers.records import Record, Results
+from benchmarks.peers.__main__ import all_cases, gave_up, version
+from benchmarks.peers.features import HEAD, ROWS
+from benchmarks.peers.inputs import objects, read, stored
+from benchmarks.peers.page import page
+from benchmarks.peers.peers import PEERS
+from benchmarks.peers.worker import _scores, run
 
 import quorate
 
-ROOT = Path(quorate.__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-pytest.importorskip("benchmarks.papers.records", reason="the benchmarks are part of the repository, not of the package")
-
-from benchmarks.papers.records import Record, Results  # noqa: E402
-from benchmarks.peers.__main__ import all_cases, gave_up, version  # noqa: E402
-from benchmarks.peers.features import HEAD, ROWS  # noqa: E402
-from benchmarks.peers.inputs import objects, read, stored  # noqa: E402
-from benchmarks.peers.page import page  # noqa: E402
-from benchmarks.peers.peers import PEERS  # noqa: E402
-from benchmarks.peers.worker import _scores, run  # noqa: E402
+ROOT = Path(__file__).parents[1]
 
 
 def test_recipes_agree_with_quorate(tmp_path: Path) -> None:

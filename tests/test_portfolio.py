@@ -206,13 +206,13 @@ def test_sparse_and_dense_agree(place: int) -> None:
 @TEN
 def test_seeds(place: int) -> None:
     X = datasets.two_d_two_k(150, random_state=0).X
-    state = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
     before = X.copy()
     runs = [robust_portfolio(6, 3)[place].fit(X).labels_ for _ in range(2)]
     assert np.array_equal(*runs)
     assert runs[0].dtype == np.int32
     assert np.array_equal(X, before)
-    assert np.array_equal(state, np.random.get_state()[1])  # type: ignore[index]  # noqa: NPY002
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
     assert clone(robust_portfolio(6, 3)[place]).get_params()["n_clusters"] == 6
 
 
@@ -298,12 +298,12 @@ def test_predict_gives_the_fitted_labels(clusterer: Any, sparse: bool) -> None:
     [
         (SimilarityKMeans(0), "n_clusters"),
         (SimilarityKMeans(9), "n_clusters must be between 1 and 5"),
-        (SimilarityKMeans(2, similarity="taxi"), "similarity"),  # type: ignore[arg-type]
+        (SimilarityKMeans(2, similarity="taxi"), "similarity"),
         (SimilarityKMeans(2, n_init=0), "n_init"),
-        (GraphPartitioning(2, similarity="taxi"), "similarity"),  # type: ignore[arg-type]
+        (GraphPartitioning(2, similarity="taxi"), "similarity"),
         (GraphPartitioning(2, n_neighbors=0), "n_neighbors"),
         (GraphPartitioning(2, imbalance=-1.0), "imbalance"),
-        (HypergraphPartitioning(2, hyperedges="words"), "hyperedges"),  # type: ignore[arg-type]
+        (HypergraphPartitioning(2, hyperedges="words"), "hyperedges"),
         (SelfOrganisingMap(2, max_iter=0), "max_iter"),
     ],
 )

@@ -6,24 +6,15 @@ from typing import Any
 
 import numpy as np
 import oracle_soft
-import pandas as pd
-import polars as pl
 import pytest
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from test_laws import noisy
 
 from quorate import (
     METHODS,
     Consensus,
-    Ensemble,
-    anmi,
     as_ensemble,
     as_soft_ensemble,
-    ca_tree,
-    choose_k,
-    co_association,
-    coarsen,
     compress,
     consensus,
     evaluate,
@@ -33,7 +24,6 @@ from quorate import (
 from quorate.ops import threads
 from quorate.solvers import average_link, lookup, soft_link
 from quorate.solvers.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
-from quorate.solvers.labelling import in_content_order
 from quorate.solvers.lookup import seed_rows
 from quorate.solvers.rows import row_norms, shared_with
 from quorate.solvers.soft_link import soft_average_link_tree, soft_nearest
@@ -80,9 +70,9 @@ def same(first: Consensus, second: Consensus) -> None:
     assert np.array_equal(first.labels, second.labels)
     assert first.objective == second.objective
     assert first.n_iter == second.n_iter
-    assert np.array_equal(first.confidence, second.confidence)  # type: ignore[arg-type]
+    assert np.array_equal(first.confidence, second.confidence)
     if first.tree is not None:
-        assert np.array_equal(first.tree, second.tree)  # type: ignore[arg-type]
+        assert np.array_equal(first.tree, second.tree)
 
 
 def test_five_methods_take_soft_members() -> None:
@@ -171,7 +161,7 @@ def test_planted_soft_partition_is_found(method: str) -> None:
     members = [rng.dirichlet(0.25 + 1.5 * np.eye(4)[c]) for _ in range(10) for c in truth]
     matrices = list(np.array(members).reshape(10, 200, 4))
     result = consensus(matrices, 4, method=method, random_state=0)
-    assert evaluate(result, harden(matrices), truth=truth).ari > 0.97  # type: ignore[operator]
+    assert evaluate(result, harden(matrices), truth=truth).ari > 0.97
 
 
 @EACH
@@ -276,171 +266,3 @@ def test_cspa_with_weights_that_are_no_integers_and_counts() -> None:
     labels = noisy(0, n=300, members=5, noise=0.4)
     result = consensus(as_ensemble(labels, weights=[0.1, 0.7, 0.3, 1.1, 0.9]), 3, method="cspa", random_state=0)
     assert result.n_clusters == 3
-
-
-# --- the door
-
-
-def test_the_door_codes_clusters_by_the_first_object_that_tells_them_apart() -> None:
-    matrix = np.array([[0.25, 0.5, 0.25, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
-    soft = as_soft_ensemble({"a": matrix})
-    assert [c.tolist() for c in soft.categories] == [[1, 2, 0]]
-    assert oracle_soft.dense(soft).tolist() == matrix[:, [1, 2, 0]].tolist()
-    assert soft.member_names == ("a",)
-    assert repr(soft) == "SoftEnsemble(3 objects, 1 members, 3 clusters)"
-
-
-def test_prefixes_come_after_what_they_begin() -> None:
-    matrix = np.array([[0.5, 0.5], [0.0, 0.0], [1.0, 0.0]])
-    other = np.array([0, 0, 1])
-    assert as_soft_ensemble([matrix, other]).categories[0].tolist() == [0, 1]
-    assert as_soft_ensemble([matrix[:, ::-1], other]).categories[0].tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [np.array, csr_array, np.ndarray.tolist, pd.DataFrame, lambda m: pl.DataFrame(m, schema=["x", "y", "z"])],
-    ids=["array", "sparse", "lists", "pandas", "polars"],
-)
-def test_every_kind_of_matrix(kind: Any) -> None:
-    matrix = np.array([[0.25, 0.5, 0.25], [0.25, 0.0, 0.75], [0.5, 0.5, 0.0]])
-    soft = as_soft_ensemble([kind(matrix), ["x", "x", None]])
-    assert oracle_soft.dense(soft)[:, :3].tolist() == matrix[:, [1, 2, 0]].tolist()
-    assert soft.has_missing
-    assert isinstance(consensus([kind(matrix), ["x", "x", None]], 2, random_state=0), Consensus)
-
-
-def test_labels_and_memberships_side_by_side() -> None:
-    labels = noisy(2, missing=0.2)
-    matrices = one_hot_members(labels)
-    mixed: list[Any] = [column.astype(str) if q % 2 else matrices[q] for q, column in enumerate(labels.T)]
-    mixed = [[None if v == "-1" else v for v in m.tolist()] if q % 2 else m for q, m in enumerate(mixed)]
-    same(consensus(mixed, 3, random_state=0), consensus(labels, 3, method="kmeans", random_state=0))
-
-
-def test_memberships_near_one_are_normalised_and_rounded() -> None:
-    soft = as_soft_ensemble([np.array([[0.333, 0.333, 0.3335], [1e-7, 1 - 1e-7, 0.0]])])
-    rows = oracle_soft.dense(soft)
-    assert rows[0] == pytest.approx([1 / 3] * 3, abs=5e-4)
-    assert sorted(rows[1].tolist()) == [0.0, 0.0, 1.0]
-
-
-def test_ids_and_weights_and_counts() -> None:
-    soft = as_soft_ensemble(random_members(0, 5), weights=[1, 2, 3], ids=list("abcde"), counts=[1, 2, 3, 4, 5])
-    assert (soft.n_objects, soft.weights.tolist()) == (15, [1.0, 2.0, 3.0])
-    assert consensus(soft, 2, random_state=0).object_ids.tolist() == list("abcde")  # type: ignore[union-attr]
-    hard = harden(soft)
-    assert isinstance(hard, Ensemble)
-    assert (hard.n_objects, hard.object_ids.tolist()) == (15, list("abcde"))  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("members", "told"),
-    [
-        (
-            [[[0.5, 0.6], [1.0, 0.0]]],
-            r"member 0: memberships of 1 objects do not add up to 1 \(rows 0.*Divide each row",
-        ),
-        ([[[1.5, -0.5], [1.0, 0.0]]], r"values outside of \[0, 1\] \(rows 0, counted from 0\).*1-D vectors"),
-        ([np.array([[3], [1]])], r"values outside of \[0, 1\]"),
-        ([[[np.nan, 0.5], [1.0, 0.0]]], "mix NaN and memberships"),
-        ([[[0.0, 0.0], [1.0, 0.0]]], r"1 of 2 objects are known to no member \(rows 0"),
-        ([[[0.0, 0.0], [0.0, 0.0]], [0, 1]], "'member 0' knows no object at all"),
-        ([[[1.0, 0.0], [1.0, 0.0]], [0, 1, 1]], "member 0 of 2, member 1 of 3"),
-        ([[[1.0, 0.0], [1.0]]], "member 0 must be a matrix of memberships"),
-        ([[["a", "b"], ["c", "d"]]], "member 0 must be a matrix of memberships"),
-        ([np.full((2, 200_000), 5e-6)], "are all below"),
-    ],
-)
-def test_what_is_no_membership_is_refused(members: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
-        consensus(members, 2)
-
-
-def test_other_wrong_input_is_refused() -> None:
-    with pytest.raises(TypeError, match="put a single matrix into a list"):
-        as_soft_ensemble(np.eye(3))
-    with pytest.raises(ValueError, match="at least one"):
-        as_soft_ensemble([])
-    with pytest.raises(ValueError, match="too many"):
-        as_soft_ensemble([np.eye(3)], counts=np.full(3, 2**30))
-
-
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SOFT)))
-def test_other_methods_refuse(method: str) -> None:
-    members = random_members(0, 10)
-    told = f"method '{method}' takes labels alone; methods that take soft members: cspa, eac, hbgf, kmeans, mcla"
-    with pytest.raises(ValueError, match=told):
-        consensus(members, 2, method=method)
-    if method != "best":
-        assert consensus(harden(members), 2, method=method, random_state=0).n_clusters == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"n_clusters": "auto"}, "n_clusters must be a number"),
-        ({"n_clusters": 2, "refine": True}, "refine must be False"),
-        ({"n_clusters": 2, "coarsen": 0.4}, "coarsen must be None"),
-        ({"method": "eac", "linkage": "single"}, "linkage='average' alone"),
-        ({"method": "eac", "threshold": 0.1}, "linkage='average' alone"),
-        ({"method": "eac", "enhanced": True}, "linkage='average' alone"),
-        ({"n_clusters": 2, "method": "cspa", "max_bytes": 100}, "would need"),
-    ],
-)
-def test_options_that_need_labels_are_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises((ValueError, MemoryError), match=told):
-        consensus(random_members(0, 10), **options)
-
-
-def test_pairwise_is_the_same_only_without_gaps() -> None:
-    members = random_members(0, 10)
-    same(consensus(members, 2, method="eac", normalization="pairwise"), consensus(members, 2, method="eac"))
-    members[0][3] = 0.0
-    with pytest.raises(ValueError, match="normalization='ensemble'"):
-        consensus(members, 2, method="eac", normalization="pairwise")
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        as_ensemble,
-        co_association,
-        lambda members: evaluate([0] * 10, members),
-        lambda members: anmi([0] * 10, members),
-        lambda members: choose_k(members, (2, 3)),
-    ],
-)
-def test_what_needs_labels_names_harden(ask: Any) -> None:
-    members = random_members(0, 10)
-    for given in (members, as_soft_ensemble(members)):
-        with pytest.raises(TypeError, match=r"quorate\.harden\(members\)"):
-            ask(given)
-
-
-@pytest.mark.parametrize("ask", [coarsen, ca_tree, METHODS["sec"].solve])
-def test_what_takes_ensembles_alone_names_harden(ask: Any) -> None:
-    soft = as_soft_ensemble(random_members(0, 10))
-    arguments = (soft, 2) if ask is METHODS["sec"].solve else (soft,)
-    options = {"rng": np.random.default_rng(0)} if ask is METHODS["sec"].solve else {}
-    with pytest.raises(AttributeError, match=r"quorate\.harden\(members\)"):
-        ask(*arguments, **options)
-
-
-def test_members_in_content_order_keep_their_memberships() -> None:
-    soft = as_soft_ensemble(random_members(5, 20, (3, 4, 3)), weights=[1.0, 2.0, 3.0])
-    ordered = in_content_order(soft)
-    place = [ordered.member_names.index(name) for name in soft.member_names]
-    blocks = np.split(oracle_soft.dense(ordered), ordered.offsets[1:-1], axis=1)
-    assert np.array_equal(np.hstack([blocks[q] for q in place]), oracle_soft.dense(soft))
-    assert ordered.weights[place].tolist() == [1.0, 2.0, 3.0]
-
-
-def test_copies_and_pickles() -> None:
-    import copy
-    import pickle
-
-    soft = as_soft_ensemble(random_members(0, 10))
-    for twin in (copy.deepcopy(soft), pickle.loads(pickle.dumps(soft))):
-        assert np.array_equal(oracle_soft.dense(twin), oracle_soft.dense(soft))
-    assert not hasattr(soft, "labels")

@@ -20,7 +20,7 @@ TABLES = ("parent", "first_child", "n_children", "split", "start", "stop", "orde
 WEIGHTS = (1.0, 0.5, 2.0, 1.25, 3.0, 0.75, 1.5)
 
 
-def build(labels, weighted=False, n_des=32):  # type: ignore[no-untyped-def]
+def build(labels, weighted=False, n_des=32):
     members = labels.shape[1]
     weights = np.resize(WEIGHTS, members) if weighted else None
     return ca_tree(as_ensemble(labels, weights=weights, orientation="objects"), n_des)
@@ -62,7 +62,7 @@ def assert_equals_twin(tree: CATree) -> None:
 
 @given(label_tables(max_objects=30, max_members=6), st.sampled_from([2, 3, 5, 32, None]), st.booleans())
 @settings(max_examples=60)
-def test_the_tree_equals_its_slow_twin(labels, n_des, weighted):  # type: ignore[no-untyped-def]
+def test_the_tree_equals_its_slow_twin(labels, n_des, weighted):
     assert_equals_twin(build(labels, weighted, n_des))
 
 
@@ -74,7 +74,7 @@ def test_a_larger_tree_equals_its_slow_twin(n_des: int | None, missing: float) -
 
 @given(label_tables(max_objects=30), st.floats(0, 1), st.booleans())
 @settings(max_examples=60)
-def test_laws_of_the_cut(labels, theta, weighted):  # type: ignore[no-untyped-def]
+def test_laws_of_the_cut(labels, theta, weighted):
     """Every cut shares the rows out; with exact radii every row is within theta of what stands for it."""
     tree = build(labels, weighted, n_des=None)
     ensemble, weights = tree.rows, tree.rows.weights
@@ -93,13 +93,13 @@ def test_laws_of_the_cut(labels, theta, weighted):  # type: ignore[no-untyped-de
 
 
 @given(label_tables(max_objects=30))
-def test_estimated_sizes_bound_the_exact_ones(labels):  # type: ignore[no-untyped-def]
+def test_estimated_sizes_bound_the_exact_ones(labels):
     assert (build(labels, n_des=2).size >= build(labels, n_des=None).size).all()
 
 
 @given(label_tables(max_objects=30, max_members=6, min_objects=2))
 @settings(max_examples=40)
-def test_growing_equals_building(labels):  # type: ignore[no-untyped-def]
+def test_growing_equals_building(labels):
     tree = build(labels[:, :1].clip(0))
     for members in range(1, labels.shape[1]):
         column = labels[:, members]
@@ -162,7 +162,7 @@ def test_theta_zero_is_compress(missing: float) -> None:
 
 @given(label_tables(max_objects=30), st.floats(0, 1), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
 @settings(max_examples=60)
-def test_coarse_rows_are_a_sound_ensemble(labels, theta, keep):  # type: ignore[no-untyped-def]
+def test_coarse_rows_are_a_sound_ensemble(labels, theta, keep):
     """As as_ensemble would make it: codes by first appearance, no empty member, rows distinct, by first object."""
     ensemble = as_ensemble(labels, orientation="objects")
     rows, inverse = coarsen(ensemble, theta, keep=keep)

@@ -11,6 +11,7 @@ import numpy as np
 from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.ambiguity import ambiguity
+from quorate.solvers.dendrogram import lifetimes
 from quorate.solvers.labelling import anmi
 
 MOST = 20
@@ -111,10 +112,10 @@ def choose(
     if not answers:
         raise ValueError(f"method {method!r} answered for no n_clusters in {numbers}: {failed[numbers[0]]}")
     gains = _density_gains(ensemble, max(numbers), run)
-    lifetimes = _lifetimes(_tree(ensemble, answers, run, others))
+    lasting = _lifetimes(_tree(ensemble, answers, run, others))
     pac, drawn = _ambiguities(ensemble, numbers, rng)
     table = tuple(
-        Candidate(k, anmi(ensemble, answer.labels, answer.n_clusters), gains.get(k), lifetimes.get(k), pac.get(k))
+        Candidate(k, anmi(ensemble, answer.labels, answer.n_clusters), gains.get(k), lasting.get(k), pac.get(k))
         for k, answer in answers.items()
     )
     votes = _votes(table, gains)
@@ -142,9 +143,7 @@ def _lifetimes(tree: FloatArray | None) -> dict[int, float]:
     """For each number of clusters from 2, how long it lasts while the threshold rises."""
     if tree is None:
         return {}
-    heights = np.concatenate([[0.0], np.sort(tree[:, 2])])
-    lasting = np.diff(heights)[::-1]
-    return {place + 2: float(length) for place, length in enumerate(lasting)}
+    return {k: float(length) for k, length in enumerate(lifetimes(tree)[1:], start=2)}
 
 
 def _ambiguities(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generator) -> tuple[dict[int, float], int]:

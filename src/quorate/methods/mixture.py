@@ -10,6 +10,7 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.mixture import Mixture, best_mixture
+from quorate.solvers.rows import weighted_total
 
 PATIENCE = 3
 """Numbers of clusters in a row that must be worse before the search for k ends."""
@@ -91,7 +92,7 @@ def _score(ensemble: Ensemble, run: Mixture, criterion: str) -> float:
     n_parameters = len(run.mass) - 1 + len(run.mass) * int((ensemble.n_clusters - 1).sum())
     score = 2 * run.likelihood - n_parameters * float(np.log(ensemble.n_objects))
     if criterion == "icl":
-        score += 2 * float(ensemble.counts @ np.log(np.maximum(run.sure, 1e-300)))
+        score += 2 * weighted_total(ensemble.counts, np.log(np.maximum(run.sure, 1e-300)))
     return score
 
 

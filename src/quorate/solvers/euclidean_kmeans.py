@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from quorate._types import FloatArray
 from quorate.ops.points import add_points, nearest_points
 from quorate.ops.threads import map_blocks
+from quorate.solvers.rows import weighted_total
 
 SAMPLE_POINTS = 16_384
 """Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
@@ -97,7 +98,7 @@ def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: 
         n_iter += 1
     difference = points - centres[labels]
     spread = np.einsum("id,id->i", difference, difference)
-    return Run(labels, float(mass @ spread), n_iter, converged)
+    return Run(labels, weighted_total(mass, spread), n_iter, converged)
 
 
 def _assign(points: FloatArray, centres: FloatArray, nearest: NDArray[np.intp], distance: FloatArray) -> None:
