@@ -8,6 +8,7 @@ from test_laws import noisy
 
 from quorate import METHODS, ConsensusClustering, _auto, as_soft_ensemble, choose_k, compress, consensus, solve
 from quorate._ensemble import as_ensemble
+from quorate.solvers.members import missing_shares
 
 
 def with_gaps(share: float) -> np.ndarray:
@@ -66,7 +67,7 @@ def test_auto_in_choose_k_estimators_and_solve() -> None:
 
 def test_missing_share_counts_objects() -> None:
     rows, _ = compress(as_ensemble([[0, 0, 0, 1], [-1, -1, -1, 1], [0, 0, 0, 0]], orientation="members"))
-    assert _auto.missing_share(rows) == pytest.approx(3 / 12)
+    assert missing_shares(rows).tolist() == [0.0, 0.75, 0.0]
 
 
 def test_options_need_a_named_method() -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate._types import AnyEnsemble, SoftEnsemble
+from quorate.solvers.members import missing_shares
 
 AUTO = "auto"
 TREE_ROWS = 20_000
@@ -36,17 +37,9 @@ def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:
     needed = 3 * 8 * ensemble.n_rows * int(wanted)
     if needed > max_bytes:
         return Pick("kmeans", f"{rows} are too many for the vectors of a transfer cut: {needed:,} bytes")
-    missing = missing_share(ensemble)
+    missing = float(missing_shares(ensemble).mean())
     if missing > MANY_GAPS and ensemble.n_rows <= TREE_ROWS:
         return Pick("supra", f"{missing:.0%} of the labels are missing: several methods ran, the best ANMI was kept")
     return Pick(
         "transfer", "the number of clusters is given: linear in rows, among the best by NMI and ANMI on 31 data sets"
     )
-
-
-def missing_share(ensemble: AnyEnsemble) -> float:
-    """Share of labels that are missing, over objects and members."""
-    if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
-        return 0.0
-    gaps = np.count_nonzero(ensemble.labels < 0, axis=1)
-    return float((gaps * ensemble.counts).sum() / (ensemble.n_objects * ensemble.n_members))

@@ -23,6 +23,7 @@ from quorate.solvers.confidence import row_confidence
 from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
 from quorate.solvers.enhanced import enhanced_co_association
 from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.members import missing_shares
 from quorate.solvers.rows import row_norms, weighted_total
 from quorate.solvers.soft_link import DENSE_CLUSTERS, soft_average_link_tree
 
@@ -133,8 +134,7 @@ def _floor(rows: AnyEnsemble, normalization: str) -> float:
     if isinstance(rows, SoftEnsemble):
         agreed = weighted_total(rows.counts, row_norms(rows)) / rows.n_objects
     else:
-        known = (rows.labels >= 0).T @ rows.counts / rows.n_objects
-        agreed = weighted_total(rows.weights, known**2)
+        agreed = weighted_total(rows.weights, (1.0 - missing_shares(rows)) ** 2)
     return 1.0 - agreed / float(rows.weights.sum())
 
 

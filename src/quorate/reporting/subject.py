@@ -18,7 +18,7 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.plot._rows import Labelled, labelled
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.contingency import mean_nmi, nmi
-from quorate.solvers.members import member_pairs, pair_scores
+from quorate.solvers.members import member_pairs, missing_shares, pair_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,7 @@ class Subject:
     @cached_property
     def missing(self) -> FloatArray:
         """Share of the objects that each member leaves out."""
-        counts = self.ensemble.counts
-        return np.asarray((self.ensemble.labels < 0).T @ counts / counts.sum(), dtype=np.float64)
+        return missing_shares(self.ensemble)
 
     @cached_property
     def cluster_confidence(self) -> FloatArray:

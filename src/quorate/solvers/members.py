@@ -1,4 +1,4 @@
-"""How the members of an ensemble agree with one another."""
+"""How the members of an ensemble agree with one another, and what they leave out."""
 
 from __future__ import annotations
 
@@ -46,3 +46,11 @@ def pair_scores(
     weights = np.outer(member_weights, member_weights) * shared
     np.fill_diagonal(weights, 0.0)
     return float((weights * np.nan_to_num(values)).sum() / weights.sum()), float(np.nanmax(others))
+
+
+def missing_shares(ensemble: Ensemble) -> FloatArray:
+    """Share of the objects that each member leaves out, (H,)."""
+    if not ensemble.has_missing:
+        return np.zeros(ensemble.n_members)
+    shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
+    return shares
