@@ -37,21 +37,6 @@ def transfer_cut(
     n_init = _check.integer(n_init, "n_init", low=1)
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
-    told = {"eigenvalues": values}
-    return partition_points(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, told=told)
-
-
-def partition_points(
-    ensemble: Ensemble,
-    points: FloatArray,
-    n_clusters: int,
-    rng: np.random.Generator,
-    *,
-    n_init: int,
-    max_iter: int,
-    told: dict[str, Any],
-) -> Consensus:
-    """The consensus that k-means finds in an embedding of the rows; `told` goes into its info."""
     run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     labels = canonical(run.labels.astype(np.int32), n_clusters)
     return Consensus(
@@ -60,7 +45,7 @@ def partition_points(
         n_iter=run.n_iter,
         converged=run.converged,
         confidence=row_confidence(ensemble, labels),
-        info=told,
+        info={"eigenvalues": values},
     )
 
 
