@@ -15,8 +15,8 @@ from test_laws import noisy
 
 from quorate import as_ensemble, compress
 from quorate.ops.neighbours import inverted_lists, nearest_rows
-from quorate.solvers import average_link
-from quorate.solvers.average_link import average_link_tree, by_member, nearest
+from quorate.solvers.linkage import average_link
+from quorate.solvers.linkage.average_link import average_link_tree, by_member, nearest
 
 
 def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):

@@ -10,7 +10,7 @@ import pytest
 from test_laws import noisy
 
 from quorate import ConsensusClustering, anmi, as_ensemble, choose_k, consensus
-from quorate._choose import Candidate, _leader, _lifetimes, _recommend
+from quorate._consensus.choose_k import Candidate, _leader, _lifetimes, _recommend
 from quorate.cli import main
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate import METHODS, cli, consensus, evaluate, load_labels
-from quorate._steps import steps
+from quorate import METHODS, consensus, evaluate, load_labels
+from quorate.cli import entry as cli
 from quorate.cli import main
+from quorate.cli.progress import steps
 
 Output = pytest.CaptureFixture[str]
 

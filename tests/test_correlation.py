@@ -9,8 +9,8 @@ from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus
 from quorate.ops.disagreement import merge_attracted
-from quorate.solvers import median
-from quorate.solvers.median import descend, disagreements, leaders, lower_bound, settle, whole_weights
+from quorate.solvers.label_space import median
+from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle, whole_weights
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
 

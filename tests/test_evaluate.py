@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import labelled_tables, labelling_pairs
 
 from quorate import Consensus, as_ensemble
-from quorate._evaluate import (
+from quorate._evaluation.scores import (
     accuracy,
     anmi,
     ari,

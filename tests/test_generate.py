@@ -18,9 +18,9 @@ from sklearn.metrics import adjusted_rand_score
 from quorate import consensus, generate
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features
+from quorate.generation.gaussian_count import number_of_gaussians
 from quorate.generation.k_rules import choose_k
 from quorate.generation.kmeans import train
-from quorate.generation.mixture import number_of_gaussians
 from quorate.generation.stop import Stop
 
 RNG = np.random.default_rng(0)

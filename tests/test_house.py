@@ -20,19 +20,17 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
-    {"_types", "_check", "_missing", "_html"},
+    {"_types", "_check", "_html"},
     {"ops"},
     {"solvers"},
-    {"_tables", "_coding", "_ensemble", "_soft", "_co_association"},
-    {"_tree", "_coarsen"},
+    {"_data"},
     {"methods"},
-    {"_auto", "_choose", "_refine", "_consensus", "_evaluate", "_io", "datasets"},
+    {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
     {"generation"},
-    {"estimators", "plot", "anndata"},
+    {"plot"},
     {"reporting"},
-    {"_demo", "dask"},
-    {"_arguments", "_steps"},
-    {"cli", "_cli_generate", "_cli_report", "__main__"},
+    {"estimators", "anndata"},
+    {"cli", "__main__"},
 ]
 
 

@@ -13,10 +13,12 @@ from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus
 from quorate.ops.points import add_points, nearest_points
-from quorate.solvers import average_link, euclidean_kmeans, overlaps, transfer_cut
-from quorate.solvers.average_link import average_link_tree
+from quorate.solvers import overlaps
+from quorate.solvers.linkage import average_link
+from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.local_weights import UNIT, cluster_certainty, edge_weights, local_weighting
-from quorate.solvers.propagation import propagated_similarity
+from quorate.solvers.spectral import euclidean_kmeans, transfer_cut
+from quorate.solvers.spectral.propagation import propagated_similarity
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
 

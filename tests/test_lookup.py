@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus
-from quorate.solvers.lookup import Model, count, means_rule, row_sums, sweep
-from quorate.solvers.lookup_models import additive, centred, euclidean, modes, spectral, utility_gain
-from quorate.solvers.rows import look_up
+from quorate.solvers.label_rows import look_up
+from quorate.solvers.label_space.lookup import Model, count, means_rule, row_sums, sweep
+from quorate.solvers.label_space.models import additive, centred, euclidean, modes, spectral, utility_gain
 
 Distance = Callable[[Ensemble, NDArray[np.int32], int], NDArray[np.float64]]
 

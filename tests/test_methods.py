@@ -10,9 +10,9 @@ from sklearn.cluster import KMeans
 from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus, density
-from quorate.solvers import lookup
-from quorate.solvers.lookup import Partition, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
-from quorate.solvers.lookup_models import euclidean
+from quorate.solvers.label_space import lookup
+from quorate.solvers.label_space.lookup import Partition, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
+from quorate.solvers.label_space.models import euclidean
 
 
 def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> Partition:

@@ -21,10 +21,12 @@ from matplotlib.axes import Axes
 from strategies import labelled_tables
 
 from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
+from quorate._evaluation import binning as _rows
+from quorate._evaluation import pair_statistics as _numbers
 from quorate._types import Consensus
-from quorate.plot import _axes, _numbers, _rows
+from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
-from quorate.solvers.dendrogram import cut
+from quorate.solvers.linkage.dendrogram import cut
 
 RNG = np.random.default_rng(0)
 

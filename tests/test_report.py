@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
-from quorate._evaluate import cluster_density
-from quorate.plot._rows import heatmap, labelled
-from quorate.reporting import numbers, objects
+from quorate._evaluation.binning import heatmap, labelled
+from quorate._evaluation.scores import cluster_density
+from quorate.reporting import object_table as objects
+from quorate.reporting import slider as numbers
 from quorate.reporting.figures import BINS
 from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
 from quorate.reporting.subject import subject_of

@@ -13,8 +13,8 @@ from test_report import Page, noisy, unpack
 
 from quorate import consensus, report
 from quorate.cli import main
-from quorate.reporting.door import facts, redo
 from quorate.reporting.subject import subject_of
+from quorate.reporting.writing import facts, redo
 
 
 def test_how_to_do_it_again() -> None:
@@ -54,7 +54,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("quorate.reporting.door._write", fail)
+    monkeypatch.setattr("quorate.reporting.writing._write", fail)
     with pytest.raises(OSError, match="No space left"):
         report([0, 0, 1], members, path, overwrite=True)
     assert path.read_bytes() == before

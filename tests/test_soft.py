@@ -22,11 +22,12 @@ from quorate import (
     solve,
 )
 from quorate.ops import threads
-from quorate.solvers import average_link, lookup, soft_link
-from quorate.solvers.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
-from quorate.solvers.lookup import seed_rows
-from quorate.solvers.rows import row_norms, shared_with
-from quorate.solvers.soft_link import soft_average_link_tree, soft_nearest
+from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
+from quorate.solvers.label_rows import row_norms, shared_with
+from quorate.solvers.label_space import lookup
+from quorate.solvers.label_space.lookup import seed_rows
+from quorate.solvers.linkage import average_link, soft_link
+from quorate.solvers.linkage.soft_link import soft_average_link_tree, soft_nearest
 
 SOFT = tuple(name for name, method in METHODS.items() if method.soft)
 EACH = pytest.mark.parametrize("method", SOFT)

@@ -12,10 +12,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import as_ensemble, refuse_unlabelled
-from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
+from quorate._data.ensemble import as_ensemble, refuse_unlabelled
+from quorate._data.missing import MissingRule, missing_rule
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
 from quorate._io.text import Choose
-from quorate._missing import MissingRule, missing_rule
 from quorate._types import Ensemble
 
 Array = NDArray[Any]

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coding import narrowest
-from quorate._ensemble import as_ensemble, as_weights, refuse_unlabelled
+from quorate._data.coding import narrowest
+from quorate._data.ensemble import as_ensemble, as_weights, refuse_unlabelled
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.tables import as_table, refuse_duplicates, refuse_shape
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
-from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
 from quorate._io.parquet import code_arrow, read_parquet
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
 from quorate._io.text import DELIMITERS, Choice, Choose, Texts, as_ids, label_column, read_csv
-from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import as_table, refuse_duplicates, refuse_shape
 from quorate._types import Ensemble
 
 Array = NDArray[Any]

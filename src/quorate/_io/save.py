@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import as_ids
+from quorate._data.ensemble import as_ids
 from quorate._io.arrays import arrays_of_ensemble
-from quorate._io.files import FilePath, format_of, refuse_repeated
+from quorate._io.paths import FilePath, format_of, refuse_repeated
 from quorate._io.write import Column, refuse_loss, write_arrays, write_table
 from quorate._types import Consensus, Ensemble
 

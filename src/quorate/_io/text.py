@@ -18,9 +18,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import drop_missing, narrowest
-from quorate._missing import MissingRule, as_number
-from quorate._tables import refuse_duplicates
+from quorate._data.coding import drop_missing, narrowest
+from quorate._data.missing import MissingRule, as_number
+from quorate._data.tables import refuse_duplicates
 from quorate._types import read_only
 
 Array = NDArray[Any]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._ensemble import as_ensemble, compress
-from quorate._evaluate import _labelling, inter_density, member_nmi_matrix
+from quorate._data.ensemble import as_ensemble, compress
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled, runs
+from quorate._evaluation.pair_statistics import translated
+from quorate._evaluation.scores import _labelling, inter_density, member_nmi_matrix
 from quorate._types import Ensemble, FloatArray
 from quorate.plot import _axes
-from quorate.plot._numbers import translated
-from quorate.plot._rows import cluster_ranks, cut_into_bins, heatmap, labelled, runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._evaluate import cluster_density
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled, runs
+from quorate._evaluation.pair_statistics import bin_item_consensus, closeness, silhouettes
+from quorate._evaluation.scores import cluster_density
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
-from quorate.plot._numbers import bin_item_consensus, closeness, silhouettes
-from quorate.plot._rows import cluster_ranks, cut_into_bins, labelled, runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

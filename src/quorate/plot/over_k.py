@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._choose import Choice
+from quorate._consensus.choose_k import Choice
+from quorate._evaluation.pair_statistics import (
+    IndexDistribution,
+    by_size,
+    index_distribution,
+    matched_rows,
+    relative_gains,
+)
 from quorate._types import Consensus
 from quorate.plot import _axes
-from quorate.plot._numbers import IndexDistribution, by_size, index_distribution, matched_rows, relative_gains
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose import Choice
+from quorate._consensus.choose_k import Choice
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, leaf_order, mean_co_association, ordered_bins
 from quorate._types import FloatArray, IntArray
 from quorate.plot._axes import MISSING, colours
-from quorate.plot._rows import cluster_ranks, cut_into_bins, leaf_order, mean_co_association, ordered_bins
-from quorate.reporting.numbers import Partition, Stops
 from quorate.reporting.pack import packed, packed_shares
+from quorate.reporting.slider import Partition, Stops
 from quorate.reporting.subject import Subject
 
 BINS = 180

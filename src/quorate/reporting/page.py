@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from quorate.plot._axes import colours
-from quorate.reporting.objects import AMBIGUOUS
+from quorate.reporting.object_table import AMBIGUOUS
 from quorate.reporting.pack import as_json
 from quorate.reporting.subject import Subject
 from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import code_values
-from quorate._ensemble import as_ensemble, compress
-from quorate._evaluate import _cluster_density, _Labelling, _scored, _truth_scores
-from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import as_table
+from quorate._data.coding import code_values
+from quorate._data.ensemble import as_ensemble, compress
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.tables import as_table
+from quorate._evaluation.binning import Labelled, labelled
+from quorate._evaluation.scores import _cluster_density, _Labelling, _scored, _truth_scores
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.plot._rows import Labelled, labelled
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.contingency import mean_nmi, nmi
-from quorate.solvers.members import member_pairs, missing_shares, pair_scores
+from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.reporting.objects import AMBIGUOUS
+from quorate.reporting.object_table import AMBIGUOUS
 from quorate.reporting.subject import Subject
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))

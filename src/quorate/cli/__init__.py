@@ -1,0 +1,5 @@
+"""The shell tool: `quorate.cli:main`."""
+
+from quorate.cli.entry import main
+
+__all__ = ["main"]
