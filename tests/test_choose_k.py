@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_laws import noisy
+from ensembles import noisy
 
 from quorate import ConsensusClustering, anmi, as_ensemble, choose_k, consensus
 from quorate._consensus.choose_k import Candidate, Choice, _leader, _lifetimes, _recommend, _votes

@@ -5,24 +5,18 @@ from __future__ import annotations
 import numpy as np
 import oracle_local
 import pytest
-from test_laws import noisy
+from ensembles import WEIGHTS, noisy, rows_of
 
-from quorate import Ensemble, as_ensemble, compress, consensus
+from quorate import as_ensemble, compress, consensus
 from quorate.ops.disagreement import merge_attracted
 from quorate.solvers.label_space import median
 from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle, whole_weights
-
-WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
-
-
-def rows_of(seed: int, n: int = 40, *, weights: object = None, **options: float) -> Ensemble:
-    return compress(as_ensemble(noisy(seed, n, **options), weights=weights))[0]
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + np.pi])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_objective_and_bound_count_every_pair(missing: float, weights: object) -> None:
-    rows = rows_of(1, missing=missing, weights=weights)
+    rows = rows_of(1, 40, missing=missing, weights=weights)
     _, unit = whole_weights(rows)
     for k in (1, 3, rows.n_rows):
         labels = np.arange(rows.n_rows, dtype=np.int32) % k
@@ -51,7 +45,7 @@ def test_costs_never_rise_but_where_a_number_is_forced(seed: int, k: int | None)
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_move_of_a_row_and_no_merge_lowers_the_end(seed: int) -> None:
-    rows = rows_of(seed, missing=0.2 * (seed % 2), noise=0.5, weights=WEIGHTS if seed > 1 else None)
+    rows = rows_of(seed, 40, missing=0.2 * (seed % 2), noise=0.5, weights=WEIGHTS if seed > 1 else None)
     result = consensus(rows, method="correlation")
     k, labels = result.n_clusters, result.labels
     assert result.objective == oracle_local.disagreements(rows, labels)

@@ -16,6 +16,7 @@ import numpy as np
 import oracle
 import oracle_plot
 import pytest
+from ensembles import noisy
 from hypothesis import given
 from matplotlib.axes import Axes
 from strategies import labelled_tables
@@ -28,23 +29,10 @@ from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
 from quorate.solvers.linkage.dendrogram import cut
 
-RNG = np.random.default_rng(0)
-
-
-def noisy(n_objects: int = 300, n_members: int = 12, k: int = 4, missing: float = 0.1) -> Any:
-    truth = RNG.integers(k, size=n_objects)
-    labels = np.where(
-        RNG.random((n_objects, n_members)) < 0.2, RNG.integers(k, size=(n_objects, n_members)), truth[:, None]
-    )
-    labels[RNG.random(labels.shape) < missing] = -1
-    labels[labels.max(axis=1) < 0, 0] = 0
-    return as_ensemble(labels)
-
-
-MEMBERS = noisy()
+MEMBERS = as_ensemble(noisy(0, 300, k=4, members=12, noise=0.2, missing=0.1))
 EAC = consensus(MEMBERS, 4, method="eac")
 KMEANS = consensus(MEMBERS, 4, random_state=0)
-SIZES = {k: noisy(120, 6, k) for k in (2, 3, 4)}
+SIZES = {k: as_ensemble(noisy(k, 120, k=k, noise=0.2, missing=0.1)) for k in (2, 3, 4)}
 CHOICE = choose_k(MEMBERS, (2, 6), random_state=0)
 PICTURES = {
     "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
@@ -206,7 +194,7 @@ def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
 
 
 def test_heatmap_of_many_objects_is_small_and_keeps_the_mean() -> None:
-    members = noisy(5_000)
+    members = as_ensemble(noisy(1, 5_000, k=4, members=12, noise=0.2, missing=0.1))
     result = consensus(members, 4, random_state=0)
     matrix, _, edges = _rows.heatmap(_rows.labelled(result, members), 50)
     assert 40 <= len(matrix) <= 50
@@ -284,7 +272,7 @@ def test_one_object_one_member() -> None:
 
 
 def test_many_members_are_not_named() -> None:
-    members = noisy(200, 60)
+    members = as_ensemble(noisy(1, 200, k=4, members=60, noise=0.2))
     assert not plot.member_nmi(members).get_xticklabels()
     assert not plot.membership_heatmap(consensus(members, 4), members).get_yticklabels()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ensembles import noisy_with_truth
 
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
 from quorate._evaluation.binning import heatmap, labelled
@@ -37,14 +38,6 @@ HOSTILE = [
     "javascript:window.__pwned=4",
     "{a|rich}",
 ]
-
-
-def noisy(n: int, k: int, members: int, *, noise: float = 0.2, missing: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(k, size=n)
-    labels = np.where(rng.random((n, members)) < noise, rng.integers(k, size=(n, members)), truth[:, None])
-    labels[rng.random((n, members)) < missing] = -1
-    return truth, labels
 
 
 def hostile() -> tuple[Any, Any]:
@@ -85,7 +78,7 @@ def stop_labels(page: Page, place: int) -> Any:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Page]:
-    truth, labels = noisy(400, 4, 6, missing=0.1)
+    truth, labels = noisy_with_truth(0, 400, 4, 6, missing=0.1)
     ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(400)])
     result = consensus(ensemble, 4, method="kmeans", random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
@@ -261,7 +254,7 @@ def test_packing() -> None:
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_size_with_many_objects(tmp_path: Path, kind: str) -> None:
     """Under 3 MB at n = 1e5."""
-    _, labels = noisy(100_000, 8, 4)
+    _, labels = noisy_with_truth(0, 100_000, 8, 4)
     rng = np.random.default_rng(1)
     names = rng.permutation(100_000)
     ids = names if kind == "numbers" else np.array([f"customer {name:08d}" for name in names])
@@ -272,7 +265,7 @@ def test_size_with_many_objects(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, labels = noisy(300, 3, 4)
+    truth, labels = noisy_with_truth(0, 300, 3, 4)
     ensemble = as_ensemble(labels, ids=[f"name {row}" for row in range(300)])
     monkeypatch.setattr(objects, "DOWNLOAD_BYTES", 600)
     download = Page(report(truth, ensemble, tmp_path / "r.html")).data["download"]
@@ -299,7 +292,7 @@ def test_small_cases(tmp_path: Path, result: Any, members: Any) -> None:
 
 
 def test_many_members_and_many_clusters(tmp_path: Path) -> None:
-    truth, labels = noisy(120, 3, 310)
+    truth, labels = noisy_with_truth(0, 120, 3, 310)
     ensemble = as_ensemble(labels, orientation="objects")
     page = Page(report(truth, ensemble, tmp_path / "m.html", numbers=None))
     assert page.data["members"]["n"] == 310
@@ -311,7 +304,7 @@ def test_many_members_and_many_clusters(tmp_path: Path) -> None:
 
 
 def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
-    _, labels = noisy(500, 3, 3)
+    _, labels = noisy_with_truth(0, 500, 3, 3)
     rows, inverse = compress(as_ensemble(labels))
     result = solve(rows, 3, random_state=0)
     one = Page(report(result, rows, tmp_path / "rows.html", numbers=None)).data
@@ -324,7 +317,7 @@ def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["eac", "cspa", "kmeans", "bisecting", "voting"])
 def test_every_kind_of_method(tmp_path: Path, method: str) -> None:
-    _, labels = noisy(150, 3, 5)
+    _, labels = noisy_with_truth(0, 150, 3, 5)
     result = consensus(labels, 3, method=method, random_state=0)
     page = Page(report(result, labels, tmp_path / "r.html"))
     assert len(page.data["stops"]) > 1
@@ -333,7 +326,7 @@ def test_every_kind_of_method(tmp_path: Path, method: str) -> None:
 
 
 def test_the_slider_takes_what_is_given(tmp_path: Path) -> None:
-    truth, labels = noisy(90, 3, 5)
+    truth, labels = noisy_with_truth(0, 90, 3, 5)
     result = consensus(labels, 3, random_state=0)
     assert len(Page(report(result, labels, tmp_path / "0.html", numbers=None)).data["stops"]) == 1
     page = Page(report(result, labels, tmp_path / "1.html", numbers=[2, 5]))
