@@ -31,9 +31,9 @@ def test_certainty_is_the_papers(missing: float, weighted: bool) -> None:
 def test_a_cluster_nobody_splits_is_certain_and_one_split_evenly_by_all_others_is_not() -> None:
     halves = [0, 0, 1, 1, 2, 2, 2]
     whole = [0, 0, 0, 0, 1, 1, 1]
-    found = cluster_certainty(as_ensemble([whole, halves, halves]), 0.4)
-    # of three members two split the first cluster by one bit each
-    np.testing.assert_allclose(found, [np.exp(-2 / 3 / 0.4), 1, 1, 1, 1, 1, 1, 1][: len(found)])
+    certainty = cluster_certainty(as_ensemble([whole, halves, halves]), 0.4)
+    # of three members two split the first of the 2 + 3 + 3 clusters by one bit each
+    np.testing.assert_allclose(certainty, [np.exp(-2 / 3 / 0.4), 1, 1, 1, 1, 1, 1, 1])
 
 
 @pytest.fixture(params=["lists", "dense"])
