@@ -9,7 +9,7 @@ from itertools import groupby
 
 import pytest
 from benchmarks.frozen.ensembles import cases
-from benchmarks.frozen.outcomes import LIBRARIES, other_verbs, outcome, runs, versions
+from benchmarks.frozen.outcomes import other_verbs, outcome, runs, versions
 from benchmarks.frozen.recorded import RESULTS, read
 
 RECORDED, VERSIONS = read(RESULTS)
@@ -25,14 +25,13 @@ NEEDS = {
     "lwgp": EIGENVECTORS,
     "mcla": ("pymetis",),
     "spectral": EIGENVECTORS,
-    "supra": LIBRARIES,
+    "supra": ("pymetis",),
     "transfer": EIGENVECTORS,
 }
 
 # The first ensemble of each kind, the large ones left out: "tied 0" of "tied 0" to "tied 7", and so on.
 KINDS = groupby((case for case in cases() if not case.large), key=lambda case: case.name.rstrip("0123456789 "))
 FIRST = {kind: next(group) for kind, group in KINDS}
-
 
 RUNS: dict[tuple[str, str], list[tuple[str, int | None]]] = {}
 """For each method and kind of ensemble the runs: the name they are recorded under, and the number of clusters."""
