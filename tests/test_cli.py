@@ -147,7 +147,7 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
     assert main([*arguments, "--weights", "1,2.5", "-o", "-"]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["id,label,confidence", "x,0,1.0"]
     assert "--weights must be numbers" in fails(capsys, *common, "--weights", "1;2")
-    assert "one value a member, 2 in all" in fails(capsys, *common, "--weights", "1")
+    assert "one value per member, 2 in all" in fails(capsys, *common, "--weights", "1")
 
 
 @pytest.mark.parametrize(

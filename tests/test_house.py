@@ -53,17 +53,8 @@ SAME_NAME = {
 # What breaks a rule and is being mended. The tests compare exactly, so a line must go when its fault is mended.
 KNOWN = {
     "cycle: quorate.cli.entry, quorate.cli.generate, quorate.cli.report": "branch cli takes the circle apart",
-    "private: quorate.plot.matrices takes _labelling of quorate._evaluation.scores": "_data will code labellings",
     "private: quorate.reporting.figures takes quorate.plot._axes": "colours need a home that reports may use",
     "private: quorate.reporting.page takes quorate.plot._axes": "colours need a home that reports may use",
-    **{
-        f"private: quorate.reporting.{user} takes {name} of quorate._evaluation.scores": "public numbers in _evaluation"
-        for user, names in {
-            "slider": ("_Labelling", "_cluster_density", "_labelling", "_scored"),
-            "subject": ("_Labelling", "_cluster_density", "_scored", "_truth_scores"),
-        }.items()
-        for name in names
-    },
     "same name: tables": "_data.tables reads tables of labels, ops.tables holds kernels of count tables",
 }
 

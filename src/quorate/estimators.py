@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
-from quorate._data.ensemble import as_ensemble, compress
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._types import Consensus
 from quorate.generation.features import Features, as_features

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked, follow
+from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus import choose_k as _choose
 from quorate._consensus import refine as _refine
 from quorate._consensus.auto import AUTO, Pick, pick
-from quorate._data.ensemble import as_ensemble, compress
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
@@ -91,7 +92,7 @@ def consensus(
             raise ValueError(f"coarsen must be None with soft members: it compares labels. {_HARDEN}")
         budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
         rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
-        inverse = follow(inverse, joined)
+        inverse = joined[inverse]
     result = solve(
         rows, n_clusters, method=method, random_state=random_state, max_bytes=max_bytes, refine=refine, **options
     )

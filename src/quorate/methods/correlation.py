@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.label_space.median import (
