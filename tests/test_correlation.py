@@ -71,13 +71,21 @@ def test_the_best_of_all_partitions_is_found_on_most_small_cases() -> None:
 
 
 @pytest.mark.parametrize("init", ["best", "member", "leaders"])
-def test_starts(init: str) -> None:
-    labels = noisy(2, 200, k=4, noise=0.1, members=15)
-    result = consensus(labels, method="correlation", init=init)
-    both = consensus(labels, method="correlation")
-    assert both.objective <= result.objective
+def test_every_start_finds_a_clear_partition(init: str) -> None:
+    result = consensus(noisy(2, 200, k=4, noise=0.1, members=15), method="correlation", init=init)
     assert result.n_clusters == 4
-    assert (result.info["start"] == "leaders") == (init == "leaders") or init == "best"
+    assert result.info["start"] == ("leaders" if init == "leaders" else "member 4")
+
+
+def test_the_best_start_is_the_one_that_ends_lowest() -> None:
+    winners = set()
+    for seed in range(8):
+        labels = noisy(seed, 120, k=4, noise=0.5)
+        both, *single = (consensus(labels, method="correlation", init=name) for name in ("best", "member", "leaders"))
+        lowest = min(single, key=lambda result: result.objective)
+        assert (both.objective, both.info["start"]) == (lowest.objective, lowest.info["start"])
+        winners.add(both.info["start"] == "leaders")
+    assert winners == {True, False}
 
 
 def test_best_pairs_are_merged_first() -> None:
