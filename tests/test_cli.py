@@ -169,7 +169,7 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
         (["-k", "3", "--max-bytes", "inf"], "--max-bytes must be a number, got 'inf'"),
         (["-k", "3", "--option", "n_clusters=4"], "--option n_clusters is the same as -k; give -k alone"),
         (["-k"], "argument -k: expected one argument; see quorate consensus --help"),
-        (["--clusters", "3"], "unrecognized arguments: --clusters 3"),
+        (["--clusters", "3"], "unrecognized arguments: --clusters 3; see quorate consensus --help"),
         (["-k", "3", "--progress", "--no-progress"], "not allowed with argument"),
         (["-k", "3", "--orientation", "rows"], "invalid choice: 'rows'"),
     ],
@@ -340,9 +340,18 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+HELP = """
+import sys
+from quorate.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    sys.exit(any(name in sys.modules for name in ("numpy", "numba", "json", "csv")))
+"""
+
+
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys, quorate.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'json', 'csv')))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", HELP], check=False, capture_output=True).returncode == 0
 
 
 def test_rows_are_coarsened_where_asked(table: Path, capsys: Output) -> None:
@@ -357,3 +366,14 @@ def test_rows_are_coarsened_where_asked(table: Path, capsys: Output) -> None:
     assert "--coarsen must be auto or a number" in fails(capsys, *base, "--coarsen", "much")
     assert "--keep needs --coarsen" in fails(capsys, *base, "--keep", "0.9")
     assert "theta must lie in" in fails(capsys, *base, "--coarsen", "7")
+
+
+def test_options_of_the_shell_and_of_the_method_are_the_same(table: Path, capsys: Output) -> None:
+    """`--option refine=true` was once ignored, because the shell's own --refine was taken to be off."""
+    base = ["consensus", str(table), *MEMBERS, "-k", "2", "-m", "kmeans", "--json"]
+    facts = []
+    for extra in (["--refine"], ["--option", "refine=true"], []):
+        assert main([*base, *extra]) == 0
+        facts.append(json.loads(capsys.readouterr().out))
+    assert facts[0]["objective"] == facts[1]["objective"] == facts[0]["scores"]["anmi"] != facts[2]["objective"]
+    assert "--option refine is the same as --refine" in fails(capsys, *base, "--refine", "--option", "refine=true")

@@ -6,11 +6,12 @@ A command goes through the modules in this order:
 - `label_commands` (consensus, score), `measurement_commands` (generate, cluster), `report_command` (report) and
   `guide_commands` (methods, demo) each hold the options of their commands and what these commands do;
 - `options` holds the options that several commands have, `values` turns their texts into Python values;
-- `reading` loads the input files, and `consensus_run` does what `consensus` and `cluster` have in common;
+- `reading` loads labels, `generate_run` makes an ensemble from measurements, and `consensus_run` makes a consensus
+  from an ensemble;
 - `output` writes the summary or the JSON object, and `progress` shows what goes on meanwhile.
 
-`reading`, `consensus_run` and `demo_story` import the library when they are imported. All other modules import it
-inside the functions that need it, so that `quorate --help` does not wait for numpy and numba.
+`reading`, `generate_run`, `consensus_run` and the demo import the library when they are imported, so the commands
+import them inside functions. All other modules are light: `quorate --help` does not wait for numpy and numba.
 """
 
 from quorate.cli.entry import main

@@ -49,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         _show_warnings_in_one_line()
         try:
-            arguments = _parser().parse_args(argv)
-            arguments.command_line = ["quorate", *(sys.argv[1:] if argv is None else argv)]
+            arguments = _parse(sys.argv[1:] if argv is None else argv)
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -102,6 +101,15 @@ class _Version(argparse.Action):
         raise SystemExit(0)
 
 
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with the function of the command as `run` and the whole command line for the reports."""
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see quorate {arguments.command} --help")
+    arguments.command_line = ["quorate", *argv]
+    return arguments
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="quorate",
@@ -111,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
     add_consensus(commands)
     add_score(commands)
     add_report(commands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quorate.cli.options import (
     add_command,
@@ -16,11 +16,8 @@ from quorate.cli.options import (
     consensus_settings,
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_json_beside_data, tell
-from quorate.cli.progress import Step, shows_progress, steps
+from quorate.cli.progress import shows_progress, steps
 from quorate.cli.values import integer, member_k, number
-
-if TYPE_CHECKING:
-    from quorate import Ensemble
 
 
 def add_generate(commands: Any) -> None:
@@ -98,15 +95,15 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and tell the user."""
     refuse_json_beside_data(arguments, "ensemble")
+    settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate._io import refuse_output, save_ensemble
-    refuse_output(arguments.output, arguments.force)
+        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+    refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = _make_ensemble(arguments, step)
+    ensemble = make_ensemble(arguments, settings, step)
     seconds = time.perf_counter() - start
-    with step(f"writing {arguments.output}"):
-        save_ensemble(arguments.output, ensemble, overwrite=arguments.force)
+    write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
     tell(arguments, facts, ensemble_summary(facts))
 
@@ -115,44 +112,31 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and tell the user."""
     refuse_json_beside_data(arguments, "labels")
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
-    settings = consensus_settings(arguments, n_clusters)
+    generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):
-        from quorate._io import refuse_output, save_ensemble
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
     refuse_outputs(arguments)
-    if arguments.ensemble is not None:
-        refuse_output(arguments.ensemble, arguments.force)
+    refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
-    ensemble = _make_ensemble(arguments, step, n_clusters)
+    ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
     outcome = find_consensus(ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
-    if arguments.ensemble is not None:
-        with step(f"writing {arguments.ensemble}"):
-            save_ensemble(arguments.ensemble, ensemble, overwrite=arguments.force)
+    write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, k=ensemble.info["k"])
 
 
-def _make_ensemble(arguments: argparse.Namespace, step: Step, n_clusters: int | None = None) -> Ensemble:
-    """The clusterings that the options ask for; without --k their sizes follow from `n_clusters` of the result."""
-    from dataclasses import replace
-
-    from quorate import generate
-    from quorate.cli.reading import read_measurements
-    from quorate.generation.plans import k_towards
-
-    k = k_towards(member_k(arguments.members_k), arguments.base, n_clusters)
-    table = read_measurements(arguments, step)
-    ensemble = generate(
-        table.values,
-        integer(arguments.members, "--members"),
-        k=k,
-        base=arguments.base,
-        rows=number(arguments.row_share, "--row-share"),
-        columns=number(arguments.column_share, "--column-share"),
-        random_state=integer(arguments.seed, "--seed"),
-        n_jobs=None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
-        progress=shows_progress(arguments),
-        checkpoint=arguments.checkpoint,
-    )
-    return ensemble if table.ids is None else replace(ensemble, object_ids=table.ids)
+def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """All that is passed to `quorate.generate` by name."""
+    return {
+        "n_members": integer(arguments.members, "--members"),
+        "k": member_k(arguments.members_k),
+        "base": arguments.base,
+        "rows": number(arguments.row_share, "--row-share"),
+        "columns": number(arguments.column_share, "--column-share"),
+        "random_state": integer(arguments.seed, "--seed"),
+        "n_jobs": None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
+        "progress": shows_progress(arguments),
+        "checkpoint": arguments.checkpoint,
+    }

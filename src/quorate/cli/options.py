@@ -75,7 +75,7 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         metavar="SHARE",
-        help="with --coarsen THETA: keep only the largest merged rows, those with this share of the objects",
+        help="with --coarsen THETA: keep the largest merged rows, which together hold this share of the objects",
     )
     parser.add_argument(
         "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
