@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.methods.sets import SETS, features, half_of
 from numpy.typing import NDArray
 
+from benchmarks.methods.sets import SETS, features, half_of
 from quorate import METHODS, Ensemble, anmi, ari, as_ensemble, compress, consensus, generate, nmi
 from quorate.generation import KMeans
 

@@ -18,10 +18,10 @@ from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from benchmarks.speed.measure import seconds
 from quorate import METHODS, Ensemble, accuracy, ca_tree
-from quorate.solvers.dendrogram import cut
-from quorate.solvers.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
-from quorate.solvers.meta_clusters import winners
-from quorate.solvers.row_partition import least_cut
+from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
+from quorate.solvers.graphs.meta_clusters import winners
+from quorate.solvers.graphs.row_partition import least_cut
+from quorate.solvers.linkage.dendrogram import cut
 
 FORMS = "ABCD"
 GRAPHS = ("CSPA", "HBGF", "MCLA")

@@ -10,15 +10,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from quorate._consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
-from quorate._ensemble import as_ensemble, compress
-from quorate._missing import DEFAULT
+from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
+from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.missing import DEFAULT
 from quorate._types import Consensus
-from quorate.generation.door import generate_with_models
 from quorate.generation.features import Features, as_features
+from quorate.generation.generating import generate_with_models
 from quorate.generation.plans import Request, entropy_of, k_towards
 from quorate.generation.runner import Options
-from quorate.solvers.placement import cluster_profiles, memberships, place_rows, recode
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coding import narrowest
+from quorate._data.coding import narrowest
 from quorate.generation.features import Features, Numbers, View
 from quorate.generation.stop import Stop
 from quorate.ops.euclidean import (

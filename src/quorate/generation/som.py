@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import FloatArray
-from quorate.generation.prototypes import Found, assign, fill_empty, seeds, sums
 from quorate.generation.similarity import Rows
+from quorate.generation.similarity_kmeans import Found, assign, fill_empty, seeds, sums
 
 
 def grid_shape(n_units: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.labelling import column, column_scores, completed
+from quorate.solvers.labellings import column, column_scores, completed
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:

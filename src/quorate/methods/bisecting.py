@@ -12,9 +12,9 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.density import whole_density
-from quorate.solvers.lookup import best_of_restarts
-from quorate.solvers.lookup_models import euclidean
+from quorate.solvers.label_space.density import whole_density
+from quorate.solvers.label_space.lookup import best_of_restarts
+from quorate.solvers.label_space.models import euclidean
 
 SAMPLE_ROWS = 8_192
 """Above this many rows the restarts of a split run on a sample of so many objects: two clusters need no more."""

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.labelling import column, completed, in_content_order
-from quorate.solvers.median import (
+from quorate.solvers.label_space.median import (
     Search,
     descend,
     disagreements,
@@ -21,6 +20,7 @@ from quorate.solvers.median import (
     spread,
     whole_weights,
 )
+from quorate.solvers.labellings import column, completed, in_content_order
 
 
 def correlation(

@@ -12,8 +12,8 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.ensemble_graphs import co_association_graph, entries_bound
-from quorate.solvers.row_partition import cuts, forced_partition, least_cut
+from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
+from quorate.solvers.graphs.row_partition import cuts, forced_partition, least_cut
 
 BYTES_AN_EDGE = 64
 """Peak memory for each stored co-association: the sparse product, its checked copy, and METIS' own three arrays."""

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray, Method, read_only
 from quorate.ops.coding import canonical
-from quorate.ops.rows import distinct_rows
+from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.lookup import Rule, column_weights, fill_empty, sample
-from quorate.solvers.merging import column_information, merge_columns
-from quorate.solvers.rows import look_up
+from quorate.solvers.label_rows import look_up
+from quorate.solvers.label_space.column_merging import column_information, merge_columns
+from quorate.solvers.label_space.lookup import Rule, column_weights, fill_empty, sample
 
 UNIT = 2.0**36
 

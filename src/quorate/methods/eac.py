@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
-from quorate.solvers.average_link import average_link_tree
-from quorate.solvers.co_association import (
+from quorate.solvers.confidence import row_confidence
+from quorate.solvers.label_rows import row_norms, weighted_total
+from quorate.solvers.linkage.average_link import average_link_tree
+from quorate.solvers.linkage.co_association import (
     NORMALIZATIONS,
     Normalization,
     dense_co_association,
@@ -19,13 +21,11 @@ from quorate.solvers.co_association import (
     shared_pairs,
     sparse_bytes,
 )
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
-from quorate.solvers.enhanced import enhanced_co_association
-from quorate.solvers.linkage import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
-from quorate.solvers.members import missing_shares
-from quorate.solvers.rows import row_norms, weighted_total
-from quorate.solvers.soft_link import DENSE_CLUSTERS, soft_average_link_tree
+from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
+from quorate.solvers.linkage.enhanced import enhanced_co_association
+from quorate.solvers.linkage.soft_link import DENSE_CLUSTERS, soft_average_link_tree
+from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.member_agreement import missing_shares
 
 
 def eac(

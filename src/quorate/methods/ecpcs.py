@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, FloatArray, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.dendrogram import cut, expand_tree
-from quorate.solvers.enhanced import enhanced_co_association
-from quorate.solvers.euclidean_kmeans import euclidean_kmeans
-from quorate.solvers.labelling import by_member_name, in_content_order
-from quorate.solvers.linkage import dense_tree
-from quorate.solvers.meta_clusters import winners, winning_share
-from quorate.solvers.propagation import leading_directions, propagated_similarity
-from quorate.solvers.row_partition import fill_clusters, forced_partition
+from quorate.solvers.graphs.meta_clusters import winners, winning_share
+from quorate.solvers.graphs.row_partition import fill_clusters, forced_partition
+from quorate.solvers.labellings import by_member_name, in_content_order
+from quorate.solvers.linkage.dendrogram import cut, expand_tree
+from quorate.solvers.linkage.enhanced import enhanced_co_association
+from quorate.solvers.linkage.trees import dense_tree
+from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.propagation import leading_directions, propagated_similarity
 
 
 def ecpcs(

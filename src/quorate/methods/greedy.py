@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.climbing import climb
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.labelling import anmi, column, column_scores, completed, in_content_order
-from quorate.solvers.lookup import best_of_restarts
-from quorate.solvers.lookup_models import euclidean
+from quorate.solvers.label_space.climbing import climb
+from quorate.solvers.label_space.lookup import best_of_restarts
+from quorate.solvers.label_space.models import euclidean
+from quorate.solvers.labellings import anmi, column, column_scores, completed, in_content_order
 
 
 def greedy(

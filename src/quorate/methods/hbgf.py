@@ -9,9 +9,9 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.ensemble_graphs import bipartite_graph
-from quorate.solvers.labelling import in_content_order
-from quorate.solvers.row_partition import cuts, fill_clusters, forced_partition, least_cut
+from quorate.solvers.graphs.ensemble_graphs import bipartite_graph
+from quorate.solvers.graphs.row_partition import cuts, fill_clusters, forced_partition, least_cut
+from quorate.solvers.labellings import in_content_order
 
 
 def hbgf(

@@ -9,11 +9,11 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.ensemble_graphs import column_weights
-from quorate.solvers.hypergraph_partition import Objective, partition_hypergraph
-from quorate.solvers.labelling import in_content_order
-from quorate.solvers.row_partition import cuts, draw_seed, forced_partition
-from quorate.solvers.rows import one_hot
+from quorate.solvers.graphs.ensemble_graphs import column_weights
+from quorate.solvers.graphs.hypergraph_partition import Objective, partition_hypergraph
+from quorate.solvers.graphs.row_partition import cuts, draw_seed, forced_partition
+from quorate.solvers.label_rows import one_hot
+from quorate.solvers.labellings import in_content_order
 
 OBJECTIVES: tuple[Objective, ...] = ("cut", "connectivity")
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
-from quorate.solvers.lookup import means_rule, row_sums, sweep
-from quorate.solvers.lookup_models import euclidean
-from quorate.solvers.results import restarted, wrapped
+from quorate.solvers.label_space.lookup import means_rule, row_sums, sweep
+from quorate.solvers.label_space.models import euclidean
+from quorate.solvers.label_space.restarts import restarted, wrapped
 
 
 def kmeans(

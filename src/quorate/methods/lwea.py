@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.average_link import average_link_tree
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.dendrogram import cut, expand_tree, lifetimes
-from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.labellings import by_member_name, in_content_order
+from quorate.solvers.linkage.average_link import average_link_tree
+from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
 from quorate.solvers.local_weights import cluster_certainty, local_weighting
 
 

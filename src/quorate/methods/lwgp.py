@@ -8,9 +8,9 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.labelling import by_member_name, in_content_order
+from quorate.solvers.labellings import by_member_name, in_content_order
 from quorate.solvers.local_weights import cluster_certainty, edge_weights
-from quorate.solvers.transfer_cut import transfer_cut
+from quorate.solvers.spectral.transfer_cut import transfer_cut
 
 
 def lwgp(

@@ -8,10 +8,10 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.ensemble_graphs import meta_graph
-from quorate.solvers.labelling import by_member_name, in_content_order
-from quorate.solvers.meta_clusters import winners, winning_share
-from quorate.solvers.row_partition import fill_clusters, forced_partition, least_cut
+from quorate.solvers.graphs.ensemble_graphs import meta_graph
+from quorate.solvers.graphs.meta_clusters import winners, winning_share
+from quorate.solvers.graphs.row_partition import fill_clusters, forced_partition, least_cut
+from quorate.solvers.labellings import by_member_name, in_content_order
 
 
 def mcla(

@@ -9,8 +9,8 @@ import numpy as np
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.mixture import Mixture, best_mixture
-from quorate.solvers.rows import weighted_total
+from quorate.solvers.label_rows import weighted_total
+from quorate.solvers.label_space.mixture import Mixture, best_mixture
 
 PATIENCE = 3
 """Numbers of clusters in a row that must be worse before the search for k ends."""

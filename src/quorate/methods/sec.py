@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.lookup_models import spectral
-from quorate.solvers.results import restarted
+from quorate.solvers.label_space.models import spectral
+from quorate.solvers.label_space.restarts import restarted
 
 
 def sec(

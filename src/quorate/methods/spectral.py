@@ -8,8 +8,8 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.confidence import row_confidence
-from quorate.solvers.embedding import spectral_embedding
-from quorate.solvers.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.embedding import spectral_embedding
+from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
 
 
 def spectral(

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.labelling import anmi, in_content_order
+from quorate.solvers.labellings import anmi, in_content_order
 
 FEW_ROWS = 5_000
 """Distinct rows up to which methods of more than linear time belong to the default set."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.labelling import in_content_order
-from quorate.solvers.lookup import column_weights
-from quorate.solvers.transfer_cut import transfer_cut
+from quorate.solvers.label_space.lookup import column_weights
+from quorate.solvers.labellings import in_content_order
+from quorate.solvers.spectral.transfer_cut import transfer_cut
 
 
 def transfer(

@@ -9,9 +9,9 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.contingency import mean_nmi, member_contingencies
-from quorate.solvers.lookup import Sums, best_of_restarts, sweep
-from quorate.solvers.lookup_models import additive, euclidean
-from quorate.solvers.results import wrapped
+from quorate.solvers.label_space.lookup import Sums, best_of_restarts, sweep
+from quorate.solvers.label_space.models import additive, euclidean
+from quorate.solvers.label_space.restarts import wrapped
 
 
 def voting(

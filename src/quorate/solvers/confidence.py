@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, FloatArray
-from quorate.solvers.rows import own_and_rival, tally
+from quorate.solvers.label_rows import own_and_rival, tally
 
 
 def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:

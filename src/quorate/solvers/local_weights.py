@@ -7,9 +7,9 @@ from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.average_link import Weighting, member_weights
-from quorate.solvers.lookup import column_weights
-from quorate.solvers.rows import one_hot
+from quorate.solvers.label_rows import one_hot
+from quorate.solvers.label_space.lookup import column_weights
+from quorate.solvers.linkage.average_link import Weighting, member_weights
 
 UNIT = 2.0**20
 """Real weights are whole numbers of this unit, so that sums over small clusters are exact and ties stay ties."""

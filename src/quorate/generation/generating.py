@@ -1,0 +1,140 @@
+"""generate, the door: features in, an ensemble out."""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.building import build_ensemble
+from quorate._data.coding import narrowest
+from quorate._types import Ensemble
+from quorate.generation.checkpoint import open_checkpoint
+from quorate.generation.features import Features, as_features
+from quorate.generation.plans import Request, entropy_of, make_plans
+from quorate.generation.runner import Finished, Options, run_plans
+from quorate.ops.coding import MISSING, UNSEEN, code_columns
+
+logger = logging.getLogger("quorate")
+
+
+def generate(
+    X: Any,
+    n_members: int = 20,
+    *,
+    k: Any = None,
+    base: Any = None,
+    rows: Any = 1.0,
+    columns: Any = 1.0,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    checkpoint: Any = None,
+) -> Ensemble:
+    """Many diverse clusterings of the same features.
+
+    Parameters
+    ----------
+    X : array, memory map, CSR matrix or data frame of shape (n_objects, n_columns)
+        Real and finite. A memory map is read in blocks, never copied whole.
+    n_members : int
+        Number of clusterings.
+    k : int, range, (low, high), or rule, optional
+        Number of clusters; of a range each member draws its own, both ends of a pair included. Rules:
+        "sqrt", [sqrt(n)/2, sqrt(n)]; "linear" or ("linear", A, B), [n/A, n/B] with A = 50, B = 20;
+        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "mixture", [g, g + 20] for g Gaussians
+        found in the data, at least 10. Default: "candel", and a scikit-learn clusterer keeps its own number.
+    base : None, str, KMeans, clusterer, callable, or a list of these
+        None or "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. A
+        scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
+        missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
+        members that depend on one another, one after the other. Members take the items of a list in turn.
+        ``quorate.generation.BASES`` holds the names.
+    rows : float, Share or Parts
+        Share of the objects each member sees, drawn at random; what it did not see is missing, or filled by
+        the nearest centre with ``Share(0.8, fill=True)``. ``Parts(...)``: overlapping parts that cover everything.
+    columns : float, int, Projection or Views
+        Share (float) or number (int) of columns each member sees, drawn at random; ``Projection(n_dims)``: a
+        random projection of its own; ``Views([[0, 1], ["age"]])``: the columns you say, in turn.
+    random_state : None, int, Generator or RandomState
+        One seed, one ensemble, for any number of workers.
+    n_jobs : int, optional
+        Workers of joblib; ``joblib.parallel_config`` chooses another backend, such as Dask. None: all threads
+        for the built-in k-means, one process for other bases.
+    progress : bool
+        Show a bar with members done and time left, on standard error.
+    checkpoint : path, optional
+        Folder in which finished members are stored at once. The same call, after a crash or Ctrl-C, makes only
+        what is missing and gives the ensemble of a run without interruption.
+
+    Returns
+    -------
+    Ensemble
+        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "k" (what
+        the rule chose, in words), and "members", for each of them what it drew: k, how many objects it saw and
+        trained on, its columns, how many clusters it has.
+
+    Notes
+    -----
+    The built-in k-means costs one pass over X a member, O(n k d), shared among members that see all of X, plus
+    training on a sample whose size does not depend on n. Memory beyond X and the labels: a few blocks of rows,
+    the samples, and the labels of the members under way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(100, 2)) for m in (0, 6, 12)])
+    >>> ensemble = generate(X, 5, k=(3, 8), random_state=0)
+    >>> ensemble
+    Ensemble(300 objects, 5 members, 3 to 5 clusters)
+    >>> ensemble.info["k"], ensemble.info["members"][0]["k"]
+    ('k = 3 to 8 (given)', 3)
+    """
+    request = Request(n_members, k, base, rows, columns)
+    options = Options(n_jobs, bool(progress), "", None, keep_models=False)
+    return generate_with_models(as_features(X), request, random_state, options, checkpoint)[0]
+
+
+def generate_with_models(
+    features: Features, request: Request, random_state: Any, options: Options, checkpoint: Any = None
+) -> tuple[Ensemble, list[Any]]:
+    """As `generate`, with how each member labels new objects where ``options.keep_models`` asks for it."""
+    store = None
+    if checkpoint is not None:
+        store = open_checkpoint(checkpoint, features, request, random_state)
+    entropy = entropy_of(random_state) if store is None else store.entropy
+    plans = make_plans(request, features, entropy)
+    told = "k is the clusterers' own" if plans.k is None else f"{plans.k} ({plans.k.rule})"
+    logger.info("generate: %d members of %d objects, %s", request.n_members, features.n_objects, told)
+    options = options._replace(title=str(plans.k or "generate"), checkpoint=store)
+    finished = run_plans(features, plans.members, options)
+    info = {"seed": entropy, "k": told, "members": tuple(finished.facts)}
+    return _as_ensemble(finished, features, info), finished.models
+
+
+def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
+    """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
+    labels = finished.labels
+    n_members = labels.shape[1]
+    spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
+    starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
+    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
+    lookup[starts[:-1]] = MISSING
+    seen = np.zeros(n_members, dtype=np.int64)
+    code_columns(labels, np.full(n_members, -1, dtype=np.int64), starts, lookup, seen, labels)
+    parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
+    categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
+    names = tuple(f"member {place}" for place in range(n_members))
+    narrow = labels.astype(narrowest(int(seen.max())), copy=False)
+    return build_ensemble(narrow, names, categories, ids=features.ids, info=info)
+
+
+def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
+    """The member's own cluster number behind each code."""
+    found = np.empty(n_seen, dtype=np.int64)
+    places = np.flatnonzero(codes >= 0)
+    found[codes[places]] = places
+    return found

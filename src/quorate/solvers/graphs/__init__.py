@@ -1,0 +1,1 @@
+"""Building blocks of methods that cut graphs and hypergraphs."""

@@ -1,0 +1,171 @@
+"""The graphs an ensemble makes: rows that share clusters, rows beside clusters, clusters that share objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import AnyEnsemble, FloatArray, SoftEnsemble
+from quorate.ops.coding import canonical
+from quorate.ops.components import row_components
+from quorate.ops.tables import cluster_counts
+from quorate.solvers.label_rows import one_hot, rows_in, tally
+
+BLOCK_ENTRIES = 2**24
+"""Entries of the co-association matrix held at once while neighbours are chosen."""
+
+
+DENSE_ENTRIES = 2**22
+"""Entries of the table between all clusters and one member's up to which it is counted densely."""
+
+
+def column_weights(ensemble: AnyEnsemble) -> NDArray[Any]:
+    """The weight of each cluster's member; integers where all are, so that sums stay exact."""
+    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
+    whole = weights.astype(np.int64)
+    return whole if np.array_equal(whole, weights) else weights
+
+
+def components(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
+    """Rows by connected component (over shared clusters) where there are exactly n_clusters, else None.
+
+    Then they are the one partition into so many parts that separates no two objects of any cluster: the least cut of
+    every graph here, whatever the sizes. A partitioner that must balance would cut it for the sake of balance.
+    """
+    if isinstance(ensemble, SoftEnsemble):
+        found = _soft_components(ensemble)
+    else:
+        found = row_components(ensemble.labels, ensemble.offsets)
+    return found if int(found.max()) + 1 == n_clusters else None
+
+
+def _soft_components(ensemble: SoftEnsemble) -> NDArray[np.int32]:
+    from scipy.sparse.csgraph import connected_components
+
+    number, labels = connected_components(_beside(one_hot(ensemble)), directed=False)
+    found: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
+    return found
+
+
+def bipartite_graph(ensemble: AnyEnsemble) -> Any:
+    """Rows and clusters as vertices; an edge weighs the objects (or their memberships) in it by member weight."""
+    incidence = one_hot(ensemble)
+    per_row = np.repeat(ensemble.counts, np.diff(incidence.indptr))
+    incidence.data = incidence.data * (per_row * column_weights(ensemble)[incidence.indices])
+    return _beside(incidence)
+
+
+def _beside(incidence: Any) -> Any:
+    """The bipartite graph of an incidence matrix: its rows first, then its columns.
+
+    Joined by hand: scipy would go through coordinates, which takes several times as long.
+    """
+    mirror = incidence.T.tocsr()
+    data = np.concatenate([incidence.data, mirror.data])
+    indices = np.concatenate([incidence.indices + np.int32(incidence.shape[0]), mirror.indices])
+    indptr = np.concatenate([incidence.indptr, mirror.indptr[1:] + incidence.indptr[-1]])
+    return type(incidence)((data, indices, indptr), shape=(len(indptr) - 1,) * 2)
+
+
+def co_association_graph(ensemble: AnyEnsemble, neighbours: int | None = None) -> Any:
+    """Rows as vertices; an edge weighs the pairs of objects times the weight of the members that join them.
+
+    With `neighbours`, only each row's so many most co-associated rows keep their edges (and the rows that
+    count it among theirs); ties go to the lowest row.
+    """
+    incidence = one_hot(ensemble)
+    weighted = incidence.copy()
+    weighted.data = incidence.data * column_weights(ensemble)[incidence.indices]
+    transposed = incidence.T.tocsr()
+    graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
+    if graph.data.dtype.kind == "f":
+        # weights that are no integers round, and not alike on both sides of the diagonal
+        graph = graph.maximum(graph.T).tocsr()
+    graph.sort_indices()
+    mass: NDArray[Any] = ensemble.counts.astype(_wide(ensemble))
+    rows = np.repeat(np.arange(ensemble.n_rows), np.diff(graph.indptr))
+    graph.data = graph.data * (mass[rows] * mass[graph.indices])
+    return graph
+
+
+def _wide(ensemble: AnyEnsemble) -> type:
+    """Integers while the largest edge there can be fits them, floats beyond."""
+    largest = float(ensemble.counts.max()) ** 2 * float(ensemble.weights.sum())
+    return np.int64 if largest < 2**62 else np.float64
+
+
+def _nearest(weighted: Any, transposed: Any, neighbours: int) -> Any:
+    from scipy.sparse import vstack
+
+    n_rows = weighted.shape[0]
+    step = max(1, BLOCK_ENTRIES // n_rows)
+    blocks = []
+    for start in range(0, n_rows, step):
+        block = (weighted[start : start + step] @ transposed).tocsr()
+        block.sort_indices()
+        blocks.append(_strongest(block, start, neighbours))
+    kept = vstack(blocks, format="csr")
+    return kept.maximum(kept.T).tocsr()
+
+
+def _strongest(block: Any, start: int, neighbours: int) -> Any:
+    """Each row's `neighbours` largest entries off the diagonal."""
+    rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    block.data[block.indices == rows + start] = 0
+    order = np.lexsort((block.indices, -block.data, rows))
+    rank = np.arange(len(order)) - np.repeat(block.indptr[:-1], np.diff(block.indptr))
+    dropped = order[rank >= neighbours]
+    block.data[dropped] = 0
+    block.eliminate_zeros()
+    return block
+
+
+def entries_bound(ensemble: AnyEnsemble) -> int:
+    """Entries of the co-association graph at most: pairs of rows that share a cluster, over all clusters."""
+    return min(int((rows_in(ensemble) ** 2).sum()), ensemble.n_rows**2)
+
+
+def meta_graph(ensemble: AnyEnsemble) -> Any:
+    """Clusters as vertices; an edge weighs their Jaccard index (in objects) times the weights of both members.
+
+    Of soft clusters it is the extended Jaccard index a.b / (|a|^2 + |b|^2 - a.b) of their memberships. No edge joins
+    clusters of one member, which are rivals even where they share objects.
+    """
+    shared = _shared_objects(ensemble).tocoo()
+    first, second = shared.row, shared.col
+    member = np.repeat(np.arange(ensemble.n_members), ensemble.n_clusters)
+    kept = member[first] != member[second]
+    first, second, common = first[kept], second[kept], shared.data[kept].astype(np.float64)
+    sizes, weights = _squared_sizes(ensemble), column_weights(ensemble).astype(np.float64)
+    jaccard = common / (sizes[first] + sizes[second] - common)
+    return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
+
+
+def _shared_objects(ensemble: AnyEnsemble) -> Any:
+    """How many objects each two clusters share, (d, d) sparse: by tables where these are small, else by a product."""
+    from scipy.sparse import csr_array, hstack
+
+    if isinstance(ensemble, SoftEnsemble) or int(ensemble.offsets[-1]) * int(ensemble.n_clusters.max()) > DENSE_ENTRIES:
+        incidence = one_hot(ensemble)
+        counted = incidence.copy()
+        counted.data = incidence.data * np.repeat(ensemble.counts, np.diff(incidence.indptr))
+        return incidence.T.tocsr() @ counted
+    tables = (
+        cluster_counts(
+            ensemble.labels, ensemble.offsets, ensemble.counts, ensemble.labels[:, q].astype(np.int32), int(k)
+        )
+        for q, k in enumerate(ensemble.n_clusters)
+    )
+    return hstack([csr_array(table) for table in tables], format="csr")
+
+
+def _squared_sizes(ensemble: AnyEnsemble) -> FloatArray:
+    """|h|^2 of the column of each cluster, (d,): of labels, its number of objects."""
+    if isinstance(ensemble, SoftEnsemble):
+        matrix = one_hot(ensemble)
+        squares = matrix.data**2 * np.repeat(ensemble.counts, np.diff(matrix.indptr))
+        return np.bincount(matrix.indices, squares, matrix.shape[1]).astype(np.float64)
+    sizes: FloatArray = tally(ensemble, np.zeros(ensemble.n_rows, dtype=np.int32), 1)[:, 0].astype(np.float64)
+    return sizes

@@ -1,0 +1,134 @@
+"""Co-association between rows: pairs that share something, or a dense matrix; whole numbers where that can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble, FloatArray
+from quorate.ops.co_association import mirror, place_block, shared_block, shared_matrix
+from quorate.ops.neighbours import inverted_lists
+from quorate.ops.threads import map_blocks, map_fixed_blocks
+from quorate.solvers.linkage.average_link import WORK, member_weights, near_order
+
+Normalization = Literal["ensemble", "pairwise"]
+NORMALIZATIONS: tuple[Normalization, ...] = ("ensemble", "pairwise")
+
+BLOCK_ROWS = 4096
+"""Rows a block of the sparse matrix: what a block needs beyond its result is a few numbers a row."""
+SAMPLE_ROWS = 256
+"""Rows from which the number of pairs is estimated."""
+BYTES_A_PAIR = 120
+"""Of a pair in the upper triangle, in both triangles, and in the lists of agglomeration with room to grow."""
+EXACT_SCALE = 2**31
+"""Largest common multiple of the normalisers by which ratios are made whole numbers."""
+
+
+class Pairs(NamedTuple):
+    """A sparse symmetric matrix over m rows by its upper triangle: columns[start[i]:start[i + 1]] > i, and values.
+
+    Co-association is values / scale. Values are whole numbers if the member weights are multiples of the least one.
+    """
+
+    start: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: FloatArray
+    scale: float
+
+
+def shared_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> Pairs:
+    """All pairs of rows with co-association above `threshold` (None: above 0), found through shared base clusters."""
+    total, block = _block(ensemble, normalization, threshold)
+    # rows that agree in the first members meet the same lists, so they are looked at one after the other
+    order = near_order(ensemble)
+    parts = map_fixed_blocks(lambda start, stop: block(order[start:stop]), ensemble.n_rows, BLOCK_ROWS)
+    lengths = np.empty(ensemble.n_rows, dtype=np.int64)
+    lengths[order] = np.concatenate([part[0] for part in parts])
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns, values, divisor = np.empty(start[-1], np.int32), np.empty(start[-1]), np.empty(0 if total else start[-1])
+    for place, part in enumerate(parts):
+        rows = order[place * BLOCK_ROWS : (place + 1) * BLOCK_ROWS]
+        place_block(rows, part[0], part[1], start, columns)
+        place_block(rows, part[0], part[2], start, values)
+        if not total:
+            place_block(rows, part[0], part[3], start, divisor)
+        # a block is let go as soon as it is copied
+        parts[place] = None
+    scale = total or common_scale(divisor)
+    return Pairs(start, columns, values if total else values * scale / divisor, scale)
+
+
+def estimated_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
+    """About how many pairs `shared_pairs` would keep, from evenly spaced rows; all of them if there are few."""
+    _, block = _block(ensemble, normalization, threshold)
+    m = ensemble.n_rows
+    sample = np.unique(np.linspace(0, m - 1, num=min(m, SAMPLE_ROWS)).astype(np.int64))
+    return round(float(block(sample)[0].mean()) * m)
+
+
+def _block(
+    ensemble: Ensemble, normalization: Normalization, threshold: float | None
+) -> tuple[float, Callable[[NDArray[np.intp]], Any]]:
+    """The weight all pairs are divided by (0: each its own), and the kernel for some rows."""
+    weights = member_weights(ensemble)
+    total = 0.0 if pairwise(ensemble, normalization) else float(weights.sum())
+    lists = inverted_lists(ensemble.labels, ensemble.offsets)
+
+    def block(rows: NDArray[np.intp]) -> Any:
+        return shared_block(ensemble.labels, ensemble.offsets, lists, weights, total, threshold or 0.0, rows)
+
+    return total, block
+
+
+def sparse_bytes(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
+    """About what agglomeration on the sparse matrix takes, its lists included."""
+    return BYTES_A_PAIR * estimated_pairs(ensemble, normalization, threshold)
+
+
+def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tuple[FloatArray, float]:
+    """The matrix between all rows times a scale, and the scale; whole numbers as in `Pairs`."""
+    weights = member_weights(ensemble)
+    matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
+    lists = inverted_lists(ensemble.labels, ensemble.offsets)
+    map_blocks(
+        lambda start, stop: shared_matrix(ensemble.labels, ensemble.offsets, lists, weights, start, stop, matrix),
+        ensemble.n_rows,
+        work=WORK,
+    )
+    return normalised(ensemble, normalization, matrix)
+
+
+def normalised(ensemble: Ensemble, normalization: Normalization, matrix: FloatArray) -> tuple[FloatArray, float]:
+    """A matrix of shared weight made one of co-association times a scale, in place; and the scale."""
+    weights = member_weights(ensemble)
+    if not pairwise(ensemble, normalization):
+        mirror(matrix)
+        return matrix, float(weights.sum())
+    known = (ensemble.labels >= 0).astype(np.float64)
+    patterns, inverse = np.unique(known, axis=0, return_inverse=True)
+    divisor = (patterns * weights) @ patterns.T
+    divisor[divisor == 0] = 1.0
+    scale = common_scale(divisor)
+    place = inverse.reshape(-1)
+    for row in range(ensemble.n_rows):
+        matrix[row] *= scale / divisor[place[row]][place]
+    mirror(matrix)
+    return matrix, scale
+
+
+def pairwise(ensemble: Ensemble, normalization: Normalization) -> bool:
+    """Whether pairs are to be divided by numbers of their own: without missing labels both conventions are one."""
+    return normalization == "pairwise" and ensemble.has_missing
+
+
+def common_scale(divisors: FloatArray) -> float:
+    """The least common multiple of whole divisors if it is small enough to keep sums exact, else 1."""
+    found = np.unique(divisors)
+    if np.any(found != np.floor(found)) or len(found) > 64:
+        return 1.0
+    multiple = math.lcm(*(int(value) for value in found))
+    return float(multiple) if multiple <= EXACT_SCALE else 1.0

@@ -1,0 +1,1 @@
+"""Building blocks of methods that embed rows by eigenvectors and cluster the points."""

@@ -1,0 +1,108 @@
+"""Normalised cut of the graph of rows and base clusters, solved on the side of the clusters and carried to the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.bipartite import row_degrees, unit_sums
+from quorate.ops.coding import canonical
+from quorate.ops.threads import map_blocks
+from quorate.solvers.confidence import row_confidence
+from quorate.solvers.overlaps import fold
+from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+
+DENSE_CLUSTERS = 2000
+"""Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos takes over."""
+MOST_DIRECTIONS = 1000
+"""Eigenvectors taken at most where the graph is not folded: Lanczos holds twice as many."""
+LEAST_VALUE = 1e-12
+"""Eigenvalues below this share of the largest are rounding; their directions are left out."""
+
+
+def transfer_cut(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+) -> Consensus:
+    """Cut the graph in which each row hangs on its base clusters by their weights (d,) into n_clusters."""
+    n_init = _check.integer(n_init, "n_init", low=1)
+    max_iter = _check.integer(max_iter, "max_iter", low=1)
+    points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
+    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    labels = canonical(run.labels.astype(np.int32), n_clusters)
+    return Consensus(
+        labels=labels,
+        objective=run.inertia,
+        n_iter=run.n_iter,
+        converged=run.converged,
+        confidence=row_confidence(ensemble, labels),
+        info={"eigenvalues": values},
+    )
+
+
+def transfer_embedding(
+    ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Points of length 1, one a row, and the eigenvalues of the folded graph, the largest (1) first.
+
+    With B (rows x clusters) the weights, Dx and Dy the degrees: v of Dy^-1/2 B' Dx^-1 B Dy^-1/2, then
+    u = Dx^-1 B Dy^-1/2 v for the rows, whose lengths are dropped.
+    """
+    # twice the objects is the same graph; without the common factor it is so to the last bit
+    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
+    degree = np.empty(ensemble.n_rows)
+    labels, offsets = ensemble.labels, ensemble.offsets
+    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
+    mass = counts / degree
+    n_clusters = int(offsets[-1])
+    if n_clusters <= DENSE_CLUSTERS:
+        folded = fold(ensemble, mass) * np.outer(weights, weights)
+        cluster_degree = folded.sum(axis=1)
+        normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
+        values, vectors = leading_eigenvectors(normalised, n_components)
+    else:
+        cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
+    kept = values > LEAST_VALUE * values[0]
+    vectors, values = vectors[:, kept], values[kept]
+    table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
+    points = np.empty((ensemble.n_rows, table.shape[1]))
+    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
+    return points, values
+
+
+def _sparse_leading(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    counts: Any,
+    mass: FloatArray,
+    n_components: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same by Lanczos on products with the sparse matrix of rows and clusters; and the clusters' degrees."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    row, member = np.nonzero(ensemble.labels >= 0)
+    columns = ensemble.offsets[member] + ensemble.labels[row, member]
+    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
+    matrix = csr_array((weights[columns], (row, columns)), shape=shape)
+    degree: FloatArray = matrix.T @ counts.astype(np.float64)
+    matrix = csr_array(
+        ((np.sqrt(mass)[row] * weights[columns] / np.sqrt(degree)[columns]), (row, columns)), shape=shape
+    )
+    transposed = matrix.T.tocsr()
+    product = LinearOperator((shape[1], shape[1]), matvec=lambda v: transposed @ (matrix @ v), dtype=np.float64)
+    values, vectors = eigsh(
+        product, k=min(n_components, MOST_DIRECTIONS, shape[1] - 1), which="LA", v0=rng.random(shape[1])
+    )
+    order = np.argsort(-values)
+    return degree, values[order], with_signs(vectors[:, order])
