@@ -32,7 +32,7 @@ def half_of(name: str) -> str:
 
 
 def features(name: str) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
-    """Features, classes and their number. Real measurements are z-normalised, points in the plane and pixels are not."""
+    """Features, classes and their number. Real measurements are z-normalised; shapes and pixels are not."""
     data = datasets.load(name)
     X, (_, y) = np.asarray(data.X, dtype=np.float64), np.unique(data.y, return_inverse=True)
     if len(X) > MOST_OBJECTS and name not in WHOLE:

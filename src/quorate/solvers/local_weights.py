@@ -57,11 +57,10 @@ def _sparse_splits(ensemble: Ensemble, member: int) -> tuple[FloatArray, FloatAr
     shape = (k, ensemble.n_rows)
     pairs = (csr_array((values, (ensemble.labels[rows, member], rows)), shape=shape) @ one_hot(ensemble)).tocoo()
     place = pairs.row.astype(np.int64) * n_members + np.searchsorted(ensemble.offsets, pairs.col, side="right") - 1
-    known, logs = (
-        np.bincount(place, weights=weights, minlength=k * n_members).reshape(k, n_members).T
-        for weights in (pairs.data, xlogy(pairs.data, pairs.data))
-    )
-    return known, xlogy(known, known) - logs
+    known: FloatArray = np.bincount(place, weights=pairs.data, minlength=k * n_members)
+    logs: FloatArray = np.bincount(place, weights=xlogy(pairs.data, pairs.data), minlength=k * n_members)
+    split: FloatArray = xlogy(known, known) - logs
+    return known.reshape(k, n_members).T, split.reshape(k, n_members).T
 
 
 def local_weighting(ensemble: Ensemble, certainty: FloatArray) -> Weighting:

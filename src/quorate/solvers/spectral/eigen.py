@@ -1,4 +1,4 @@
-"""Leading eigenvectors of symmetric matrices: the one place that asks LAPACK for a part of them and checks the answer."""
+"""Leading eigenvectors of symmetric matrices: the one place that asks LAPACK for some of them, and checks them."""
 
 from __future__ import annotations
 
