@@ -208,7 +208,7 @@ def test_bad_theta_is_refused(method: str, theta: object) -> None:
 def test_certainty_without_a_dense_table_is_the_same(
     missing: float, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = rows_of(2, missing=missing, weighted=weighted, k=4)
+    rows = rows_of(2, missing=missing, weights=WEIGHTS if weighted else None, k=4)
     expected = cluster_certainty(rows, 0.4)
     monkeypatch.setattr(local_weights, "DENSE_ENTRIES", 0)
     np.testing.assert_allclose(cluster_certainty(rows, 0.4), expected, rtol=1e-12)

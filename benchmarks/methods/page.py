@@ -91,7 +91,7 @@ def _protocols(results: Results) -> str:
     sets = {half: [name for name in SETS if half_of(name) == half and name in seen] for half in HALVES}
     repeats = 1 + max(case.repeat for case in results.values if case.protocol in PROTOCOLS)
     limits = ", ".join(f"`{method}` {rows:,}" for method, rows in MOST_ROWS.items())
-    return f"""`python -m benchmarks.methods --data FOLDER` ran every method on {sum(map(len, sets.values()))} data sets, \
+    return f"""`python -m benchmarks.methods --data FOLDER` ran every method on {len(seen)} data sets, \
 {repeats} fresh ensembles for each set and protocol, with the number of classes given as the number of clusters:
 
 - **20 members**: k-means with random starts, k of each member drawn from 10 to 40 (at most a fifth of the objects).

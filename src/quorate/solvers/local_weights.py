@@ -57,8 +57,10 @@ def _sparse_splits(ensemble: Ensemble, member: int) -> tuple[FloatArray, FloatAr
     shape = (k, ensemble.n_rows)
     pairs = (csr_array((values, (ensemble.labels[rows, member], rows)), shape=shape) @ one_hot(ensemble)).tocoo()
     place = pairs.row.astype(np.int64) * n_members + np.searchsorted(ensemble.offsets, pairs.col, side="right") - 1
-    known: FloatArray = np.bincount(place, weights=pairs.data, minlength=k * n_members)
-    logs: FloatArray = np.bincount(place, weights=xlogy(pairs.data, pairs.data), minlength=k * n_members)
+    known, logs = (
+        np.asarray(np.bincount(place, weights=weights, minlength=k * n_members), dtype=np.float64)
+        for weights in (pairs.data, xlogy(pairs.data, pairs.data))
+    )
     split: FloatArray = xlogy(known, known) - logs
     return known.reshape(k, n_members).T, split.reshape(k, n_members).T
 
