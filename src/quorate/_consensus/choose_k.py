@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
+from quorate._consensus.auto import DEFAULT_METHOD, TREE_ROWS, resolve
+from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
+from quorate._data.ensemble import as_ensemble, compress
 from quorate._evaluation.ambiguity import ambiguity
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.solvers.labellings import anmi
+from quorate.solvers.anmi import anmi
 from quorate.solvers.linkage.dendrogram import lifetimes
 
 MOST = 20
@@ -20,8 +24,8 @@ PAC_MEMBERS = 5
 """Members of one size that it takes for a proportion of ambiguous pairs."""
 CLEAR_LIFETIME = 1.5
 """How many times the next one a lifetime must last to decide between criteria that disagree."""
-TREE_ROWS = 20_000
-"""Distinct rows up to which a tree is grown only for the sake of its lifetimes."""
+Numbers = int | str | tuple[int, int] | range | None
+"""What may be asked for as n_clusters."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,10 @@ class Choice:
         return asdict(self)
 
     def __str__(self) -> str:
-        names = ["anmi", *(n for n in ("density_gain", "lifetime", "pac") if any(getattr(c, n) for c in self.table))]
+        names = [
+            "anmi",
+            *(n for n in ("density_gain", "lifetime", "pac") if any(getattr(c, n) is not None for c in self.table)),
+        ]
         lines = [f"{'k':>4}" + "".join(f"{name.replace('_', ' '):>14}" for name in names)]
         for entry in self.table:
             values = [getattr(entry, name) for name in names]
@@ -69,6 +76,72 @@ class Choice:
         return "\n".join([*lines, self.reason])
 
     __repr__ = __str__
+
+
+def choose_k(
+    labels: Any,
+    n_clusters: Numbers = "auto",
+    *,
+    method: str = DEFAULT_METHOD,
+    random_state: Any = None,
+    max_bytes: int = MAX_BYTES,
+    **options: Any,
+) -> Choice:
+    """Compare numbers of clusters by several criteria and recommend one, with the reason.
+
+    Parameters
+    ----------
+    labels : Ensemble, or anything `as_ensemble` takes
+    n_clusters : "auto", (low, high) or range
+        The numbers to compare, both ends included; "auto" tries 2 to 20.
+    method : str
+        A name in METHODS, or "auto"; its labellings are scored by ANMI.
+    random_state : None, int, Generator or RandomState
+    max_bytes : int
+    **options
+        The method's own options.
+
+    Returns
+    -------
+    Choice
+        ``n_clusters``, ``reason``, ``votes`` of the criteria and the ``table``; prints as a table.
+
+    Notes
+    -----
+    ANMI speaks for its highest value [1]_. Density gain is that of bisecting k-means [2]_; it speaks for the number
+    after which the gain falls most. Lifetime needs a tree: the method's own, or that of `eac` on up to 20,000 distinct
+    rows. PAC [3]_, bounds 0.1 and 0.9, compares members: at least five must have the number of clusters in question,
+    and it speaks only where two numbers have it, for it falls with the number of clusters by itself. It counts all
+    pairs on up to 3,000 distinct rows and a million drawn pairs of objects above. The number named by most criteria is
+    recommended; in a tie the lifetime decides where it is at least 1.5 times the next one; else ANMI where members have
+    as few clusters as the lowest number compared, the density gain otherwise, for ANMI leans to the members' own
+    numbers. No criterion is right always: look at the table.
+    Costs one run of the method a number, and one of bisecting k-means.
+
+    References
+    ----------
+    .. [1] A. Strehl, J. Ghosh, "Cluster Ensembles", JMLR 3, 2002, doi:10.1162/153244303321897735.
+    .. [2] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272.
+    .. [3] Y. Senbabaoglu, G. Michailidis, J. Z. Li, "Critical limitations of consensus clustering in class
+       discovery", Scientific Reports 4, 2014, doi:10.1038/srep06207.
+
+    Examples
+    --------
+    >>> members = [[0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1, 2, 2]]
+    >>> choice = choose_k(members, (2, 4), random_state=0)
+    >>> choice.n_clusters, choice.votes["anmi"]
+    (3, 3)
+    """
+    rows, _ = compress(as_ensemble(labels))
+    wanted = candidates(n_clusters, rows.n_rows)
+    if wanted is None:
+        raise ValueError(f"n_clusters must be 'auto', (lowest, highest) or a range to choose from, got {n_clusters!r}.")
+    name, _ = resolve(method, rows, wanted, max_bytes, options)
+    options = checked_options(name, options)
+    choice, _ = choose(
+        rows, wanted, name, random_state=random_state, max_bytes=max_bytes, refine=False, options=options
+    )
+    return choice
 
 
 def candidates(wanted: Any, n_rows: int) -> range | None:
@@ -95,25 +168,32 @@ def candidates(wanted: Any, n_rows: int) -> range | None:
 
 def choose(
     ensemble: Ensemble,
-    numbers: Sequence[int],
+    wanted: Sequence[int],
     method: str,
-    run: Callable[[str, int], Consensus],
-    others: Sequence[str],
-    rng: np.random.Generator,
+    *,
+    random_state: Any,
+    max_bytes: int,
+    refine: bool,
+    options: Mapping[str, Any],
 ) -> tuple[Choice, Consensus]:
-    """The recommended number and the method's answer for it; `others` are the methods there are for criteria."""
-    answers: dict[int, Consensus] = {}
-    failed: dict[int, str] = {}
-    for k in numbers:
-        try:
-            answers[k] = run(method, k)
-        except (ValueError, MemoryError) as error:
-            failed[k] = str(error)
-    if not answers:
-        raise ValueError(f"method {method!r} answered for no n_clusters in {numbers}: {failed[numbers[0]]}")
-    gains = _density_gains(ensemble, max(numbers), run)
-    lasting = _lifetimes(_tree(ensemble, answers, run, others))
-    pac, drawn = _ambiguities(ensemble, numbers, rng)
+    """The recommended number among those wanted, and the method's answer for it.
+
+    The method runs once for each number; then the criteria are computed, each votes, and the votes are counted.
+    """
+    # one seed for every number, so that the answer for the chosen one is the answer one gets by asking for it
+    known = isinstance(random_state, numbers.Integral)
+    seed = random_state if known else int(_check.generator(random_state).integers(2**62))
+
+    def run(name: str, k: int) -> Consensus:
+        own: dict[str, Any] = {"refine": False, "options": {}}
+        if name == method:
+            own = {"refine": refine, "options": options}
+        return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
+
+    answers, failed = _answers(method, wanted, run)
+    gains = _density_gains(ensemble, max(wanted), run)
+    lasting = _lifetimes(_tree(ensemble, answers, run))
+    pac, drawn = _ambiguities(ensemble, wanted, np.random.default_rng(seed))
     table = tuple(
         Candidate(k, anmi(ensemble, answer.labels, answer.n_clusters), gains.get(k), lasting.get(k), pac.get(k))
         for k, answer in answers.items()
@@ -123,6 +203,22 @@ def choose(
     return Choice(best, reason, votes, table, method, failed, drawn), answers[best]
 
 
+def _answers(
+    method: str, wanted: Sequence[int], run: Callable[[str, int], Consensus]
+) -> tuple[dict[int, Consensus], dict[int, str]]:
+    """The method's answer for each number, and for the numbers without one the reason."""
+    answers: dict[int, Consensus] = {}
+    failed: dict[int, str] = {}
+    for k in wanted:
+        try:
+            answers[k] = run(method, k)
+        except (ValueError, MemoryError) as error:
+            failed[k] = str(error)
+    if not answers:
+        raise ValueError(f"method {method!r} answered for no n_clusters in {wanted}: {failed[wanted[0]]}")
+    return answers, failed
+
+
 def _density_gains(ensemble: Ensemble, most: int, run: Callable[[str, int], Consensus]) -> dict[int, float]:
     """Density won on the way to each number of clusters, one number beyond the candidates included."""
     splits = run("bisecting", min(most + 1, ensemble.n_rows)).info["splits"]
@@ -130,11 +226,11 @@ def _density_gains(ensemble: Ensemble, most: int, run: Callable[[str, int], Cons
 
 
 def _tree(
-    ensemble: Ensemble, answers: Mapping[int, Consensus], run: Callable[[str, int], Consensus], others: Sequence[str]
+    ensemble: Ensemble, answers: Mapping[int, Consensus], run: Callable[[str, int], Consensus]
 ) -> FloatArray | None:
     """The method's own tree, or that of average-link evidence accumulation where rows are few enough."""
     first = next(iter(answers.values()))
-    if first.tree is None and "eac" in others and 1 < ensemble.n_rows <= TREE_ROWS:
+    if first.tree is None and 1 < ensemble.n_rows <= TREE_ROWS:
         first = run("eac", min(2, ensemble.n_rows))
     return first.tree if first.tree is not None and len(first.tree) == ensemble.n_rows - 1 else None
 

@@ -15,9 +15,10 @@ from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.tables import as_table
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.anmi import anmi
+from quorate.solvers.cluster_means import completed
+from quorate.solvers.confidence import with_confidence
 from quorate.solvers.label_space.climbing import climb
-from quorate.solvers.labellings import anmi, completed
 
 MAX_SWEEPS = 100
 
@@ -64,26 +65,40 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     ensemble = as_ensemble(ensemble)
     codes, k = _codes(labels, ensemble)
     blocks, inverse, start = _blocks(ensemble, codes, k)
-    result = refine_rows(blocks, start, k, max_iter)
+    result = _refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
     return replace(result, labels=expanded, confidence=confidence, object_ids=ensemble.object_ids)
 
 
-def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int = MAX_SWEEPS) -> Consensus:
-    """`refine` on rows as they are, each a block, with labels 0..k-1 or -1."""
+def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
+    """A method's result on rows, improved by moves; ``info["refine"]`` tells what they changed."""
+    better = _refine_rows(ensemble, result.labels, result.n_clusters, MAX_SWEEPS)
+    told = {**better.info, "objective_before": result.objective}
+    return replace(
+        result,
+        labels=better.labels,
+        objective=better.objective,
+        converged=result.converged and better.converged,
+        confidence=better.confidence,
+        info={**result.info, "refine": told},
+    )
+
+
+def _refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int) -> Consensus:
+    """Move whole rows; `labels` holds one of 0..k-1 per row, or -1 for a row that is still without a cluster."""
     start = completed(ensemble, labels, k)
     run = climb(ensemble, start, k, max_iter)
     moved = canonical(run.labels, k)
-    return Consensus(
+    result = Consensus(
         labels=moved,
         objective=anmi(ensemble, moved, k),
         n_iter=run.n_iter,
         converged=run.converged,
-        confidence=row_confidence(ensemble, moved),
         info={"start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves},
         method="refine",
     )
+    return with_confidence(ensemble, result)
 
 
 def _codes(labels: Any, ensemble: Ensemble) -> tuple[NDArray[np.int32], int]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._types import Ensemble, read_only
 from quorate.ops.ambiguity import ambiguous_drawn, ambiguous_pairs
+from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 3_000
 """Rows up to which all pairs are counted; above, pairs of objects are drawn."""
@@ -43,10 +44,13 @@ def ambiguity(
         # objects of one row agree in all members, which is ambiguous only where high lies above 1
         known += int((alike * (alike - 1)).sum()) // 2
         return Ambiguity(found / known if known else 0.0, 0)
-    edges = np.cumsum(ensemble.counts)
+    found, known = ambiguous_drawn(labels, weights, low, high, *drawn_pairs(ensemble, rng))
+    return Ambiguity(found / known if known else 0.0, DRAWN_PAIRS)
+
+
+def drawn_pairs(ensemble: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of DRAWN_PAIRS pairs of different objects, each pair as likely as any other."""
     one = rng.integers(ensemble.n_objects, size=DRAWN_PAIRS)
     # the second object is any but the first
     other = (one + rng.integers(1, ensemble.n_objects, size=DRAWN_PAIRS)) % ensemble.n_objects
-    rows = [np.searchsorted(edges, objects, side="right") for objects in (one, other)]
-    found, known = ambiguous_drawn(labels, weights, low, high, rows[0], rows[1])
-    return Ambiguity(found / known if known else 0.0, DRAWN_PAIRS)
+    return rows_of_objects(ensemble.counts, one), rows_of_objects(ensemble.counts, other)

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.ensemble import as_ensemble, compress
+from quorate._evaluation.ambiguity import DRAWN_PAIRS, drawn_pairs
 from quorate._evaluation.binning import Bins, Labelled
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.ambiguity import pair_shares
 from quorate.ops.tables import cluster_counts, own_and_rival
 from quorate.ops.threads import map_blocks
+from quorate.solvers.cluster_means import cluster_means
 from quorate.solvers.contingency import contingency
-from quorate.solvers.labellings import cluster_means
 
 EXACT_ROWS = 1_500
 """Rows up to which all pairs are counted; above, pairs of objects are drawn."""
-DRAWN_PAIRS = 1_000_000
 MEMBERS_OF_A_SIZE = 5
 """Members with one number of clusters that it takes for a distribution of their own."""
 
@@ -46,7 +46,7 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     which put them together [Monti et al. 2003]. Pairs that no member knows are left out."""
     rows, _ = compress(ensemble)
     exact = rows.n_rows <= EXACT_ROWS
-    first, second = np.triu_indices(rows.n_rows, 1) if exact else _drawn_rows(rows, rng)
+    first, second = np.triu_indices(rows.n_rows, 1) if exact else drawn_pairs(rows, rng)
     pairs = rows.counts[first] * rows.counts[second] if exact else np.ones(len(first), dtype=np.int64)
     shares = np.empty(len(first))
     pair_shares(rows.labels, rows.weights, first, second, shares)
@@ -60,14 +60,6 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     values, place = np.unique(np.round(shares[known], 12), return_inverse=True)
     found = np.bincount(place.reshape(-1), weights=pairs[known])
     return IndexDistribution(values, found / found.sum(), 0 if exact else DRAWN_PAIRS)
-
-
-def _drawn_rows(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of pairs of different objects, each pair as likely as any other."""
-    ends = np.cumsum(rows.counts)
-    one = rng.integers(rows.n_objects, size=DRAWN_PAIRS)
-    other = (one + rng.integers(1, rows.n_objects, size=DRAWN_PAIRS)) % rows.n_objects
-    return np.searchsorted(ends, one, side="right"), np.searchsorted(ends, other, side="right")
 
 
 def by_size(labels: Any) -> dict[Any, Ensemble]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.auto import pick
-from quorate._consensus.consensus import MAX_BYTES, solve
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._consensus.solve import solve
 from quorate._data.ensemble import compress
 from quorate._evaluation.binning import mean_co_association
 from quorate._evaluation.pair_statistics import matched

@@ -7,11 +7,8 @@ from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_space.lookup import column_weights
-from quorate.solvers.linkage.average_link import Weighting, member_weights
-
-UNIT = 2.0**20
-"""Real weights are whole numbers of this unit, so that sums over small clusters are exact and ties stay ties."""
+from quorate.solvers.linkage.average_link import Weighting
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
 
 
 def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
@@ -36,11 +33,11 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
 
 def local_weighting(ensemble: Ensemble, certainty: FloatArray) -> Weighting:
     """Member weight times certainty, as whole numbers of a fixed unit and at least 1."""
-    weights = member_weights(ensemble)
-    columns: FloatArray = np.rint(np.repeat(weights, ensemble.n_clusters) * certainty * UNIT)
-    return Weighting(np.maximum(columns, 1.0), float(weights.sum()) * UNIT)
+    weights = relative_weights(ensemble)
+    columns: FloatArray = np.rint(np.repeat(weights, ensemble.n_clusters) * certainty * WEIGHT_UNIT)
+    return Weighting(np.maximum(columns, 1.0), float(weights.sum()) * WEIGHT_UNIT)
 
 
 def edge_weights(ensemble: Ensemble, certainty: FloatArray) -> FloatArray:
     """Member weight times certainty (d,), for graphs; never so small that a row would hang on nothing."""
-    return column_weights(ensemble) * np.maximum(certainty, 1e-9)
+    return cluster_weights(ensemble) * np.maximum(certainty, 1e-9)

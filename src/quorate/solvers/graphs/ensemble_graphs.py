@@ -12,6 +12,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.components import row_components
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot, rows_in, tally
+from quorate.solvers.weights import cluster_weights_whole
 
 BLOCK_ENTRIES = 2**24
 """Entries of the co-association matrix held at once while neighbours are chosen."""
@@ -19,13 +20,6 @@ BLOCK_ENTRIES = 2**24
 
 DENSE_ENTRIES = 2**22
 """Entries of the table between all clusters and one member's up to which it is counted densely."""
-
-
-def column_weights(ensemble: AnyEnsemble) -> NDArray[Any]:
-    """The weight of each cluster's member; integers where all are, so that sums stay exact."""
-    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
-    whole = weights.astype(np.int64)
-    return whole if np.array_equal(whole, weights) else weights
 
 
 def components(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
@@ -53,7 +47,7 @@ def bipartite_graph(ensemble: AnyEnsemble) -> Any:
     """Rows and clusters as vertices; an edge weighs the objects (or their memberships) in it by member weight."""
     incidence = one_hot(ensemble)
     per_row = np.repeat(ensemble.counts, np.diff(incidence.indptr))
-    incidence.data = incidence.data * (per_row * column_weights(ensemble)[incidence.indices])
+    incidence.data = incidence.data * (per_row * cluster_weights_whole(ensemble)[incidence.indices])
     return _beside(incidence)
 
 
@@ -77,7 +71,7 @@ def co_association_graph(ensemble: AnyEnsemble, neighbours: int | None = None) -
     """
     incidence = one_hot(ensemble)
     weighted = incidence.copy()
-    weighted.data = incidence.data * column_weights(ensemble)[incidence.indices]
+    weighted.data = incidence.data * cluster_weights_whole(ensemble)[incidence.indices]
     transposed = incidence.T.tocsr()
     graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
     if graph.data.dtype.kind == "f":
@@ -138,7 +132,7 @@ def meta_graph(ensemble: AnyEnsemble) -> Any:
     member = np.repeat(np.arange(ensemble.n_members), ensemble.n_clusters)
     kept = member[first] != member[second]
     first, second, common = first[kept], second[kept], shared.data[kept].astype(np.float64)
-    sizes, weights = _squared_sizes(ensemble), column_weights(ensemble).astype(np.float64)
+    sizes, weights = _squared_sizes(ensemble), cluster_weights_whole(ensemble).astype(np.float64)
     jaccard = common / (sizes[first] + sizes[second] - common)
     return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
 

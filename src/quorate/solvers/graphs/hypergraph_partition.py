@@ -13,6 +13,7 @@ from quorate import _check
 from quorate.solvers.graphs.integer_weights import Parts, capped, integer_weights
 
 Objective = Literal["cut", "connectivity"]
+OBJECTIVES: tuple[Objective, ...] = ("cut", "connectivity")
 
 THREADS = 2
 """Threads of the partitioner. The preset is deterministic, so the answer does not depend on it."""
@@ -73,7 +74,7 @@ def partition_hypergraph(
     k = _check.integer(k, "k", low=1, high=n_vertices, advice="a part needs a vertex of its own.")
     seed = _check.integer(seed, "seed", low=0, high=2**31 - 2)
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
-    _check.choice(objective, "objective", ("cut", "connectivity"))
+    _check.choice(objective, "objective", OBJECTIVES)
     pins = _pins(indptr, indices, edge_weights, n_vertices)
     mass = capped(mass, k)
     labels = _mtkahypar(pins, mass, k, seed, imbalance, objective)

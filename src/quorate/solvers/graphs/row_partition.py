@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble
-from quorate.solvers.graphs.ensemble_graphs import column_weights, components
+from quorate.ops.coding import canonical
+from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.graph_partition import Scheme, partition_graph
 from quorate.solvers.graphs.integer_weights import Parts
 from quorate.solvers.label_rows import own_and_rival, tally
-from quorate.solvers.labellings import cluster_means
+from quorate.solvers.weights import cluster_weights_whole
 
 LARGE_GRAPH = 50_000
 """Vertices above which a second try costs more than it wins."""
@@ -38,6 +42,18 @@ def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32
     if n_clusters == ensemble.n_rows:
         return np.arange(n_clusters, dtype=np.int32)
     return components(ensemble, n_clusters)
+
+
+def partition_rows(
+    ensemble: AnyEnsemble, n_clusters: int, partition: Callable[[], tuple[NDArray[np.int32], int]]
+) -> tuple[NDArray[np.int32], int]:
+    """Canonical labels of a balanced partition of the rows, and the number of parts that had to be repaired.
+
+    `partition` runs the partitioner and returns labels and that number; it is called only if the answer is not forced.
+    """
+    forced = forced_partition(ensemble, n_clusters)
+    labels, n_repaired = partition() if forced is None else (forced, 0)
+    return canonical(labels, n_clusters), n_repaired
 
 
 def least_cut(
@@ -81,25 +97,17 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
 
     A cluster keeps its last row; ties go to the lowest row.
     """
-    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
-    if not len(empty):
+    if np.bincount(labels, minlength=n_clusters).all():
         return 0
     means, _ = cluster_means(ensemble, labels, n_clusters)
     own, _ = own_and_rival(ensemble, means, labels)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    loose = iter(np.argsort(own, kind="stable"))
-    for cluster in empty:
-        row = next(row for row in loose if sizes[labels[row]] > 1)
-        sizes[labels[row]] -= 1
-        labels[row] = cluster
-        sizes[cluster] = 1
-    return len(empty)
+    return fill_empty(labels, -own, n_clusters)
 
 
 def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
     """What the partition cuts, from its contingency tables alone: O(rows x members)."""
     table = tally(ensemble, labels, n_clusters)
-    weights = column_weights(ensemble)
+    weights = cluster_weights_whole(ensemble)
     counts = table.astype(np.float64)
     reached = np.maximum((table > 0).sum(axis=1), 1)
     sizes = counts.sum(axis=1)

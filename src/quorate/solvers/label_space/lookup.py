@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, FloatArray, IntArray
+from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import look_up, move, row_norms, shared_with, take, weighted_total
+from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
 """Above this many rows, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
@@ -98,8 +100,7 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    drawn = rng.integers(ensemble.n_objects, size=size)
-    rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), drawn, side="right"), return_counts=True)
+    rows, counts = drawn_rows(ensemble.counts, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
@@ -116,7 +117,7 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
     converged, n_iter, repaired = False, 0, np.inf
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, new, score)
-        filled = fill_empty(ensemble, model.norms + score, new, len(sums.mass))
+        filled = fill_empty(new, ensemble.counts * (model.norms + score), len(sums.mass))
         moved = move(ensemble, model.masses, old, new, sums)
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
@@ -158,7 +159,7 @@ def _add(sums: Sums, ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> Sums:
 
 def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
     """Squared Euclidean distance to the clusters' means, less the row's norm."""
-    table = sums.table if ensemble.unit_weights else sums.table * column_weights(ensemble)[:, None]
+    table = sums.table if ensemble.unit_weights else sums.table * cluster_weights(ensemble)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 2.0 / sums.mass / ensemble.unit**2
         bias = squares(ensemble, sums) / sums.mass / sums.mass
@@ -167,15 +168,10 @@ def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
     return Rule(table, scale, bias)
 
 
-def column_weights(ensemble: AnyEnsemble) -> FloatArray:
-    """The weight of the member each base cluster belongs to."""
-    return np.repeat(ensemble.weights, ensemble.n_clusters)
-
-
 def squares(ensemble: AnyEnsemble, sums: Sums) -> FloatArray:
     """For each cluster the weighted sum of squared counts, in float64: the square of 10^8 objects is past 2^53."""
     counts = sums.table[:, : len(sums.mass)] / ensemble.unit
-    squared: FloatArray = np.einsum("f,fc,fc->c", column_weights(ensemble), counts, counts)
+    squared: FloatArray = np.einsum("f,fc,fc->c", cluster_weights(ensemble), counts, counts)
     return squared
 
 
@@ -183,10 +179,10 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     """Greedy k-means++: each next seed is the best of a few rows drawn by count times squared distance."""
     n_trials = 2 + int(np.log(n_clusters))
     norms = row_norms(ensemble)
-    seeds = _draw(ensemble.counts, rng.random(1)).tolist()
+    seeds = drawn_by_weight(ensemble.counts, rng.random(1)).tolist()
     closest = _distances(ensemble, norms, seeds[0])
     while len(seeds) < n_clusters:
-        candidates = _draw(ensemble.counts * closest, rng.random(n_trials)).tolist()
+        candidates = drawn_by_weight(ensemble.counts * closest, rng.random(n_trials)).tolist()
         nearer = [np.minimum(closest, _distances(ensemble, norms, candidate)) for candidate in candidates]
         best = int(np.argmin([weighted_total(ensemble.counts, distances) for distances in nearer]))
         seeds.append(candidates[best])
@@ -194,34 +190,8 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     return np.array(seeds, dtype=np.intp)
 
 
-def _draw(pull: NDArray[np.generic], uniform: FloatArray) -> NDArray[np.intp]:
-    """Rows drawn with probability proportional to `pull`, which is never zero everywhere: rows are distinct."""
-    edges = np.cumsum(pull)
-    rows = np.searchsorted(edges, uniform * edges[-1], side="right")
-    drawn: NDArray[np.intp] = np.minimum(rows, np.flatnonzero(pull)[-1])
-    return drawn
-
-
 def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray:
     """Squared distances of all rows to one row."""
     # weights that are no integers may leave a rounding error where the distance is zero
     distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared_with(ensemble, row), 0.0)
     return distances
-
-
-def fill_empty(ensemble: AnyEnsemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> int:
-    """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
-
-    Returns how many were empty.
-    """
-    sizes = np.bincount(nearest, minlength=n_clusters)
-    empty = np.flatnonzero(sizes == 0)
-    if not len(empty):
-        return 0
-    costly = iter(np.argsort(-ensemble.counts * cost, kind="stable"))
-    for cluster in empty:
-        row = next(row for row in costly if sizes[nearest[row]] > 1)
-        sizes[nearest[row]] -= 1
-        nearest[row] = cluster
-        sizes[cluster] = 1
-    return len(empty)

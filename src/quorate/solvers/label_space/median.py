@@ -20,9 +20,9 @@ from quorate.ops.disagreement import (
     sweep,
 )
 from quorate.ops.threads import map_blocks, map_fixed_blocks
+from quorate.solvers.draws import fill_empty, rows_of_objects
+from quorate.solvers.weights import integer_member_weights
 
-UNIT = 2**20
-"""Weights that are no multiples of the least one become whole numbers up to this."""
 MOST_CLUSTERS = 256
 """Clusters a search may found, unless a member has half as many."""
 SPARE = 8
@@ -52,21 +52,12 @@ class Search(NamedTuple):
     forced: int | None = None
 
 
-def whole_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
-    """Member weights as whole numbers, and what one of them is worth."""
-    scaled = ensemble.weights / ensemble.weights.min()
-    if scaled.max() <= UNIT and np.array_equal(scaled, np.floor(scaled)):
-        return scaled.astype(np.int64), float(ensemble.weights.min())
-    unit = float(ensemble.weights.max()) / UNIT
-    return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit
-
-
 def disagreements(ensemble: Ensemble, labels: NDArray[np.int32]) -> float:
     """Pairs of objects that a member joins and the partition parts or the other way round, over all members.
 
     In whole-number weights; pairs of which a member knows only one do not count.
     """
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     return _cost(ensemble, weights, tables_of(ensemble, weights, labels, int(labels.max()) + 1))
 
 
@@ -74,7 +65,7 @@ def lower_bound(ensemble: Ensemble) -> float | None:
     """What every partition disagrees at least, in whole-number weights; None above BOUND_ROWS rows."""
     if ensemble.n_rows > BOUND_ROWS:
         return None
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     blocks = map_fixed_blocks(
         lambda start, stop: least_disagreement(ensemble.labels, ensemble.counts, weights, start, stop),
         ensemble.n_rows,
@@ -109,7 +100,7 @@ def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
     if ensemble.n_rows <= SAMPLE_ROWS:
         return None
     places = np.linspace(0, ensemble.n_objects - 1, SAMPLE_ROWS).astype(np.int64)
-    rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), places, side="right"), return_counts=True)
+    rows, counts = np.unique(rows_of_objects(ensemble.counts, places), return_counts=True)
     # what no row is left of must not be asked for
     if len(rows) < 64 * (n_clusters or 1):
         return None
@@ -118,7 +109,7 @@ def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
 
 def spread(part: Ensemble, labels: NDArray[np.int32], ensemble: Ensemble) -> NDArray[np.int32]:
     """Labels of all rows, each in the cluster of the part that attracts it most."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     found = np.empty(ensemble.n_rows, dtype=np.int32)
     # tables by member also where the part happens to miss no label
     tables = tables_of(part, weights, labels, int(labels.max()) + 1, by_member=ensemble.has_missing)
@@ -130,7 +121,7 @@ def spread(part: Ensemble, labels: NDArray[np.int32], ensemble: Ensemble) -> NDA
 
 def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
     """Rows, the most frequent first, join the cluster that attracts them most or found one."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     most = min(ensemble.n_rows, max(MOST_CLUSTERS, 2 * int(ensemble.n_clusters.max())))
     labels = np.zeros(ensemble.n_rows, dtype=np.int32)
     table, margin = _no_tables(ensemble, most)
@@ -141,7 +132,7 @@ def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
 
 def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None, max_iter: int) -> Search:
     """Sweep rows and merge clusters in turn until neither lowers the cost; then, if asked to, force n_clusters."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     labels = canonical(start, int(start.max()) + 1)
     costs = [disagreements(ensemble, labels)]
     left, merged = max_iter, 1
@@ -163,7 +154,7 @@ def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None
 
 def settle(ensemble: Ensemble, start: NDArray[np.int32], max_iter: int) -> Search:
     """Moves of rows alone, between the clusters there are; none is left empty."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     costs = [disagreements(ensemble, start)]
     labels, done, settled = _settle(ensemble, weights, start, costs, False, max_iter)
     return Search(labels, costs, done, settled)
@@ -234,11 +225,8 @@ def _force(
     own = np.empty(ensemble.n_rows, dtype=np.int64)
     fixed = (ensemble.labels, ensemble.offsets, ensemble.counts, weights, tables.table, tables.margin, labels)
     map_blocks(lambda start, stop: own_attraction(*fixed, start, stop, own), ensemble.n_rows)
-    forced, held = labels.copy(), tables.held.copy()
-    loose = iter(np.argsort(own * ensemble.counts.astype(np.float64), kind="stable"))
-    for cluster in range(present, n_clusters):
-        row = next(row for row in loose if held[labels[row]] > 1)
-        held[labels[row]] -= 1
-        forced[row] = cluster
-    found: NDArray[np.int32] = canonical(forced, n_clusters)
-    return found
+    forced = labels.copy()
+    attraction: FloatArray = own.astype(np.float64) * ensemble.counts
+    fill_empty(forced, -attraction, n_clusters)
+    named: NDArray[np.int32] = canonical(forced, n_clusters)
+    return named

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
 from quorate.solvers.label_rows import row_norms, weighted_total
-from quorate.solvers.label_space.lookup import Model, Rule, Sums, column_weights, means_rule, squares, width
-
-UNIT = 2.0**36
-"""Tables of real numbers are kept as integers in this unit: their sums depend on no order, so ties stay ties."""
+from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
 
 def euclidean(ensemble: AnyEnsemble) -> Model:
@@ -66,7 +65,7 @@ def centred(ensemble: Ensemble) -> Model:
     norms = row_norms(ensemble)
     table = _totals(ensemble)
     shares: FloatArray = table / _by_column(ensemble, _by_member(ensemble, table))
-    weights = column_weights(ensemble)[:, None]
+    weights = cluster_weights(ensemble)[:, None]
 
     def means(sums: Sums) -> FloatArray:
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
@@ -96,7 +95,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
     """
     norms = row_norms(ensemble)
     total = weighted_total(ensemble.counts, norms)
-    weights = column_weights(ensemble)[:, None]
+    weights = cluster_weights(ensemble)[:, None]
 
     def rule(sums: Sums) -> Rule:
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
@@ -167,5 +166,5 @@ def _whole(gain: FloatArray, bias: FloatArray) -> Rule:
     """A rule that adds integers: gains in units of 2^-36, clusters padded to the table's width."""
     n_clusters = gain.shape[1]
     table = np.zeros((len(gain), width(n_clusters)), dtype=np.int64)
-    table[:, :n_clusters] = np.rint(gain * UNIT)
-    return Rule(table, np.full(n_clusters, 1 / UNIT), bias)
+    table[:, :n_clusters] = whole(gain)
+    return Rule(table, np.full(n_clusters, 1 / TABLE_UNIT), bias)

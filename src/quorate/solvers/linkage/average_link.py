@@ -17,6 +17,7 @@ from quorate.ops.ranking import BOUNDED, EXACT
 from quorate.ops.threads import map_blocks
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
+from quorate.solvers.weights import relative_weights
 
 CANDIDATES = 24
 """Nearest rows looked up for every row."""
@@ -96,15 +97,9 @@ def tree_down_to(
     return tree_of(merges, heights, counts)
 
 
-def member_weights(ensemble: AnyEnsemble) -> FloatArray:
-    """Weights in proportion to the members', whole numbers where they can be: sums of those are exact."""
-    scaled: FloatArray = ensemble.weights / ensemble.weights.min()
-    return scaled
-
-
 def by_member(ensemble: AnyEnsemble) -> Weighting:
     """Every base cluster counts as much as its member."""
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
 
 

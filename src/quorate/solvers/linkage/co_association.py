@@ -13,7 +13,8 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.co_association import mirror, place_block, shared_block, shared_matrix
 from quorate.ops.neighbours import inverted_lists
 from quorate.ops.threads import map_blocks, map_fixed_blocks
-from quorate.solvers.linkage.average_link import WORK, member_weights, near_order
+from quorate.solvers.linkage.average_link import WORK, near_order
+from quorate.solvers.weights import relative_weights
 
 Normalization = Literal["ensemble", "pairwise"]
 NORMALIZATIONS: tuple[Normalization, ...] = ("ensemble", "pairwise")
@@ -74,7 +75,7 @@ def _block(
     ensemble: Ensemble, normalization: Normalization, threshold: float | None
 ) -> tuple[float, Callable[[NDArray[np.intp]], Any]]:
     """The weight all pairs are divided by (0: each its own), and the kernel for some rows."""
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     total = 0.0 if pairwise(ensemble, normalization) else float(weights.sum())
     lists = inverted_lists(ensemble.labels, ensemble.offsets)
 
@@ -91,7 +92,7 @@ def sparse_bytes(ensemble: Ensemble, normalization: Normalization, threshold: fl
 
 def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tuple[FloatArray, float]:
     """The matrix between all rows times a scale, and the scale; whole numbers as in `Pairs`."""
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
     lists = inverted_lists(ensemble.labels, ensemble.offsets)
     map_blocks(
@@ -104,7 +105,7 @@ def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tu
 
 def normalised(ensemble: Ensemble, normalization: Normalization, matrix: FloatArray) -> tuple[FloatArray, float]:
     """A matrix of shared weight made one of co-association times a scale, in place; and the scale."""
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     if not pairwise(ensemble, normalization):
         mirror(matrix)
         return matrix, float(weights.sum())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.linkage.average_link import member_weights
 from quorate.solvers.linkage.co_association import Normalization, normalised
 from quorate.solvers.overlaps import jaccard
+from quorate.solvers.weights import relative_weights
 
 DECAY = 0.9
 
@@ -40,7 +40,7 @@ def enhanced_co_association(
 
     links: that similarity for each member, (k, k); by connected triples where it is not given.
     """
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
     for member, link in enumerate(links or cluster_similarities(ensemble)):
         # a last row and column of zeros serve missing labels, whose code is -1

@@ -12,9 +12,9 @@ from quorate.ops.dense_link import LEAST, MEAN, SUM, WARD, dense_link
 from quorate.ops.graph_link import Graph, graph_link
 from quorate.ops.merges import single_merges
 from quorate.ops.spanning import dense_order, graph_order, spanning_order
-from quorate.solvers.linkage.average_link import member_weights
 from quorate.solvers.linkage.co_association import Pairs
 from quorate.solvers.linkage.dendrogram import tree_of
+from quorate.solvers.weights import relative_weights
 
 Linkage = Literal["average", "single", "complete", "weighted", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "single", "complete", "weighted", "ward")
@@ -26,7 +26,7 @@ def single_link_tree(ensemble: Ensemble) -> FloatArray:
     Prim's rule from row 0 on; candidates are met through the rows of each base cluster, every pair that shares one
     about once. Strengths are whole numbers for whole weights, so the merges are put in order by counting.
     """
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     total = float(weights.sum())
     whole = bool(np.all(weights == np.floor(weights)))
     narrow = np.min_scalar_type(int(total)) if whole and total < 65_536 else np.dtype(np.float64)

@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
+from quorate.solvers.label_rows import one_hot
+from quorate.solvers.weights import cluster_weights
 
 DENSE_SIDE = 1500
 """Up to this many rows or base clusters the small Gram matrix is decomposed whole; above, Lanczos takes over."""
 
 
-def one_hot(ensemble: Ensemble) -> Any:
-    """Sparse (m, d) matrix of square roots of member weights; its product with itself is the shared weight."""
-    from scipy.sparse import csr_array
+def root_weighted_rows(ensemble: Ensemble) -> Any:
+    """The sparse one-hot rows (m, d) with square roots of member weights as entries.
 
-    known = ensemble.labels >= 0
-    row, member = np.nonzero(known)
-    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
-    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
-    return csr_array((np.sqrt(ensemble.weights)[member], (row, columns)), shape=shape)
+    The product of this matrix with its own transpose is the weight of the members that join two rows.
+    """
+    rows = one_hot(ensemble)
+    rows.data = np.sqrt(cluster_weights(ensemble))[rows.indices]
+    return rows
 
 
 def spectral_embedding(
@@ -32,7 +33,7 @@ def spectral_embedding(
     """
     from scipy.sparse import diags_array
 
-    rows = one_hot(ensemble)
+    rows = root_weighted_rows(ensemble)
     degree = rows @ (rows.T @ ensemble.counts.astype(np.float64))
     matrix = diags_array(np.sqrt(ensemble.counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)

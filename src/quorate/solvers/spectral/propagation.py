@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.label_space.lookup import column_weights
 from quorate.solvers.overlaps import jaccard
-
-UNIT = 2.0**20
-"""Similarities are kept as multiples of 2^-20, so that what is equal but for rounding is equal."""
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
 
 
 def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
@@ -19,7 +16,7 @@ def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
     """
     overlap = jaccard(ensemble)
     np.fill_diagonal(overlap, 1.0)
-    overlap *= column_weights(ensemble)
+    overlap *= cluster_weights(ensemble)
     step = overlap / overlap.sum(axis=1, keepdims=True)
     reached, products = step, np.zeros_like(step)
     for place in range(steps):
@@ -27,7 +24,7 @@ def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
         products += reached @ reached.T
     length = np.sqrt(np.diag(products))
     cosine = products / np.outer(length, length)
-    similarity: FloatArray = np.rint((cosine + cosine.T) / 2 * UNIT) / UNIT
+    similarity: FloatArray = np.rint((cosine + cosine.T) / 2 * WEIGHT_UNIT) / WEIGHT_UNIT
     np.fill_diagonal(similarity, 1.0)
     return similarity
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
-from quorate.ops.coding import canonical
 from quorate.ops.threads import map_blocks
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos takes over."""
@@ -31,21 +29,15 @@ def transfer_cut(
     *,
     n_init: int,
     max_iter: int,
+    info: Mapping[str, Any] | None = None,
 ) -> Consensus:
-    """Cut the graph in which each row hangs on its base clusters by their weights (d,) into n_clusters."""
-    n_init = _check.integer(n_init, "n_init", low=1)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
+    """Cut the graph of rows and base clusters into n_clusters parts.
+
+    weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
+    """
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
-    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels.astype(np.int32), n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=run.inertia,
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ensemble, labels),
-        info={"eigenvalues": values},
-    )
+    told = {**(info or {}), "eigenvalues": values}
+    return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
 
 
 def transfer_embedding(
