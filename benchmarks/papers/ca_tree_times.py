@@ -17,7 +17,7 @@ from benchmarks.papers.compare import Compared, compared_table, plain_table, tal
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from benchmarks.speed.measure import seconds
-from quorate import Ensemble, accuracy, ca_tree
+from quorate import Ensemble, accuracy, ca_tree, solve
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
 from quorate.solvers.graphs.meta_clusters import winners
 from quorate.solvers.graphs.row_partition import least_cut
