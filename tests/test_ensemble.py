@@ -190,7 +190,7 @@ def test_ids():
         as_ensemble(frame, ids="id")
     with pytest.raises(ValueError, match="no named columns; pass the ids themselves"):
         as_ensemble(np.array([1, 2]), ids="id")
-    with pytest.raises(ValueError, match="one value an object, 2 in all, got shape"):
+    with pytest.raises(ValueError, match="one value per object, 2 in all, got shape"):
         as_ensemble([1, 2], ids=["x"])
 
 

@@ -51,7 +51,7 @@ def test_options_weights_and_missing_reach_the_method() -> None:
         3, method="kmeans", method_options={"max_iter": 1}, missing=0, weights=np.ones(6), random_state=0
     )
     assert clone(estimator).fit(labels).consensus_.n_iter == 1
-    with pytest.raises(ValueError, match="weights must have one value a member"):
+    with pytest.raises(ValueError, match="weights must have one value per member"):
         ConsensusClustering(3, weights=[1, 2]).fit(labels)
 
 

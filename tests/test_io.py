@@ -230,7 +230,7 @@ def test_members_as_rows_may_have_names(tmp_path: Path) -> None:
 def test_weights(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b\n1,1\n2,1\n")
     assert load_labels(path, weights=[1, 3]).weights.tolist() == [1, 3]
-    with pytest.raises(ValueError, match="one value a member, 2 in all"):
+    with pytest.raises(ValueError, match="one value per member, 2 in all"):
         load_labels(path, weights=[1])
 
 

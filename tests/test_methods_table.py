@@ -55,7 +55,7 @@ def solvers_used(path: Path) -> set[str]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_lists_its_modules_and_the_methods_that_use_them(family: str) -> None:
     text = importlib.import_module(f"quorate.solvers.{family}").__doc__ or ""
-    told = {name: users for name, users in re.findall(r"^- `(\w+)`: .*?Used by ([^.]*)\.$", text, re.MULTILINE)}
+    told = dict(re.findall(r"^- `(\w+)`: .*?Used by ([^.]*)\.$", text, re.MULTILINE))
     assert set(told) == {path.stem for path in (PACKAGE / "solvers" / family).glob("*.py")} - {"__init__"}
     used = {name: solvers_used(PACKAGE / "methods" / f"{name}.py") for name in METHODS}
     for module, users in told.items():

@@ -21,8 +21,7 @@ from matplotlib.axes import Axes
 from strategies import labelled_tables
 
 from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
-from quorate._evaluation import binning as _rows
-from quorate._evaluation import pair_statistics as _numbers
+from quorate._evaluation import binning, closeness, consensus_index, matching
 from quorate._types import Consensus
 from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
@@ -117,19 +116,19 @@ def test_index_distribution(case: Any) -> None:
     expected = oracle_plot.index_distribution(objects, ensemble.weights)
     if not expected:
         with pytest.raises(ValueError, match="no two objects"):
-            _numbers.index_distribution(ensemble, np.random.default_rng(0))
+            consensus_index.index_distribution(ensemble, np.random.default_rng(0))
         return
-    found = _numbers.index_distribution(ensemble, np.random.default_rng(0))
+    found = consensus_index.index_distribution(ensemble, np.random.default_rng(0))
     assert found.values.tolist() == pytest.approx(list(expected))
     assert found.shares.tolist() == pytest.approx(list(expected.values()))
     assert found.area == pytest.approx(1 - sum(value * share for value, share in expected.items()))
 
 
 def test_drawn_pairs_are_near_to_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = _numbers.index_distribution(MEMBERS, np.random.default_rng(0))
-    monkeypatch.setattr(_numbers, "EXACT_ROWS", 10)
-    drawn = _numbers.index_distribution(MEMBERS, np.random.default_rng(0))
-    assert (exact.n_drawn, drawn.n_drawn) == (0, _numbers.DRAWN_PAIRS)
+    exact = consensus_index.index_distribution(MEMBERS, np.random.default_rng(0))
+    monkeypatch.setattr(consensus_index, "EXACT_ROWS", 10)
+    drawn = consensus_index.index_distribution(MEMBERS, np.random.default_rng(0))
+    assert (exact.n_drawn, drawn.n_drawn) == (0, consensus_index.DRAWN_PAIRS)
     assert drawn.area == pytest.approx(exact.area, abs=0.002)
     for value in (0.1, 0.5, 0.9):
         shares = [part.shares[part.values <= value].sum() for part in (exact, drawn)]
@@ -139,46 +138,48 @@ def test_drawn_pairs_are_near_to_all_pairs(monkeypatch: pytest.MonkeyPatch) -> N
 def test_members_that_do_not_know_a_row_share_nothing_there() -> None:
     # the members of two clusters know the first two objects only
     table = np.array([[0] * 5 + [0], [1] * 5 + [1], [-1] * 5 + [2], [-1] * 5 + [2]])
-    part = _numbers.by_size(as_ensemble(table, orientation="objects"))[2]
-    found = _numbers.index_distribution(part, np.random.default_rng(0))
+    part = consensus_index.by_size(as_ensemble(table, orientation="objects"))[2]
+    found = consensus_index.index_distribution(part, np.random.default_rng(0))
     assert (found.values.tolist(), found.shares.tolist()) == ([0.0], [1.0])
 
 
 def test_by_size() -> None:
-    assert list(_numbers.by_size(SIZES)) == [2, 3, 4]
-    assert list(_numbers.by_size(MEMBERS)) == [4]
-    assert list(_numbers.by_size([[0, 0, 1], [0, 1, 2]])) == ["all members"]
+    assert list(consensus_index.by_size(SIZES)) == [2, 3, 4]
+    assert list(consensus_index.by_size(MEMBERS)) == [4]
+    assert list(consensus_index.by_size([[0, 0, 1], [0, 1, 2]])) == ["all members"]
 
 
 def test_relative_gains() -> None:
-    assert _numbers.relative_gains([0.5, 0.6, 0.6, 0.0, 0.0]).tolist() == pytest.approx([0.5, 0.2, 0.0, -1.0, 0.0])
+    assert consensus_index.relative_gains([0.5, 0.6, 0.6, 0.0, 0.0]).tolist() == pytest.approx(
+        [0.5, 0.2, 0.0, -1.0, 0.0]
+    )
 
 
 @given(labelled_tables(max_objects=8))
 def test_item_consensus_and_silhouette(case: Any) -> None:
     ensemble, codes, objects, labels = labelled_pair(case)
-    found = _rows.labelled(codes, ensemble)
+    found = binning.labelled_rows(codes, ensemble)
     order = np.argsort(found.labels, kind="stable")
-    bins = _rows.cut_into_bins(found, order, 10_000)
+    bins = binning.cut_into_bins(found, order, 10_000)
     assert (np.diff(bins.edges) == 1).all()
     expected = oracle_plot.item_consensus(labels, objects, ensemble.weights)
     # objects of a bin are looked up by what they are: labels and cluster
     where = {(*row, label): place for place, (row, label) in enumerate(zip(objects.tolist(), labels, strict=True))}
     places = [where[(*found.rows.labels[row].tolist(), found.labels[row])] for row in bins.row]
-    assert _numbers.bin_item_consensus(found, bins) == pytest.approx(expected[places])
-    own = _numbers.closeness(found).own[bins.row]
+    assert closeness.bin_item_consensus(found, bins) == pytest.approx(expected[places])
+    own = closeness.closeness(found).own[bins.row]
     assert own == pytest.approx(expected[places, labels[places]])
     if found.n_clusters > 1:
         twin = oracle_plot.silhouettes(labels, objects, ensemble.weights)
-        assert _numbers.silhouettes(found)[bins.row] == pytest.approx(twin[places], abs=1e-9)
+        assert closeness.silhouettes(found)[bins.row] == pytest.approx(twin[places], abs=1e-9)
 
 
 @given(labelled_tables(max_objects=10))
 def test_bins_hold_every_object_once_and_stay_within_clusters(case: Any) -> None:
     ensemble, codes, objects, _ = labelled_pair(case)
-    found = _rows.labelled(codes, ensemble)
+    found = binning.labelled_rows(codes, ensemble)
     order = np.argsort(found.labels, kind="stable")
-    bins = _rows.cut_into_bins(found, order, 4)
+    bins = binning.cut_into_bins(found, order, 4)
     assert bins.edges[0] == 0
     assert bins.edges[-1] == len(objects)
     assert len(bins.clusters) <= max(4, found.n_clusters) + found.n_clusters
@@ -188,14 +189,15 @@ def test_bins_hold_every_object_once_and_stay_within_clusters(case: Any) -> None
     assert (found.labels[bins.middle()] == bins.clusters).all()
     groups = np.repeat(bins.bin, bins.counts)
     rows = replace(found.rows, labels=found.rows.labels[bins.row], counts=bins.counts)
-    matrix = _rows.mean_co_association(rows, bins.bin, len(bins.clusters))
+    matrix = binning.mean_co_association(rows, bins.bin, len(bins.clusters))
     twin = oracle_plot.group_means(groups, found.rows.labels[np.repeat(bins.row, bins.counts)], ensemble.weights)
     assert matrix == pytest.approx(twin)
 
 
 @pytest.mark.parametrize("result", [EAC, KMEANS], ids=["tree", "no tree"])
 def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
-    matrix, clusters, edges = _rows.heatmap(_rows.labelled(result, MEMBERS), 10_000)
+    picture = binning.heatmap(binning.labelled_rows(result, MEMBERS), 10_000)
+    matrix, clusters, edges = picture.matrix, picture.clusters, picture.edges
     assert (np.diff(edges) == 1).all()
     whole = oracle.co_association(MEMBERS.labels)
     np.fill_diagonal(whole, 1.0)
@@ -208,21 +210,22 @@ def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
 def test_heatmap_of_many_objects_is_small_and_keeps_the_mean() -> None:
     members = noisy(5_000)
     result = consensus(members, 4, random_state=0)
-    matrix, _, edges = _rows.heatmap(_rows.labelled(result, members), 50)
+    picture = binning.heatmap(binning.labelled_rows(result, members), 50)
+    matrix, edges = picture.matrix, picture.edges
     assert 40 <= len(matrix) <= 50
     sizes = np.diff(edges)
     pairs = np.outer(sizes, sizes) - np.diag(sizes)
     rows, _ = compress(members)
     groups = np.zeros(rows.n_rows, dtype=np.int32)
-    assert (matrix * pairs).sum() / pairs.sum() == pytest.approx(_rows.mean_co_association(rows, groups, 1)[0, 0])
+    assert (matrix * pairs).sum() / pairs.sum() == pytest.approx(binning.mean_co_association(rows, groups, 1)[0, 0])
 
 
 def test_the_tree_orders_the_rows() -> None:
-    found = _rows.labelled(EAC, MEMBERS)
+    found = binning.labelled_rows(EAC, MEMBERS)
     ordered = found.labels[np.argsort(found.place)]
     assert np.count_nonzero(np.diff(ordered)) == EAC.n_clusters - 1
     rows, _ = compress(MEMBERS)
-    alone = _rows.labelled(solve(rows, 4, method="eac"), rows)
+    alone = binning.labelled_rows(solve(rows, 4, method="eac"), rows)
     assert alone.place.tolist() == found.place.tolist()
 
 
@@ -245,21 +248,21 @@ def test_branches_are_those_of_a_cut(n_branches: int) -> None:
 
 def test_translated_labels() -> None:
     members = as_ensemble([["b", "b", "a", "a", None], [0, 1, 2, 2, 2]])
-    found = _rows.labelled([0, 0, 1, 1, 1], members)
-    assert _numbers.translated(found).tolist() == [[0, 0], [0, 0], [1, 1], [-1, 1]]
+    found = binning.labelled_rows([0, 0, 1, 1, 1], members)
+    assert matching.translated(found).tolist() == [[0, 0], [0, 0], [1, 1], [-1, 1]]
 
 
 def test_matched_clusters_keep_their_number() -> None:
     labels = [[0, 0, 0, 0, 0, 1, 1], [0, 1, 1, 1, 1, 2, 2], [0, 0, 0, 0, 1, 2, 2]]
     results = [Consensus(np.array(part, dtype=np.int32), 0.0) for part in labels]
-    rows, counts = _numbers.matched_rows(results)
+    rows, counts = matching.matched_rows(results)
     assert rows.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 3], [1, 1, 1]]
     assert counts.tolist() == [1, 3, 1, 2]
 
 
 def test_labels_instead_of_a_consensus_and_objects_without_a_label() -> None:
     labels = [None if place < 20 else f"c{label}" for place, label in enumerate(KMEANS.labels)]
-    assert _rows.labelled(labels, MEMBERS).rows.n_objects == 280
+    assert binning.labelled_rows(labels, MEMBERS).rows.n_objects == 280
     for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.silhouette, plot.item_consensus):
         draw(labels, MEMBERS)
 
@@ -332,8 +335,8 @@ ERRORS = {
     "result must be a Consensus with a tree": lambda: plot.dendrogram(KMEANS),
     "that has a confidence": lambda: plot.confidence_histogram(replace(KMEANS, confidence=None)),
     "needs two at least, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
-    "must speak of the same objects": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
-    "one label a row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
+    "result must have one label per row of the ensemble": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
+    "one label per row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
     "make it with ca_tree": lambda: plot.node_curve(MEMBERS),
     "results must be a list of Consensus": lambda: plot.tracking(KMEANS),
     "results must speak of the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
-from quorate._evaluation.binning import heatmap, labelled
+from quorate._evaluation.binning import heatmap, labelled_rows
 from quorate._evaluation.scores import cluster_density
+from quorate._evaluation.subject import subject_of
 from quorate.reporting import object_table as objects
 from quorate.reporting import slider as numbers
 from quorate.reporting.figures import BINS
 from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
-from quorate.reporting.subject import subject_of
 from quorate.reporting.verdict import headline, points
 
 HOSTILE = [
@@ -115,7 +115,7 @@ def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
 
 def test_the_maps_show_what_the_plots_show(made: tuple[Any, Any, Page]) -> None:
     result, ensemble, page = made
-    matrix, clusters, edges = heatmap(labelled(result, ensemble), BINS)
+    matrix, clusters, edges, *_ = heatmap(labelled_rows(result, ensemble), BINS)
     maps = page.data["maps"]
     assert maps["n"] == len(matrix)
     assert np.abs(unpack(maps["heat"]).reshape(matrix.shape) / 250 - matrix).max() <= 0.002 + 1e-9

@@ -12,8 +12,8 @@ import pytest
 from test_report import Page, noisy, unpack
 
 from quorate import consensus, report
+from quorate._evaluation.subject import subject_of
 from quorate.cli import main
-from quorate.reporting.subject import subject_of
 from quorate.reporting.writing import facts, redo
 
 
@@ -64,13 +64,13 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"result": [0, 1]}, ValueError, "2 labels and 3 rows"),
+        ({"result": [0, 1]}, ValueError, "3 in all, got 2"),
         ({"result": [None, None, None]}, ValueError, "all of its 3 labels are missing"),
         ({"result": np.zeros((3, 2), dtype=int)}, ValueError, "table of 2 columns"),
-        ({"truth": [0, 1]}, ValueError, "truth must have one label a row"),
+        ({"truth": [0, 1]}, ValueError, "truth must have one label per row"),
         ({"numbers": "many"}, ValueError, "numbers must be one of 'auto'"),
         ({"numbers": [2.5]}, TypeError, "must be an integer"),
-        ({"numbers": {2: [0, 1]}}, ValueError, "must label the same objects"),
+        ({"numbers": {2: [0, 1]}}, ValueError, "numbers[2] must have one label per row"),
         ({"choice": 3}, TypeError, "choice must be what choose_k returns"),
         ({"random_state": "x"}, TypeError, "random_state must be an integer"),
     ],

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from quorate._consensus.consensus import consensus
     from quorate._consensus.refine import refine
     from quorate._consensus.solve import solve
-    from quorate._data.ensemble import as_ensemble, compress, merge
+    from quorate._data.compression import compress, merge
+    from quorate._data.ensemble import as_ensemble
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
     from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
@@ -80,14 +81,14 @@ _HOMES = {
     "choose_k": "_consensus.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
-    "compress": "_data.ensemble",
+    "compress": "_data.compression",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
     "evaluate": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
     "load_labels": "_io",
-    "merge": "_data.ensemble",
+    "merge": "_data.compression",
     "nmi": "_evaluation.scores",
     "refine": "_consensus.refine",
     "report": "reporting",

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coarsening.tree import N_DES, Choice, ca_tree
-from quorate._data.ensemble import compress
+from quorate._coarsening.tree import N_DES, Threshold, ca_tree
+from quorate._data.compression import compress
 from quorate._types import Ensemble
 
 AUTO = "auto"
 MAX_ROWS = 5_000
 """Rows up to which "auto" merges nothing: a matrix over pairs of them takes 200 MB and a second or two."""
-
-BLOCK = 65_536
 
 _KEYS = ("theta", "keep", "n_des", "weighted", "max_rows")
 
@@ -80,15 +78,7 @@ def coarsen(
     """
     rows, inverse = compress(ensemble)
     coarse, joined = ca_tree(rows, n_des).coarsen(theta, keep=keep, weighted=weighted)
-    return coarse, follow(inverse, joined)
-
-
-def follow(inverse: NDArray[np.intp], joined: NDArray[np.intp]) -> NDArray[np.intp]:
-    """``joined[inverse]``, written over `inverse` block by block: of all arrays these are the longest."""
-    for start in range(0, len(inverse), BLOCK):
-        block = inverse[start : start + BLOCK]
-        block[:] = joined[block]
-    return inverse
+    return coarse, joined[inverse]
 
 
 def coarsen_as_asked(
@@ -103,11 +93,11 @@ def coarsen_as_asked(
     budget = _check.integer(options.pop("max_rows", max_rows), "max_rows", low=1)
     tree = ca_tree(ensemble, options.pop("n_des", N_DES))
     weighted = options.pop("weighted", True)
-    if options.pop("auto", False):
+    if options.pop(AUTO, False):
         # fewer rows than clusters would help nobody
         choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
     else:
-        choice = Choice(options.pop("theta", 0.4), options.pop("keep", 1.0), 0, "as asked")
+        choice = Threshold(options.pop("theta", 0.4), options.pop("keep", 1.0), 0, "as asked")
     rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=weighted)
     if isinstance(n_clusters, int) and rows.n_rows < n_clusters <= tree.rows.n_rows:
         raise ValueError(
@@ -122,7 +112,8 @@ def coarsen_as_asked(
 def _options(asked: Any) -> dict[str, Any]:
     """The mapping behind a theta, "auto" or a mapping; "auto" is a key of its own."""
     if isinstance(asked, str):
-        return {_check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options"): True}
+        _check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options")
+        return {AUTO: True}
     if not isinstance(asked, Mapping):
         return {"theta": asked}
     unknown = [key for key in asked if key not in _KEYS]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coarsening import tree_passes as passes
-from quorate._data.coding import code_integers, code_table, narrowest
-from quorate._data.ensemble import compress
-from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import as_table
+from quorate._data.compression import compress
+from quorate._data.labelling import code_labelling
+from quorate._data.missing import DEFAULT
+from quorate._data.selection import add_member, select_rows
 from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.ca_tree import descend, least_above, mark_ancestors
 from quorate.ops.coding import canonical
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
     advice: str
 
 
-class Choice(NamedTuple):
+class Threshold(NamedTuple):
     """A threshold and a kept share that bring the rows under a budget, and why these."""
 
     theta: float
@@ -163,12 +163,12 @@ class CATree:
         )
         return Shape(ratio, float(thetas[place]), compact, advice)
 
-    def choose(self, max_rows: int) -> Choice:
+    def choose(self, max_rows: int) -> Threshold:
         """The smallest theta that leaves at most `max_rows` nodes, small nodes dropped where clusters are compact."""
         budget = _check.integer(max_rows, "max_rows", low=1)
         distinct = self.rows.n_rows
         if distinct <= budget:
-            return Choice(
+            return Threshold(
                 0.0, 1.0, distinct, f"{distinct:,} distinct rows fit a budget of {budget:,}: nothing was merged"
             )
         shape = self.shape_indicator()
@@ -181,7 +181,7 @@ class CATree:
             f"{distinct:,} distinct rows exceed a budget of {budget:,}; minimal ratio {shape.ratio:.3f} "
             f"({shaped} clusters), so keep={keep:g}; theta={theta:g} is the smallest that fits{beyond}"
         )
-        return Choice(theta, keep, int(found[place]), reason)
+        return Threshold(theta, keep, int(found[place]), reason)
 
     def coarsen(
         self, theta: float = 0.4, *, keep: float = 1.0, weighted: bool = True
@@ -202,7 +202,7 @@ class CATree:
         nodes[number] = owner
         # bincount adds in float64, which is exact below 2**53 objects
         counts = np.bincount(number, weights=self.rows.counts).astype(np.int64)
-        rows = _only(self.rows, self.representative[nodes], counts if weighted else np.ones_like(counts))
+        rows = select_rows(self.rows, self.representative[nodes], counts if weighted else np.ones_like(counts))
         return rows, number.astype(np.intp)[self.inverse]
 
     def _descend(self, kept: IntArray, dropped: IntArray) -> IntArray:
@@ -242,12 +242,14 @@ class CATree:
         >>> tree.grow(["a", "b", "b", "b"])
         CATree(7 nodes over 4 distinct rows of 4 objects)
         """
-        codes, categories = _code_member(labels, len(self.inverse), missing)
-        pairs = read_only(np.stack([self.inverse.astype(np.int32), codes.astype(np.int32)], axis=1))
+        advice = "give one label for each row that the tree was built from; grow takes one member at a time"
+        codes, categories = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        pairs = read_only(np.stack([self.inverse.astype(np.int32), codes], axis=1))
         inverse = np.empty(len(pairs), dtype=np.intp)
         old, new = pairs[distinct_rows(pairs, inverse)].T
         counts = np.bincount(inverse, weights=self.given_counts).astype(np.int64)
-        rows = _longer(self.rows, (old, new), counts, categories, name, weight)
+        split = replace(self.rows, labels=self.rows.labels[old], counts=counts)
+        rows = add_member(split, new, categories, name=name, weight=weight)
         nodes = passes.refine(self._topology, old)
         nodes = passes.split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
         return _measured(rows, inverse, self.given_counts, nodes, self.n_des)
@@ -310,64 +312,3 @@ def _measured(
     held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
     counts = held[nodes.stop] - held[nodes.start]
     return CATree(rows, inverse, given_counts, n_des, *nodes, size, representative, counts)
-
-
-def _code_member(labels: Any, n_objects: int, missing: Any) -> tuple[IntArray, NDArray[Any]]:
-    """Codes and categories of one more label vector."""
-    rule = missing_rule(missing)
-    table = as_table(labels, "objects", None)
-    columns = table.columns if table.block is None else list(table.block.T)
-    coded, categories = code_table(columns, table.names, rule)
-    if coded.shape != (n_objects, 1):
-        raise ValueError(
-            f"labels must be one label for each of the {n_objects:,} rows the tree was built from, got shape "
-            f"{coded.shape}; grow takes one member at a time."
-        )
-    if not len(categories[0]):
-        raise ValueError("the new member labels no object at all; leave it out.")
-    return coded[:, 0], categories[0]
-
-
-def _longer(
-    rows: Ensemble,
-    codes: tuple[IntArray, IntArray],
-    counts: IntArray,
-    categories: NDArray[Any],
-    name: str | None,
-    weight: float,
-) -> Ensemble:
-    """Rows told apart by one more member: old row codes[0][r] with new label codes[1][r]."""
-    n_clusters = np.append(rows.n_clusters, len(categories))
-    labels = np.empty((len(counts), rows.n_members + 1), dtype=narrowest(int(n_clusters.max())))
-    labels[:, :-1] = rows.labels[codes[0]]
-    labels[:, -1] = codes[1]
-    if not weight > 0:
-        raise ValueError(f"weight must be positive, got {weight!r}; leave out a member that should not count.")
-    return replace(
-        rows,
-        labels=labels,
-        counts=counts,
-        n_clusters=n_clusters,
-        weights=np.append(rows.weights, float(weight)),
-        member_names=(*rows.member_names, name or f"member {rows.n_members}"),
-        categories=(*rows.categories, categories),
-    )
-
-
-def _only(rows: Ensemble, chosen: IntArray, counts: IntArray) -> Ensemble:
-    """The chosen rows, coded anew: clusters that none of them is in are gone, and so are members without a label."""
-    if len(chosen) == rows.n_rows:
-        return replace(rows, counts=counts)
-    labels = rows.labels[chosen]
-    members = np.flatnonzero(labels.max(axis=0) >= 0)
-    names = tuple(rows.member_names[member] for member in members)
-    coded, found = code_integers(labels[:, members], names, missing_rule(DEFAULT))
-    return replace(
-        rows,
-        labels=coded,
-        counts=counts,
-        n_clusters=np.array([len(values) for values in found], dtype=np.int64),
-        weights=rows.weights[members],
-        member_names=names,
-        categories=tuple(rows.categories[member][values] for member, values in zip(members, found, strict=True)),
-    )

@@ -12,7 +12,8 @@ import numpy as np
 from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD, TREE_ROWS, resolve
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
-from quorate._data.ensemble import as_ensemble, compress
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
 from quorate._evaluation.ambiguity import ambiguity
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.anmi import anmi

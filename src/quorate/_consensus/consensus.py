@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked, follow
+from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import HARDEN, solve
-from quorate._data.ensemble import as_ensemble, compress
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
@@ -107,7 +108,7 @@ def solve_objects(
             raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
         budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
         rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
-        inverse = follow(inverse, joined)
+        inverse = joined[inverse]
     result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
     result = replace(result, info={**result.info, **told})
     return Solved(rows, result, expand(result, inverse, ensemble.object_ids))

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import code_values
-from quorate._data.ensemble import as_ensemble, compress
-from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import as_table
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._data.pairing import locate_pairs
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
 from quorate.solvers.anmi import anmi
 from quorate.solvers.cluster_means import completed
 from quorate.solvers.confidence import with_confidence
+from quorate.solvers.label_rows import take
 from quorate.solvers.label_space.climbing import climb
 
 MAX_SWEEPS = 100
@@ -29,7 +29,7 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     Parameters
     ----------
     labels : array of labels, or Consensus
-        Where to start: one label a row of the ensemble. Unlabelled objects (-1, None, NaN) first join the cluster
+        Where to start: one label per row of the ensemble. Unlabelled objects (-1, None, NaN) first join the cluster
         with which they have the highest mean co-association.
     ensemble : Ensemble, or anything `as_ensemble` takes
         The members the labelling should agree with.
@@ -62,13 +62,14 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     ([0, 0, 0, 1, 1, 1], 0.267, 0.653)
     """
     max_iter = _check.integer(max_iter, "max_iter", low=1)
-    ensemble = as_ensemble(ensemble)
-    codes, k = _codes(labels, ensemble)
-    blocks, inverse, start = _blocks(ensemble, codes, k)
+    members = as_ensemble(ensemble)
+    start_labels = code_labelling(labels, "labels", members.n_rows)
+    k = start_labels.n_clusters
+    blocks, inverse, start = _blocks(members, start_labels.codes, k)
     result = _refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
-    return replace(result, labels=expanded, confidence=confidence, object_ids=ensemble.object_ids)
+    return replace(result, labels=expanded, confidence=confidence, object_ids=members.object_ids)
 
 
 def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
@@ -101,34 +102,16 @@ def _refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter
     return with_confidence(ensemble, result)
 
 
-def _codes(labels: Any, ensemble: Ensemble) -> tuple[NDArray[np.int32], int]:
-    """The starting labels coded by first appearance, and how many there are."""
-    table = as_table(labels.labels if isinstance(labels, Consensus) else labels, None, None)
-    if table.shape != (ensemble.n_rows, 1):
-        raise ValueError(
-            f"labels must have one label a row of the ensemble, {ensemble.n_rows:,} in all, got a table of shape "
-            f"{table.shape}."
-        )
-    values = table.columns[0] if table.block is None else table.block[:, 0]
-    codes, categories = code_values(values, "labels", missing_rule(DEFAULT))
-    if not len(categories):
-        raise ValueError(f"labels must label at least one object, but all {len(codes):,} are missing.")
-    return codes.astype(np.int32), len(categories)
-
-
 def _blocks(
     ensemble: Ensemble, codes: NDArray[np.int32], k: int
 ) -> tuple[Ensemble, NDArray[np.intp], NDArray[np.int32]]:
     """Distinct pairs of row and starting label as rows, where each object went, and the label of each block."""
-    rows, inverse = compress(ensemble)
     # an unlabelled object is a block apart, as if it had a label of its own
-    pairs = np.where(codes < 0, k, codes) + inverse.astype(np.int64) * (k + 1)
-    _, first, where = np.unique(pairs, return_index=True, return_inverse=True)
+    _, pair, first = locate_pairs(ensemble, np.where(codes < 0, k, codes))
     # in order of first appearance, as compress has it
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    first, where = first[order], place[where]
+    first, where = first[order], place[pair]
     counts = np.bincount(where, weights=ensemble.counts).astype(np.int64)
-    blocks = replace(rows, labels=ensemble.labels[first], counts=counts)
-    return blocks, where, codes[first]
+    return take(ensemble, first, counts), where, codes[first]

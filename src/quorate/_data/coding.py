@@ -21,13 +21,17 @@ def narrowest(n_codes: int) -> np.dtype[Any]:
 
 
 def code_table(columns: list[Array], names: tuple[str, ...], rule: MissingRule) -> Coded:
-    """Code each column; returns the label matrix and each column's categories."""
-    coded = [code_values(column, name, rule) for column, name in zip(columns, names, strict=True)]
-    dtype = narrowest(max(len(categories) for _, categories in coded))
-    labels = np.empty((len(columns[0]), len(columns)), dtype=dtype)
-    for place, (codes, _) in enumerate(coded):
+    """Code each column; returns the label matrix and the categories of each column."""
+    return stack_columns([code_values(column, name, rule) for column, name in zip(columns, names, strict=True)])
+
+
+def stack_columns(columns: list[tuple[Array, Array]]) -> tuple[Array, tuple[Array, ...]]:
+    """Coded columns, each with its categories, as one label matrix of the narrowest type and all categories."""
+    categories = tuple(values for _, values in columns)
+    labels = np.empty((len(columns[0][0]), len(columns)), dtype=narrowest(max(map(len, categories))))
+    for place, (codes, _) in enumerate(columns):
         labels[:, place] = codes
-    return labels, tuple(categories for _, categories in coded)
+    return labels, categories
 
 
 def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
@@ -137,8 +141,8 @@ def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array
     except TypeError:
         guilty = next(v for v in values if not _hashable(v))
         raise ValueError(
-            f"{name} holds a {type(guilty).__name__} where a single label was expected; pass one label an object "
-            f"and one column a member, an (n_objects, n_members) table."
+            f"{name} holds a {type(guilty).__name__} where a single label was expected; pass one label per object "
+            f"and one column per member, an (n_objects, n_members) table."
         ) from None
     return drop_missing(codes, list(numbers), [rule.covers(value) for value in numbers], name, rule)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.coding import code_values
-from quorate._data.ensemble import as_counts, as_ensemble, as_ids, as_weights
+from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.tables import is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
@@ -257,12 +257,7 @@ def _from_labels(ensemble: Ensemble) -> SoftEnsemble:
 
 
 def _with_options(ensemble: SoftEnsemble, weights: Any, ids: Any, counts: Any) -> SoftEnsemble:
-    if weights is not None:
-        ensemble = replace(ensemble, weights=as_weights(weights, ensemble.n_members))
-    if ids is not None:
-        ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
-    if counts is not None:
-        ensemble = replace(ensemble, counts=as_counts(counts, ensemble.n_rows))
+    ensemble = with_options(ensemble, weights, ids, counts)
     if ensemble.n_objects * ensemble.n_members >= 2**31:
         raise ValueError(
             f"{ensemble.n_objects:,} objects of {ensemble.n_members} soft members are too many: sums of memberships "

@@ -158,7 +158,7 @@ def label_vector(values: Any, name: str) -> Array:
     else:
         array = _plain_vector(list(values))
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one label an object, got an array of shape {array.shape}.")
+        raise ValueError(f"{name} must be one label per object, got an array of shape {array.shape}.")
     return array
 
 

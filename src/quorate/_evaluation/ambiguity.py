@@ -7,14 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._evaluation.consensus_index import DRAWN_PAIRS, draw_pairs
 from quorate._types import Ensemble, read_only
 from quorate.ops.ambiguity import ambiguous_drawn, ambiguous_pairs
-from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 3_000
 """Rows up to which all pairs are counted; above, pairs of objects are drawn."""
-DRAWN_PAIRS = 1_000_000
-"""The standard error of a proportion among so many pairs is at most 0.0005."""
 
 
 class Ambiguity(NamedTuple):
@@ -39,18 +37,10 @@ def ambiguity(
     """
     labels, weights = read_only(ensemble.labels[:, members]), read_only(ensemble.weights[members])
     if ensemble.n_rows <= EXACT_ROWS:
-        found, known = ambiguous_pairs(labels, ensemble.counts, weights, low, high, 0, ensemble.n_rows)
+        ambiguous, known = ambiguous_pairs(labels, ensemble.counts, weights, low, high, 0, ensemble.n_rows)
         alike = ensemble.counts[(labels >= 0).any(axis=1)]
         # objects of one row agree in all members, which is ambiguous only where high lies above 1
         known += int((alike * (alike - 1)).sum()) // 2
-        return Ambiguity(found / known if known else 0.0, 0)
-    found, known = ambiguous_drawn(labels, weights, low, high, *drawn_pairs(ensemble, rng))
-    return Ambiguity(found / known if known else 0.0, DRAWN_PAIRS)
-
-
-def drawn_pairs(ensemble: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of DRAWN_PAIRS pairs of different objects, each pair as likely as any other."""
-    one = rng.integers(ensemble.n_objects, size=DRAWN_PAIRS)
-    # the second object is any but the first
-    other = (one + rng.integers(1, ensemble.n_objects, size=DRAWN_PAIRS)) % ensemble.n_objects
-    return rows_of_objects(ensemble.counts, one), rows_of_objects(ensemble.counts, other)
+        return Ambiguity(ambiguous / known if known else 0.0, 0)
+    ambiguous, known = ambiguous_drawn(labels, weights, low, high, *draw_pairs(ensemble, rng))
+    return Ambiguity(ambiguous / known if known else 0.0, DRAWN_PAIRS)

@@ -8,19 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.ensemble import as_ensemble, compress
-from quorate._evaluation.scores import _labelling
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.contingency import contingency
 from quorate.solvers.linkage.dendrogram import row_counts
 from quorate.solvers.weights import cluster_weight_shares
 
 
-class Labelled(NamedTuple):
+class LabelledRows(NamedTuple):
     """Distinct rows with counts, each in one cluster; a row whose objects are in two clusters is there twice.
 
-    `place` is a row's place among the leaves of the tree, all zeros where there is none.
+    `place` is the place of a row among the leaves of the tree, all zeros where there is none.
     """
 
     rows: Ensemble
@@ -57,23 +58,23 @@ class Bins(NamedTuple):
         return self.row[np.searchsorted(ends, (self.edges[1:] + self.edges[:-1]) // 2, side="right")]
 
 
-def labelled(result: Any, ensemble: Any) -> Labelled:
+def labelled_rows(result: Any, ensemble: Any) -> LabelledRows:
     """A labelling of the rows of an ensemble, brought to distinct rows; objects without a label are left out."""
-    ensemble = as_ensemble(ensemble)
-    codes, n_clusters = _labelling(result, "result")
-    if len(codes) != ensemble.n_rows:
-        raise ValueError(
-            f"result and ensemble must speak of the same objects, got {len(codes):,} labels and {ensemble.n_rows:,} "
-            f"rows; pass the ensemble that the consensus was made of."
-        )
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(result, "result", members.n_rows)
+    return with_places(pair_rows(members, labelling.codes, labelling.n_clusters), result, members)
+
+
+def with_places(pairs: Pairing, result: Any, ensemble: Ensemble) -> LabelledRows:
+    """Pairs of row and cluster, with the place of each row among the leaves of the tree that a result may have."""
     rows, inverse = compress(ensemble)
-    pairs = contingency(codes, inverse, n_clusters, rows.n_rows, ensemble.counts)
     place = _tree_places(result, inverse, rows.n_rows)
-    return Labelled(
-        replace(rows, labels=rows.labels[pairs.second], counts=pairs.counts.astype(np.int64)),
-        pairs.first.astype(np.int32),
-        pairs.first_sizes.astype(np.int64),
-        np.zeros(len(pairs.first), dtype=np.int64) if place is None else place[pairs.second],
+    nowhere = np.zeros(len(pairs.labels), dtype=np.int64)
+    return LabelledRows(
+        pairs.rows,
+        pairs.labels,
+        pairs.sizes.astype(np.int64),
+        nowhere if place is None else place[pairs.distinct],
         place is not None,
     )
 
@@ -108,13 +109,13 @@ def mean_co_association(rows: Ensemble, groups: NDArray[np.int32], n_groups: int
     return np.clip(result, 0.0, 1.0)
 
 
-def cluster_ranks(found: Labelled) -> NDArray[np.int64]:
+def cluster_ranks(labelled: LabelledRows) -> NDArray[np.int64]:
     """For each cluster its rank in pictures: as the tree has them, or clusters that share much side by side."""
-    if found.has_tree:
-        first = np.full(found.n_clusters, np.iinfo(np.int64).max)
-        np.minimum.at(first, found.labels, found.place)
+    if labelled.has_tree:
+        first = np.full(labelled.n_clusters, np.iinfo(np.int64).max)
+        np.minimum.at(first, labelled.labels, labelled.place)
         return np.argsort(np.argsort(first, kind="stable"))
-    between = mean_co_association(found.rows, found.labels, found.n_clusters)
+    between = mean_co_association(labelled.rows, labelled.labels, labelled.n_clusters)
     return np.argsort(leaf_order(between))
 
 
@@ -131,12 +132,12 @@ def leaf_order(similarity: FloatArray) -> NDArray[np.intp]:
     return order.astype(np.intp)
 
 
-def cut_into_bins(found: Labelled, order: NDArray[np.intp], max_bins: int) -> Bins:
+def cut_into_bins(labelled: LabelledRows, order: NDArray[np.intp], max_bins: int) -> Bins:
     """Bins of equal size within each cluster, about `max_bins` in all and one a cluster at least.
 
     `order` sorts the rows; the rows of a cluster are together in it.
     """
-    counts, labels = found.rows.counts[order], found.labels[order]
+    counts, labels = labelled.rows.counts[order], labelled.labels[order]
     ends = np.cumsum(counts)
     starts_of_clusters = np.flatnonzero(np.diff(labels, prepend=-1))
     borders = np.append(ends[starts_of_clusters] - counts[starts_of_clusters], ends[-1])
@@ -161,21 +162,38 @@ def runs(clusters: IntArray, edges: NDArray[np.int64]) -> tuple[IntArray, NDArra
     return clusters[first], np.append(edges[first], edges[-1])
 
 
-def heatmap(found: Labelled, max_bins: int) -> tuple[FloatArray, IntArray, NDArray[np.int64]]:
-    """Mean co-association between bins, their clusters, and their edges; bins ordered by the tree.
+class Heatmap(NamedTuple):
+    """Mean co-association between bins in the order of a picture.
 
-    Where there is none, the bins of a cluster are ordered by a tree grown over them.
+    `clusters`, `edges` and `sizes` belong to the bins in this order; `row` is the labelled row in the middle of each
+    bin, and `mean(values)` the mean over the objects of each bin of a value per row.
     """
-    ranks = cluster_ranks(found)
-    rest = () if found.has_tree else tuple(found.rows.labels.T[::-1])
-    bins = cut_into_bins(found, np.lexsort((*rest, found.place, ranks[found.labels])), max_bins)
-    pieces = replace(found.rows, labels=found.rows.labels[bins.row], counts=bins.counts)
+
+    matrix: FloatArray
+    clusters: IntArray
+    edges: NDArray[np.int64]
+    row: NDArray[np.intp]
+    order: NDArray[np.intp]
+    bins: Bins
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.edges)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        return self.bins.mean(values)[self.order]
+
+
+def heatmap(labelled: LabelledRows, max_bins: int) -> Heatmap:
+    """Gather objects in bins, ordered by the tree; where there is none, bins of a cluster by a tree grown over them."""
+    ranks = cluster_ranks(labelled)
+    rest = () if labelled.has_tree else tuple(labelled.rows.labels.T[::-1])
+    bins = cut_into_bins(labelled, np.lexsort((*rest, labelled.place, ranks[labelled.labels])), max_bins)
+    pieces = replace(labelled.rows, labels=labelled.rows.labels[bins.row], counts=bins.counts)
     matrix = mean_co_association(pieces, bins.bin, len(bins.clusters))
-    if found.has_tree:
-        return matrix, bins.clusters, bins.edges
-    order = ordered_bins(matrix, bins.clusters)
+    order = np.arange(len(matrix)) if labelled.has_tree else ordered_bins(matrix, bins.clusters)
     edges = np.concatenate([[0], np.cumsum(np.diff(bins.edges)[order])])
-    return matrix[np.ix_(order, order)], bins.clusters, edges
+    return Heatmap(matrix[np.ix_(order, order)], bins.clusters[order], edges, bins.middle()[order], order, bins)
 
 
 def ordered_bins(matrix: FloatArray, clusters: IntArray) -> NDArray[np.intp]:

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import code_values
-from quorate._data.ensemble import as_ensemble, compress
-from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import as_table
-from quorate._types import Consensus, Ensemble, FloatArray, Scores
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._evaluation.scored import (
+    Scored,
+    densities_between,
+    densities_within,
+    mean_density_between,
+    mean_density_within,
+    score_labelling,
+    scores_of_truth,
+    shared_table,
+)
+from quorate._types import FloatArray, Scores
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
 from quorate.solvers.member_agreement import mean_of_others, member_pairs, member_scores
 
-
-class _Labelling(NamedTuple):
-    """Codes by first appearance, -1 where unlabelled."""
-
-    codes: NDArray[np.int32]
-    n_clusters: int
-
-
-class _Scored(NamedTuple):
-    """The labelled objects as distinct rows, and the tables of their labelling with every member."""
-
-    rows: Ensemble
-    sizes: NDArray[Any]
-    tables: list[Contingency]
+ADVICE = "score all objects against the ensemble of all objects, or rows against the compressed ensemble"
 
 
 def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
@@ -40,7 +34,7 @@ def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
     Parameters
     ----------
     first, second : array of labels, or Consensus
-        Labels of any type, one an object. Objects without a label (-1, None, NaN) in either are left out;
+        Labels of any type, one per object. Objects without a label (-1, None, NaN) in either are left out;
         where -1 is a class of its own, pass the labels as text.
     average : {"geometric", "arithmetic"}
         The mean of the two entropies that normalizes.
@@ -58,7 +52,7 @@ def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
     0.816497
     """
     _check.choice(average, "average", AVERAGES)
-    return tables_of.nmi(_contingency(first, second), average)
+    return tables_of.nmi(_table_of_two(first, second), average)
 
 
 def ari(first: Any, second: Any) -> float:
@@ -74,7 +68,7 @@ def ari(first: Any, second: Any) -> float:
     >>> round(ari([0, 0, 1, 1], [0, 0, 1, 2]), 6)
     0.571429
     """
-    return tables_of.ari(_contingency(first, second))
+    return tables_of.ari(_table_of_two(first, second))
 
 
 def accuracy(first: Any, second: Any) -> float:
@@ -92,7 +86,7 @@ def accuracy(first: Any, second: Any) -> float:
     >>> accuracy([0, 0, 1, 1], ["x", "x", "y", "z"])
     0.75
     """
-    return tables_of.accuracy(_contingency(first, second))
+    return tables_of.accuracy(_table_of_two(first, second))
 
 
 def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float:
@@ -104,7 +98,7 @@ def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label a row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble; unlabelled rows are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
     average : {"geometric", "arithmetic"}
         As for `nmi`.
@@ -115,8 +109,7 @@ def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float
     0.726599
     """
     _check.choice(average, "average", AVERAGES)
-    scored = _scored(_labelling(labels, "labels"), as_ensemble(ensemble))
-    return tables_of.mean_nmi(scored.tables, scored.rows.weights, average)
+    return _scored(labels, ensemble).anmi(average)
 
 
 def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
@@ -125,7 +118,7 @@ def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label a row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble; unlabelled rows are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
 
     Returns
@@ -147,7 +140,7 @@ def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
     >>> cluster_density(["a", "a", "b", "b", "c"], [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
     array([1. , 0.5, 0. ])
     """
-    return _cluster_density(_scored(_labelling(labels, "labels"), as_ensemble(ensemble)))
+    return densities_within(_scored(labels, ensemble))
 
 
 def density(labels: Any, ensemble: Any) -> float:
@@ -163,7 +156,7 @@ def density(labels: Any, ensemble: Any) -> float:
     >>> density(["a", "a", "b", "b", "c"], [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
     0.6
     """
-    return _density(_scored(_labelling(labels, "labels"), as_ensemble(ensemble)))
+    return mean_density_within(_scored(labels, ensemble))
 
 
 def inter_density(labels: Any, ensemble: Any) -> FloatArray:
@@ -185,19 +178,7 @@ def inter_density(labels: Any, ensemble: Any) -> FloatArray:
     array([[1.  , 0.25],
            [0.25, 0.5 ]])
     """
-    from scipy.sparse import csr_array
-
-    scored = _scored(_labelling(labels, "labels"), as_ensemble(ensemble))
-    n_clusters = len(scored.sizes)
-    together = np.zeros((n_clusters, n_clusters))
-    for table, weight in zip(scored.tables, scored.rows.weights, strict=True):
-        shape = (n_clusters, int(table.first.max(initial=0)) + 1)
-        shares = csr_array((table.counts, (table.second, table.first)), shape=shape)
-        together += weight * (shares @ shares.T).toarray()
-    sizes = scored.sizes.astype(np.float64)
-    result: FloatArray = together / (scored.rows.weights.sum() * np.outer(sizes, sizes))
-    np.fill_diagonal(result, _cluster_density(scored))
-    return result
+    return densities_between(_scored(labels, ensemble))
 
 
 def member_nmi_matrix(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
@@ -256,7 +237,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label a row of the ensemble; unlabelled rows (-1, None, NaN) are left out.
+        One label per row of the ensemble; unlabelled rows (-1, None, NaN) are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
         A row with a count of c stands for c objects.
     truth : array of labels, optional
@@ -287,107 +268,33 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     mean member          0.481421
     best member          0.581044
     """
-    ensemble = as_ensemble(ensemble)
-    labelling = _labelling(labels, "labels")
-    scored = _scored(labelling, ensemble)
-    mean_member, best_member = member_scores(compress(ensemble)[0])
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(labels, "labels", members.n_rows, advice=ADVICE)
+    scored = score_labelling(labelling, members)
+    mean_member, best_member = member_scores(compress(members)[0])
     return Scores(
         n_objects=int(scored.sizes.sum()),
         n_clusters=labelling.n_clusters,
-        anmi=tables_of.mean_nmi(scored.tables, ensemble.weights, "geometric"),
-        anmi_arithmetic=tables_of.mean_nmi(scored.tables, ensemble.weights, "arithmetic"),
-        density=_density(scored),
-        inter_density=_mean_inter_density(scored),
+        anmi=scored.anmi("geometric"),
+        anmi_arithmetic=scored.anmi("arithmetic"),
+        density=mean_density_within(scored),
+        inter_density=mean_density_between(scored),
         mean_member=mean_member,
         best_member=best_member,
-        **({} if truth is None else _truth_scores(labelling, truth, ensemble)),
+        **({} if truth is None else scores_of_truth(labelling, truth, members)),
     )
 
 
-def _labelling(labels: Any, name: str) -> _Labelling:
-    """One labelling, coded as a member would be."""
-    if isinstance(labels, Consensus):
-        return _Labelling(labels.labels, labels.n_clusters)
-    table = as_table(labels, None, None)
-    if table.shape[1] != 1:
-        raise ValueError(f"{name} must be one label an object, got a table of {table.shape[1]} columns; choose one.")
-    column = table.columns[0] if table.block is None else table.block[:, 0]
-    codes, categories = code_values(column, name, missing_rule(DEFAULT))
-    if not len(categories):
-        raise ValueError(f"{name} must label at least one object, but all of its {len(codes):,} labels are missing.")
-    return _Labelling(codes.astype(np.int32), len(categories))
-
-
-def _contingency(first: Any, second: Any) -> Contingency:
-    one, other = _labelling(first, "first"), _labelling(second, "second")
+def _table_of_two(first: Any, second: Any) -> Contingency:
+    one, other = code_labelling(first, "first"), code_labelling(second, "second")
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "
             f"labels; put None where an object has no label."
         )
-    return _shared(one, other, np.ones(len(one.codes), dtype=np.int64), "first and second")
+    return shared_table(one, other, np.ones(len(one.codes), dtype=np.int64), "first and second")
 
 
-def _shared(one: _Labelling, other: _Labelling, counts: NDArray[np.int64], names: str) -> Contingency:
-    table = tables_of.contingency(one.codes, other.codes, one.n_clusters, other.n_clusters, counts)
-    if not len(table.counts):
-        raise ValueError(f"{names} have no labelled object in common; they cannot be compared.")
-    return table
-
-
-def _truth_scores(labelling: _Labelling, truth: Any, ensemble: Ensemble) -> dict[str, float]:
-    classes = _labelling(truth, "truth")
-    if len(classes.codes) != ensemble.n_rows:
-        raise ValueError(
-            f"truth must have one label a row of the ensemble, {ensemble.n_rows:,} in all, "
-            f"got {len(classes.codes):,}; put None where it is not known."
-        )
-    table = _shared(labelling, classes, ensemble.counts, "labels and truth")
-    return {
-        "nmi": tables_of.nmi(table, "geometric"),
-        "nmi_arithmetic": tables_of.nmi(table, "arithmetic"),
-        "ari": tables_of.ari(table),
-        "accuracy": tables_of.accuracy(table),
-    }
-
-
-def _scored(labelling: _Labelling, ensemble: Ensemble) -> _Scored:
-    codes, n_clusters = labelling
-    if len(codes) != ensemble.n_rows:
-        raise ValueError(
-            f"labels must have one label a row of the ensemble, {ensemble.n_rows:,} in all, got {len(codes):,}; "
-            f"score all objects against the ensemble of all objects, or rows against the compressed ensemble."
-        )
-    rows, inverse = compress(ensemble)
-    # distinct pairs of cluster and row: a cluster may hold some of the objects of a row and not the others
-    pairs = tables_of.contingency(codes, inverse, n_clusters, rows.n_rows, ensemble.counts)
-    rows = replace(rows, labels=rows.labels[pairs.second], counts=pairs.counts.astype(np.int64))
-    tables = tables_of.member_contingencies(rows, pairs.first.astype(np.int32), n_clusters)
-    return _Scored(rows, pairs.first_sizes, tables)
-
-
-def _cluster_density(scored: _Scored) -> FloatArray:
-    pairs = np.zeros(len(scored.sizes))
-    for table, weight in zip(scored.tables, scored.rows.weights, strict=True):
-        together = np.zeros(len(pairs), dtype=table.counts.dtype)
-        np.add.at(together, table.second, table.counts * (table.counts - 1))
-        pairs += weight * together
-    sizes = scored.sizes.astype(np.float64)
-    every = scored.rows.weights.sum() * sizes * (sizes - 1)
-    densities: FloatArray = np.divide(pairs, every, out=np.zeros(len(sizes)), where=sizes > 1)
-    return densities
-
-
-def _density(scored: _Scored) -> float:
-    return float(scored.sizes @ _cluster_density(scored) / scored.sizes.sum())
-
-
-def _mean_inter_density(scored: _Scored) -> float:
-    """The pairs that base clusters hold, less those of them that are within one cluster."""
-    if len(scored.sizes) == 1:
-        return 0.0
-    # integers: the difference may be tiny beside the squares
-    every = int(scored.sizes.sum()) ** 2 - int((scored.sizes**2).sum())
-    between = [int((table.first_sizes**2).sum()) - int((table.counts**2).sum()) for table in scored.tables]
-    weights = scored.rows.weights
-    return float(weights @ np.array(between, dtype=np.float64) / (weights.sum() * every))
+def _scored(labels: Any, ensemble: Any) -> Scored:
+    members = as_ensemble(ensemble)
+    return score_labelling(code_labelling(labels, "labels", members.n_rows, advice=ADVICE), members)

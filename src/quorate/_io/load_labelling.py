@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
-from quorate._io.arrays import pick_members
+from quorate._data.selection import select_members_by_name
 from quorate._io.load import choose_columns, load_chosen, refuse_ids
 from quorate._io.paths import FilePath, name_of
 from quorate._io.text import Choice
@@ -57,7 +57,7 @@ def load_with_truth(
         members = tuple(name for name in ensemble.member_names if name != truth)
         if not members:
             raise ValueError(f"{name_of(path)} has no column beside the truth {truth!r}; members were expected.")
-        ensemble = pick_members(ensemble, members)
+        ensemble = select_members_by_name(ensemble, members)
     return as_ensemble(ensemble, weights=weights), found
 
 

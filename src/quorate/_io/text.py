@@ -243,7 +243,7 @@ def _warn_of_nulls(texts: list[str], missing: list[bool], name: str) -> None:
             )
 
 
-def as_ids(ids: list[str]) -> Array:
+def text_ids(ids: list[str]) -> Array:
     """Texts as an array; one long id must not make every id as wide as itself."""
     wide = max(map(len, ids), default=0) > 64
     return read_only(np.array(ids, dtype=object if wide else np.str_))

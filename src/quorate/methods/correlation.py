@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._data.ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.anmi import member_labels
 from quorate.solvers.cluster_means import completed

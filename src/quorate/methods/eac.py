@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._data.ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
 from quorate.solvers.label_rows import row_norms, weighted_total
 from quorate.solvers.linkage.average_link import average_link_tree

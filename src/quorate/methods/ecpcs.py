@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.graphs.meta_clusters import meta_cluster_consensus
 from quorate.solvers.linkage.enhanced import enhanced_co_association

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._data.ensemble import compress
+from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.linkage.dendrogram import lifetimes

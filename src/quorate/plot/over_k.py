@@ -9,13 +9,8 @@ import numpy as np
 
 from quorate import _check
 from quorate._consensus.choose_k import Choice
-from quorate._evaluation.pair_statistics import (
-    IndexDistribution,
-    by_size,
-    index_distribution,
-    matched_rows,
-    relative_gains,
-)
+from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
+from quorate._evaluation.matching import matched_rows
 from quorate._types import Consensus
 from quorate.plot import _axes
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._evaluation.other_numbers import Partition
+from quorate._evaluation.subject import Subject
 from quorate.reporting.pack import packed, packed_ids, size_of
-from quorate.reporting.slider import Partition, Stops
-from quorate.reporting.subject import Subject
+from quorate.reporting.slider import Stops
 from quorate.solvers.contingency import contingency
 
 AMBIGUOUS = 0.6

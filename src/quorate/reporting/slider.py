@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.auto import pick
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
-from quorate._data.ensemble import compress
-from quorate._evaluation.binning import mean_co_association
-from quorate._evaluation.pair_statistics import matched
-from quorate._evaluation.scores import _cluster_density, _Labelling, _labelling, _scored
-from quorate._types import Ensemble, FloatArray, IntArray
+from quorate._data.compression import compress
+from quorate._data.labelling import code_labelling
+from quorate._evaluation.other_numbers import Partition, merged_clusters, renumbered, scored_partition
+from quorate._evaluation.subject import Subject
+from quorate._types import Ensemble, IntArray
 from quorate.methods import METHODS
-from quorate.ops.tables import cluster_counts
-from quorate.reporting.subject import Subject
-from quorate.solvers.contingency import mean_nmi
 from quorate.solvers.linkage.dendrogram import cut
 
 SOLVED_WORK = 20_000_000
@@ -30,28 +25,7 @@ STEPS = 4
 """Numbers tried on either side of the one that was chosen."""
 FEWEST = 4
 """Runs that must fit into the work allowed; else clusters are merged."""
-MOST = 13
-"""Numbers on the slider at most."""
 MERGED = "merging the two clusters with the highest co-association, again and again"
-
-
-class Partition(NamedTuple):
-    """One stop of the slider; labels of the rows of the ensemble, numbered after the report's own clusters."""
-
-    labels: NDArray[np.int32]
-    n_numbers: int
-    anmi: float
-    densities: FloatArray
-    sizes: NDArray[np.int64]
-    closest: NDArray[np.int64]
-
-    @property
-    def n_clusters(self) -> int:
-        return int((self.sizes > 0).sum())
-
-    @property
-    def density(self) -> float:
-        return float(self.densities @ self.sizes / self.sizes.sum())
 
 
 class Stops(NamedTuple):
@@ -74,11 +48,11 @@ def stops(subject: Subject, numbers: Any, random_state: Any) -> Stops:
     found = {subject.n_clusters: subject.labels}
     # outward from the report's own, so that a cluster keeps its number for as long as it can be followed
     for k in sorted((k for k in others if k < subject.n_clusters), reverse=True):
-        before = found[k] = _renumbered(before, others[k], subject)
+        before = found[k] = renumbered(before, others[k], subject)
     for k in sorted(k for k in others if k > subject.n_clusters):
-        after = found[k] = _renumbered(after, others[k], subject)
+        after = found[k] = renumbered(after, others[k], subject)
     order = sorted(found)
-    return Stops([_scored_partition(subject, found[k]) for k in order], order.index(subject.n_clusters), made_by)
+    return Stops([scored_partition(subject, found[k]) for k in order], order.index(subject.n_clusters), made_by)
 
 
 def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArray], str]:
@@ -99,7 +73,7 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
         solved = _solved(rows, inverse, tried, method, seed)
         if solved or wanted is not None:
             return solved, f"{METHODS[method].title} ({method}, seed {seed}) with its own options left alone"
-    return _merged(subject), MERGED
+    return merged_clusters(subject), MERGED
 
 
 def _affordable(n_clusters: int, rows: Ensemble) -> list[int]:
@@ -113,13 +87,9 @@ def _affordable(n_clusters: int, rows: Ensemble) -> list[int]:
 def _given(subject: Subject, numbers: Mapping[Any, Any]) -> dict[int, IntArray]:
     found = {}
     for name, labels in numbers.items():
-        codes, n_clusters = _labelling(labels, f"numbers[{name!r}]")
-        if len(codes) != len(subject.labels):
-            raise ValueError(
-                f"numbers[{name!r}] must label the same objects as the result, {len(subject.labels):,} in all, "
-                f"got {len(codes):,}."
-            )
-        found[n_clusters] = codes
+        advice = "label the same objects as the result does"
+        labelling = code_labelling(labels, f"numbers[{name!r}]", len(subject.labels), advice=advice)
+        found[labelling.n_clusters] = labelling.codes
     return found
 
 
@@ -162,46 +132,3 @@ def _solved(rows: Any, inverse: Any, numbers: Iterable[int], method: str, seed: 
             continue
         found[int(labels.max()) + 1] = labels
     return found
-
-
-def _merged(subject: Subject) -> dict[int, IntArray]:
-    """Average link over the clusters, which costs nothing beside the rows; spread from 2 to the own number."""
-    n_clusters = subject.n_clusters
-    kept = set(np.unique(np.rint(np.geomspace(2, max(2, n_clusters), MOST)).astype(int)).tolist())
-    sizes = subject.found.sizes.astype(np.float64)
-    sums = mean_co_association(subject.found.rows, subject.found.labels, n_clusters) * np.outer(sizes, sizes)
-    group = np.arange(n_clusters)
-    found = {}
-    for k in range(n_clusters - 1, 1, -1):
-        alive = np.flatnonzero(sizes)
-        means = sums[np.ix_(alive, alive)] / np.outer(sizes[alive], sizes[alive])
-        np.fill_diagonal(means, -1.0)
-        left, right = sorted(alive[place] for place in np.unravel_index(int(means.argmax()), means.shape))
-        sums[left] += sums[right]
-        sums[:, left] += sums[:, right]
-        sizes[left], sizes[right] = sizes[left] + sizes[right], 0.0
-        group[group == right] = left
-        if k in kept:
-            found[k] = np.where(subject.labels >= 0, group[subject.labels], -1)
-    return found
-
-
-def _renumbered(before: IntArray, labels: IntArray, subject: Subject) -> NDArray[np.int32]:
-    known = np.flatnonzero((before >= 0) & (labels >= 0))
-    found = np.full(len(labels), -1, dtype=np.int32)
-    _, codes = np.unique(labels[known], return_inverse=True)
-    found[known] = matched(before[known], codes.reshape(-1), subject.ensemble.counts[known])
-    return found
-
-
-def _scored_partition(subject: Subject, labels: NDArray[np.int32]) -> Partition:
-    ensemble, n_numbers = subject.ensemble, int(labels.max()) + 1
-    used, codes = np.unique(labels, return_inverse=True)
-    shift = int(used[0] < 0)
-    dense = _Labelling((codes.reshape(-1) - shift).astype(np.int32), len(used) - shift)
-    scored = subject.scored if labels is subject.labels else _scored(dense, replace(ensemble, object_ids=None))
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_numbers)
-    sizes, densities = np.zeros(n_numbers, dtype=np.int64), np.zeros(n_numbers)
-    sizes[used[shift:]], densities[used[shift:]] = scored.sizes, _cluster_density(scored)
-    anmi = mean_nmi(scored.tables, ensemble.weights, "geometric")
-    return Partition(labels, n_numbers, anmi, densities, sizes, table.argmax(axis=1))

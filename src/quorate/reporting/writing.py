@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate._consensus.choose_k import Choice
+from quorate._evaluation.subject import Subject, subject_of
 from quorate._io import refuse_place, write_aside
 from quorate._types import Consensus
 from quorate.methods import METHODS
@@ -18,7 +19,6 @@ from quorate.reporting.figures import figures
 from quorate.reporting.object_table import ambiguous_rows, download, object_table
 from quorate.reporting.page import page
 from quorate.reporting.slider import stops
-from quorate.reporting.subject import Subject, subject_of
 from quorate.reporting.verdict import headline, points
 
 
@@ -128,7 +128,7 @@ def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str
     low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
     clusters = f"{low:,} to {high:,}" if low != high else f"{low:,}"
     told = {
-        "Objects": f"{ensemble.n_objects:,}, of which {subject.found.rows.n_objects:,} have a label",
+        "Objects": f"{ensemble.n_objects:,}, of which {subject.labelled.rows.n_objects:,} have a label",
         "Distinct rows": f"{subject.n_distinct:,}",
         "Members": f"{ensemble.n_members:,}, with {clusters} clusters each",
         "Labels missing": f"{float(subject.missing.mean()):.2%}",

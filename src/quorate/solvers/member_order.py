@@ -29,7 +29,9 @@ def in_content_order(ensemble: E) -> E:
         "categories": tuple(ensemble.categories[q] for q in order),
     }
     if isinstance(ensemble, Ensemble):
-        return replace(ensemble, labels=columns[order].T, **shared)
+        ordered = replace(ensemble, labels=columns[order].T, **shared)
+        ordered.remember(is_distinct=ensemble.is_distinct)
+        return ordered
     places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in order]
     matrix = one_hot(ensemble)[:, np.concatenate(places)]
     matrix.sort_indices()
