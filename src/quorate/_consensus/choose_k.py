@@ -1,4 +1,4 @@
-"""Which number of clusters: several criteria side by side, and a recommendation that gives its reason."""
+"""choose_k: several criteria for the number of clusters side by side, and a recommendation with its reason."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from quorate.solvers.linkage.dendrogram import lifetimes
 MOST = 20
 """The largest number of clusters that "auto" tries."""
 PAC_MEMBERS = 5
-"""Members of one size that it takes for a proportion of ambiguous pairs."""
+"""At least so many members must have one number of clusters for its proportion of ambiguous pairs."""
 CLEAR_LIFETIME = 1.5
-"""How many times the next one a lifetime must last to decide between criteria that disagree."""
+"""A lifetime decides between criteria that disagree if it is at least so many times the next one."""
 Numbers = int | str | tuple[int, int] | range | None
 """What may be asked for as n_clusters."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One number of clusters and what the criteria say about it; None where a criterion does not apply.
+    """One number of clusters and the values of the criteria for it; None if a criterion does not apply.
 
-    `anmi`: of the method's labelling; `density_gain`: density won by the split that makes so many clusters, in
-    bisecting k-means; `lifetime`: length of the interval of thresholds at which the tree has so many clusters; `pac`:
-    proportion of ambiguous pairs among the members of that many clusters.
+    `anmi` is that of the method's labelling; `density_gain` is the density won by the split of bisecting k-means that
+    makes so many clusters; `lifetime` is the length of the interval of thresholds at which the tree has so many
+    clusters; `pac` is the proportion of ambiguous pairs among the members of that many clusters.
     """
 
     n_clusters: int
@@ -49,8 +49,8 @@ class Candidate:
 class Choice:
     """A recommended number of clusters, why, and the table behind it; made by `choose_k`, prints as a table.
 
-    `votes` says which number each criterion speaks for, `failed` why the method gave no answer for a number, and
-    `pairs_drawn` on how many drawn pairs of objects each PAC rests (0: all pairs were counted).
+    `votes` holds the number that each criterion speaks for, `failed` the reason why the method gave no answer for a
+    number, and `pairs_drawn` the number of drawn pairs of objects behind each PAC, 0 if all pairs were counted.
     """
 
     n_clusters: int
@@ -117,7 +117,7 @@ def choose_k(
     recommended; in a tie the lifetime decides where it is at least 1.5 times the next one; else ANMI where members have
     as few clusters as the lowest number compared, the density gain otherwise, for ANMI leans to the members' own
     numbers. No criterion is right always: look at the table.
-    Costs one run of the method a number, and one of bisecting k-means.
+    The cost is one run of the method for each number, and one run of bisecting k-means.
 
     References
     ----------
@@ -146,7 +146,7 @@ def choose_k(
 
 
 def candidates(wanted: Any, n_rows: int) -> range | None:
-    """The numbers of clusters a user's "auto", (low, high) or range asks for; None where it is no such thing."""
+    """The numbers of clusters that "auto", (low, high) or a range asks for; None if `wanted` is none of these."""
     if isinstance(wanted, str) and wanted == "auto":
         return range(min(2, n_rows), min(MOST, n_rows) + 1)
     if not isinstance(wanted, tuple | range) and not (isinstance(wanted, list) and len(wanted) == 2):
@@ -221,7 +221,7 @@ def _answers(
 
 
 def _density_gains(ensemble: Ensemble, most: int, run: Callable[[str, int], Consensus]) -> dict[int, float]:
-    """Density won on the way to each number of clusters, one number beyond the candidates included."""
+    """The density won by the split that leads to each number of clusters, up to one number beyond the candidates."""
     splits = run("bisecting", min(most + 1, ensemble.n_rows)).info["splits"]
     return {place + 2: split.gain for place, split in enumerate(splits)}
 
@@ -229,7 +229,7 @@ def _density_gains(ensemble: Ensemble, most: int, run: Callable[[str, int], Cons
 def _tree(
     ensemble: Ensemble, answers: Mapping[int, Consensus], run: Callable[[str, int], Consensus]
 ) -> FloatArray | None:
-    """The method's own tree, or that of average-link evidence accumulation where rows are few enough."""
+    """The method's own tree, or that of average-link evidence accumulation if there are few enough rows."""
     first = next(iter(answers.values()))
     if first.tree is None and 1 < ensemble.n_rows <= TREE_ROWS:
         first = run("eac", min(2, ensemble.n_rows))
@@ -237,21 +237,21 @@ def _tree(
 
 
 def _lifetimes(tree: FloatArray | None) -> dict[int, float]:
-    """For each number of clusters from 2, how long it lasts while the threshold rises."""
+    """The lifetime of each number of clusters from 2 on."""
     if tree is None:
         return {}
     return {k: float(length) for k, length in enumerate(lifetimes(tree)[1:], start=2)}
 
 
 def _ambiguities(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generator) -> tuple[dict[int, float], int]:
-    """PAC of the members of each size that has enough of them, and on how many drawn pairs it rests."""
-    found, drawn = {}, 0
+    """The PAC of each number of clusters that enough members have, and the number of pairs drawn for it."""
+    proportions, drawn = {}, 0
     for k in numbers:
         members = np.flatnonzero(ensemble.n_clusters == k)
         if len(members) >= PAC_MEMBERS:
             result = ambiguity(ensemble, members, rng)
-            found[k], drawn = result.proportion, result.n_drawn
-    return found, drawn
+            proportions[k], drawn = result.proportion, result.n_drawn
+    return proportions, drawn
 
 
 def _votes(table: tuple[Candidate, ...], gains: Mapping[int, float]) -> dict[str, int]:
@@ -278,7 +278,7 @@ WORDS = {
 
 
 def _leader(table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]:
-    """The criterion that decides where as many speak for one number as for another, and how that is told."""
+    """The criterion that breaks ties between candidate numbers, and the words that say so."""
     lasting = sorted((entry.lifetime or 0.0 for entry in table), reverse=True)
     if len(lasting) > 1 and lasting[0] >= CLEAR_LIFETIME * lasting[1] and lasting[0] > 0:
         return "lifetime", f"the lifetime, at least {CLEAR_LIFETIME:g} times the next one,"
@@ -291,7 +291,7 @@ def _leader(table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]
 def _recommend(
     votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble, failed: Mapping[int, str]
 ) -> tuple[int, str]:
-    """The number with most votes; where two have as many, the one of the criterion that leads."""
+    """The number with most votes, and the reason; ties go to the number of the leading criterion."""
     leader, why = _leader(table, ensemble)
     lead = votes[leader]
     tally = {k: sum(vote == k for vote in votes.values()) for k in votes.values()}

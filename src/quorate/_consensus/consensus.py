@@ -33,22 +33,24 @@ def consensus(
 ) -> Consensus:
     """One labelling out of many.
 
+    The labels are coded and compressed to distinct rows, coarsened if asked to, solved by a method, and the result is
+    carried back to all objects.
+
     Parameters
     ----------
     labels : Ensemble, SoftEnsemble, or anything `as_ensemble` takes
-        One row an object, one column a member. A list (or mapping) in which a member is a matrix of memberships goes
+        One row per object, one column per member. A list (or mapping) in which a member is a matrix of memberships goes
         through `as_soft_ensemble`; methods that take labels alone refuse it.
     n_clusters : int, "auto", (low, high) or range, optional
         Number of clusters wanted; exactly that many come back. Methods that find it themselves take None ("auto" then
         takes one of those).
-        "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`, whose table and reason are in
-        ``info["choice"]``.
+        "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`; ``info["choice"]`` is its result.
     method : str
-        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows, by what is
-        missing and by whether `n_clusters` is given; ``info["auto"]`` tells why, the result's `method` which.
+        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows, by the
+        share of missing labels and by whether `n_clusters` is given; ``info["auto"]`` says why, `method` says which.
     coarsen : float, mapping or "auto", optional
         Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
-        "auto" for as little merging as leaves 5,000 rows (``dict(max_rows=...)``: so many).
+        "auto" for as little merging as leaves 5,000 rows; ``dict(max_rows=...)`` sets another number.
         ``info["coarsen"]`` tells what was done and why.
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
@@ -65,6 +67,12 @@ def consensus(
     Consensus
         Labels of all objects, in their order, and what the method knows about them.
         ``info["n_rows"]`` is the number of distinct rows the method worked on.
+
+    See Also
+    --------
+    solve : the same on rows that are compressed already.
+    choose_k : compare numbers of clusters.
+    evaluate : how far to believe the result.
 
     Examples
     --------

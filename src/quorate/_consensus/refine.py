@@ -44,11 +44,14 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
 
     Notes
     -----
-    Objects with equal rows and equal starting labels move as one block: those the start puts into one cluster stay
-    together. A block may stay where its first object alone would have moved, so that other optima can be reached
-    than by moving object after object; the number of blocks is at most that of distinct rows times clusters.
-    Ties and gains below 1e-11 leave a block where it is. No cluster loses its last block.
-    A sweep costs O(b H k) for b blocks, H members and k clusters.
+    Objects with equal rows and equal starting labels move as one block. A block may stay where its first object alone
+    would have moved, so that other optima can be reached than by moving object after object; there are at most as many
+    blocks as distinct rows times clusters. Ties and gains below 1e-11 leave a block where it is. No cluster loses its
+    last block. A sweep costs O(b H k) for b blocks, H members and k clusters.
+
+    See Also
+    --------
+    consensus : with ``refine=True`` it does this after any method.
 
     References
     ----------
@@ -105,7 +108,7 @@ def _refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter
 def _blocks(
     ensemble: Ensemble, codes: NDArray[np.int32], k: int
 ) -> tuple[Ensemble, NDArray[np.intp], NDArray[np.int32]]:
-    """Distinct pairs of row and starting label as rows, where each object went, and the label of each block."""
+    """The blocks as rows (distinct pairs of row and starting label), the block of each object, each block's label."""
     # an unlabelled object is a block apart, as if it had a label of its own
     _, pair, first = locate_pairs(ensemble, np.where(codes < 0, k, codes))
     # in order of first appearance, as compress has it

@@ -12,6 +12,7 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
 from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
+from quorate.solvers.member_order import WHOLE_SUMS
 
 BYTES_AN_EDGE = 64
 """Peak memory for each stored co-association: the sparse product, its checked copy, and METIS' own three arrays."""
@@ -100,5 +101,5 @@ METHOD = Method(
     soft=True,
     memory_for=_bytes_needed,
     instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -26,6 +26,7 @@ from quorate.solvers.linkage.soft_link import DENSE_CLUSTERS, soft_average_link_
 from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
 from quorate.solvers.member_agreement import missing_shares
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def eac(
@@ -183,5 +184,5 @@ METHOD = Method(
     soft=True,
     memory_for=_bytes_needed,
     instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -16,6 +16,7 @@ from quorate.solvers.linkage.average_link import group_tree
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, shared_pairs, sparse_bytes
 from quorate.solvers.linkage.dendrogram import cut, labels_after
 from quorate.solvers.linkage.trees import graph_merges, symmetric
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def hne(
@@ -114,5 +115,5 @@ METHOD = Method(
     finds_k=True,
     memory_for=_bytes_needed,
     instead="raise theta, coarsen the rows (coarsen='auto'), use method 'eac',",
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -12,6 +12,7 @@ from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.label_space.lookup import means_rule, row_sums, sweep
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.label_space.restarts import as_consensus, restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def kmeans(
@@ -82,5 +83,5 @@ METHOD = Method(
     reference="arXiv:2311.09272",
     stochastic=True,
     soft=True,
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import modes
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def kmodes(
@@ -49,5 +50,5 @@ METHOD = Method(
     title="k-modes on label rows",
     reference="doi:10.1023/A:1009769707641",
     stochastic=True,
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import centred
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import LAST_DIGITS
 
 
 def qmi(
@@ -50,5 +51,5 @@ METHOD = Method(
     title="quadratic mutual information (centred k-means)",
     reference="doi:10.1109/ICDM.2003.1250937",
     stochastic=True,
-    own_order="sorted members would change the last digits of the objective, which are as they were in version 0.1",
+    own_order=LAST_DIGITS,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import spectral
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def sec(
@@ -50,5 +51,5 @@ METHOD = Method(
     title="spectral ensemble clustering (weighted k-means)",
     reference="doi:10.1145/2783258.2783287",
     stochastic=True,
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
+from quorate.solvers.member_order import LAST_DIGITS
 from quorate.solvers.spectral.embedding import spectral_embedding
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
@@ -67,5 +68,5 @@ METHOD = Method(
     title="spectral clustering of the co-association, without the matrix",
     reference="doi:10.1007/s11222-007-9033-z",
     stochastic=True,
-    own_order="sorted members would change the last digits of the objective, which are as they were in version 0.1",
+    own_order=LAST_DIGITS,
 )

@@ -12,6 +12,7 @@ from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.label_space.lookup import Sums, best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
 from quorate.solvers.label_space.restarts import as_consensus
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def voting(
@@ -99,5 +100,5 @@ METHOD = Method(
     title="plurality voting after optimal matching",
     reference="doi:10.1093/bioinformatics/btg038",
     stochastic=True,
-    own_order="its sums are of whole numbers if weights are, so the order of members cannot change the labels",
+    own_order=WHOLE_SUMS,
 )

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, E, Ensemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
+WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
+LAST_DIGITS = "sorted members would change the last digits of its objective, which are those of version 0.1"
+"""Two reasons why a method sees the members in their own order (`Method.own_order`)."""
+
 
 def in_content_order(ensemble: E) -> E:
     """The same ensemble with its members sorted by their labels, so that no result can depend on their order.

@@ -1,4 +1,4 @@
-"""What partitions of rows have in common: answers that need no partitioner, empty clusters filled, what was cut."""
+"""Partitions of rows: answers that need no partitioner, the least of several cuts, empty clusters, what was cut."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from quorate.solvers.label_rows import own_and_rival, tally
 from quorate.solvers.weights import cluster_weights_whole
 
 LARGE_GRAPH = 50_000
-"""Vertices above which a second try costs more than it wins."""
+"""Above so many vertices a second try costs more than it wins."""
 
 
 class Cuts(NamedTuple):
     """What a partition separates, each by member weight.
 
-    `pairs`: pairs of objects some member joins; `labels`: labels outside the part that holds most of their
-    cluster; `clusters`: clusters that are not whole; `parts`: parts they reach beyond the first.
+    `pairs` counts pairs of objects that a member joins; `labels` counts labels outside the part that holds most of
+    their cluster; `clusters` counts clusters that are not whole, and `parts` the parts they reach beyond the first.
     """
 
     pairs: float
@@ -36,7 +36,7 @@ class Cuts(NamedTuple):
 
 
 def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
-    """The answer where there is only one: one cluster, a cluster a row, or the connected components."""
+    """The answer if only one is possible: one cluster, one cluster per row, or the connected components; else None."""
     if n_clusters == 1:
         return np.zeros(ensemble.n_rows, dtype=np.int32)
     if n_clusters == ensemble.n_rows:
@@ -66,7 +66,7 @@ def least_cut(
 ) -> Parts:
     """The least of `n_init` cuts by METIS, k-way and by bisection in turn; one k-way cut of a large graph.
 
-    On label graphs k-way cuts are the better ones mostly, on small graphs the others now and then.
+    On graphs of labels k-way cuts are mostly the better ones, on small graphs sometimes those by bisection.
     """
     if graph.shape[0] > LARGE_GRAPH:
         n_init = 1
@@ -88,7 +88,7 @@ def least_cut(
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for a partitioner, which wants 31 bits."""
+    """A seed of 31 bits for a partitioner."""
     return int(rng.integers(2**31 - 1))
 
 
@@ -105,7 +105,7 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
 
 
 def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
-    """What the partition cuts, from its contingency tables alone: O(rows x members)."""
+    """What the partition cuts, computed from its contingency tables in O(rows x members)."""
     table = tally(ensemble, labels, n_clusters)
     weights = cluster_weights_whole(ensemble)
     counts = table.astype(np.float64)

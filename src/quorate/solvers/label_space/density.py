@@ -17,5 +17,5 @@ def whole_density(ensemble: Ensemble) -> float:
     together = np.zeros(ensemble.n_rows, dtype=np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)[:, 0].astype(np.float64)
     shares = cluster_weight_shares(ensemble)
-    # the pairs of an object with itself, which know as much as the object has labels
+    # less the pairs of an object with itself, of which there is one for each of its labels
     return float((shares @ (table**2) - shares @ table) / (size * (size - 1)))

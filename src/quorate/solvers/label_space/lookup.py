@@ -1,4 +1,4 @@
-"""The one loop of the label-space methods: look rows up in a table, count them, make a new table.
+"""The one loop of the label-space methods: look rows up in a table, count them by cluster, make a new table.
 
 Every method here assigns row i to argmin_c [ factor_i b_c - s_c sum_q T[q, label_iq, c] ] and makes T, s and b from
 the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps, repair and restarts are shared.
@@ -19,11 +19,11 @@ from quorate.solvers.label_rows import look_up, move, row_norms, shared_with, ta
 from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
-"""Above this many rows, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
+"""Above this many rows restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
 class Sums(NamedTuple):
-    """What is known of the clusters: table (d, width) counts of base clusters, mass (K,) of their rows.
+    """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
 
     For soft members the table adds up memberships, in units of the ensemble.
     """
@@ -33,7 +33,7 @@ class Sums(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What rows are looked up in: argmin_c factor * bias[c] - scale[c] * sum of table entries."""
+    """What rows are looked up in: a row takes the c with the least factor * bias[c] - scale[c] * sum of table[., c]."""
 
     table: IntArray | FloatArray
     scale: FloatArray
@@ -44,9 +44,9 @@ class Rule(NamedTuple):
 class Model:
     """How a method turns sums into a rule, and what it minimises.
 
-    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is what a row
-    costs before anything is looked up, `factor` (m,) or (1,) its pull on the bias, `masses` (m,) what it adds to
-    the mass of its cluster.
+    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
+    row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
+    row adds to the mass of its cluster.
     """
 
     rule: Callable[[Sums], Rule]
@@ -76,7 +76,10 @@ def best_of_restarts(
     max_iter: int,
     most_rows: int | None = None,
 ) -> Partition:
-    """The least cost of `n_init` seeded runs; on many rows the runs see a sample, and the best one all rows."""
+    """The run of the least cost out of `n_init` seeded runs of the model that `make` builds for an ensemble.
+
+    If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows.
+    """
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
         return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
@@ -96,7 +99,7 @@ def _best_run(
 
 
 def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: int | None = None) -> E | None:
-    """Objects drawn with replacement, as rows with counts; None where all rows are few enough to take them all."""
+    """Objects drawn with replacement, as rows with counts; None if there are so few rows that all are taken."""
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
@@ -130,24 +133,24 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
 
 
 def _no_sums(ensemble: AnyEnsemble, n_clusters: int) -> Sums:
-    """Zeros: 32 bits where no sum of a row can overflow them, width a multiple of the vector length."""
+    """Sums of zero, of 32 bits if nothing that is added up for a row can overflow them."""
     narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
     return Sums(table, np.zeros(n_clusters, dtype=np.int64))
 
 
 def width(n_clusters: int) -> int:
-    """Columns of a table for so many clusters: whole vector registers where there are enough to fill one."""
+    """The number of columns of a table for so many clusters, which fills whole vector registers from 12 clusters on."""
     return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
 
 
 def count(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:
-    """Sums of a partition, mass in objects."""
+    """The sums of a partition, with masses in objects."""
     return _add(_no_sums(ensemble, n_clusters), ensemble, labels)
 
 
 def row_sums(ensemble: AnyEnsemble, rows: NDArray[np.intp]) -> Sums:
-    """Each of the given rows as a cluster of one."""
+    """The sums of clusters that hold one of the given rows each."""
     one_each = take(ensemble, rows, np.ones(len(rows), dtype=np.int64))
     return _add(_no_sums(ensemble, len(rows)), one_each, np.arange(len(rows), dtype=np.int32))
 
@@ -158,7 +161,7 @@ def _add(sums: Sums, ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> Sums:
 
 
 def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
-    """Squared Euclidean distance to the clusters' means, less the row's norm."""
+    """The rule whose value is the squared Euclidean distance to the mean of a cluster, less the norm of the row."""
     table = sums.table if ensemble.unit_weights else sums.table * cluster_weights(ensemble)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 2.0 / sums.mass / ensemble.unit**2

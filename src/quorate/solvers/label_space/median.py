@@ -24,13 +24,13 @@ from quorate.solvers.draws import fill_empty, rows_of_objects
 from quorate.solvers.weights import integer_member_weights
 
 MOST_CLUSTERS = 256
-"""Clusters a search may found, unless a member has half as many."""
+"""How many clusters a search may found; twice the clusters of the largest member if that is more."""
 SPARE = 8
-"""Empty clusters a sweep may found beside those there are."""
+"""How many new clusters a sweep may found beside those that exist."""
 SAMPLE_ROWS = 32_768
-"""Above this many rows, starts are tried on so many objects and the best goes on with all rows."""
+"""Above this many rows the starts are tried on so many objects, and the best goes on with all rows."""
 BOUND_ROWS = 4096
-"""Up to so many rows the bound over all pairs is computed."""
+"""The bound over all pairs of rows is computed up to so many rows."""
 
 
 class Tables(NamedTuple):
@@ -42,8 +42,11 @@ class Tables(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where a search ended. labels are canonical; costs: disagreements at the start and after each step, in the unit
-    of the whole-number weights, never rising but where a number of clusters was forced (place `forced`)."""
+    """Where a search ended; `labels` are canonical.
+
+    `costs` are the disagreements at the start and after each step, in the unit of the integer weights. They rise only
+    at the place `forced`, where a number of clusters was forced.
+    """
 
     labels: NDArray[np.int32]
     costs: list[float]
@@ -53,16 +56,16 @@ class Search(NamedTuple):
 
 
 def disagreements(ensemble: Ensemble, labels: NDArray[np.int32]) -> float:
-    """Pairs of objects that a member joins and the partition parts or the other way round, over all members.
+    """Pairs of objects that a member joins and the partition separates or the other way round, over all members.
 
-    In whole-number weights; pairs of which a member knows only one do not count.
+    In units of the integer weights; pairs of which a member knows only one object do not count.
     """
     weights, _ = integer_member_weights(ensemble)
     return _cost(ensemble, weights, tables_of(ensemble, weights, labels, int(labels.max()) + 1))
 
 
 def lower_bound(ensemble: Ensemble) -> float | None:
-    """What every partition disagrees at least, in whole-number weights; None above BOUND_ROWS rows."""
+    """The least disagreements a partition can have, in units of the integer weights; None above BOUND_ROWS rows."""
     if ensemble.n_rows > BOUND_ROWS:
         return None
     weights, _ = integer_member_weights(ensemble)
@@ -96,26 +99,26 @@ def _no_tables(
 
 
 def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
-    """Objects at even distances, as rows with counts; None where all rows are few enough to take them all."""
+    """Objects at even distances, as rows with counts; None if there are so few rows that all are taken."""
     if ensemble.n_rows <= SAMPLE_ROWS:
         return None
     places = np.linspace(0, ensemble.n_objects - 1, SAMPLE_ROWS).astype(np.int64)
     rows, counts = np.unique(rows_of_objects(ensemble.counts, places), return_counts=True)
-    # what no row is left of must not be asked for
+    # the sample must hold many more rows than the clusters asked for
     if len(rows) < 64 * (n_clusters or 1):
         return None
     return replace(ensemble, labels=ensemble.labels[rows], counts=counts.astype(np.int64), object_ids=None)
 
 
 def spread(part: Ensemble, labels: NDArray[np.int32], ensemble: Ensemble) -> NDArray[np.int32]:
-    """Labels of all rows, each in the cluster of the part that attracts it most."""
+    """Labels of all rows of the ensemble, each in the cluster of the part that attracts it most."""
     weights, _ = integer_member_weights(ensemble)
-    found = np.empty(ensemble.n_rows, dtype=np.int32)
+    nearest = np.empty(ensemble.n_rows, dtype=np.int32)
     # tables by member also where the part happens to miss no label
     tables = tables_of(part, weights, labels, int(labels.max()) + 1, by_member=ensemble.has_missing)
     fixed = (ensemble.labels, ensemble.offsets, tables.table, tables.margin)
-    map_blocks(lambda start, stop: attracted(*fixed, start, stop, found), ensemble.n_rows)
-    named: NDArray[np.int32] = canonical(found, int(labels.max()) + 1)
+    map_blocks(lambda start, stop: attracted(*fixed, start, stop, nearest), ensemble.n_rows)
+    named: NDArray[np.int32] = canonical(nearest, int(labels.max()) + 1)
     return named
 
 
@@ -168,7 +171,7 @@ def _settle(
     free: bool,
     max_iter: int,
 ) -> tuple[NDArray[np.int32], int, bool]:
-    """Sweep until no row moves; returns labels, sweeps, and whether it came to that."""
+    """Sweep until no row moves; returns labels, the number of sweeps, and whether the last one moved nothing."""
     n_iter, moved = 0, 1
     while moved and n_iter < max_iter:
         n_clusters = int(labels.max()) + 1
@@ -193,7 +196,7 @@ def _merge(
 
 
 def _attractions(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> FloatArray:
-    """Between all clusters (K, K): whole numbers, exact below 2^53."""
+    """The attraction between any two clusters (K, K), in whole numbers that are exact below 2^53."""
     column = np.repeat(weights, ensemble.n_clusters)[:, None]
     twice = tables.table.astype(np.float64)
     own = weights[:, None] if len(tables.margin) > 1 else weights.sum()
@@ -203,7 +206,7 @@ def _attractions(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables)
 
 
 def _cost(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> float:
-    """All pairs that members join, less what the clusters' pairs attract each other."""
+    """The number of pairs that members join, less the attraction of the pairs within clusters."""
     column = np.repeat(weights, ensemble.n_clusters).astype(np.float64)
     parts = tables.table / (2 * column[:, None])
     own = weights.astype(np.float64)[:, None] if len(tables.margin) > 1 else float(weights.sum())
@@ -217,7 +220,7 @@ def _cost(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> flo
 def _force(
     ensemble: Ensemble, weights: NDArray[np.int64], labels: NDArray[np.int32], n_clusters: int
 ) -> NDArray[np.int32]:
-    """Merge the clusters that repel each other least, or part with the rows that lose least, one cluster each."""
+    """Merge the clusters that repel each other least, or give a cluster of its own to each row that loses least."""
     present = int(labels.max()) + 1
     if present > n_clusters:
         return _merge(ensemble, weights, labels, n_clusters)[0]

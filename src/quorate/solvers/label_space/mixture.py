@@ -17,11 +17,11 @@ from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
 TOLERANCE = 1e-6
-"""Gain of log-likelihood an object below which a run has converged."""
+"""A run has converged when the log-likelihood gains no more than this per object."""
 
 
 class Mixture(NamedTuple):
-    """Parameters and where they lead: `value` is the penalised log-likelihood, `likelihood` the plain one."""
+    """A fitted mixture; `value` is the penalised log-likelihood, `likelihood` the plain one."""
 
     expected: FloatArray
     mass: FloatArray
@@ -36,7 +36,7 @@ class Mixture(NamedTuple):
 def best_mixture(
     ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int, smoothing: float
 ) -> Mixture:
-    """The highest penalised likelihood of `n_init` runs; on many rows the runs see a sample, and the best all rows."""
+    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample."""
     part = sample(ensemble, n_clusters, rng)
     start = ensemble if part is None else part
     runs = (_seeded(start, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
@@ -48,7 +48,7 @@ def best_mixture(
 
 
 def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_iter: int, smoothing: float) -> Mixture:
-    """A run from the clusters of the rows nearest to k-means++ seeds."""
+    """A run that starts from clusters around k-means++ seeds."""
     seeds = row_sums(ensemble, seed_rows(ensemble, n_clusters, rng))
     labels, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, means_rule(ensemble, seeds), np.ones(1), labels, score)
@@ -59,7 +59,7 @@ def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_i
 
 
 def maximise(ensemble: Ensemble, expected: FloatArray, mass: FloatArray, max_iter: int, smoothing: float) -> Mixture:
-    """Sweeps from expected counts until the penalised log-likelihood gains no more."""
+    """Sweeps, starting from expected counts, until the penalised log-likelihood gains no more."""
     labels, sure = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     value, likelihood, n_iter, converged = -np.inf, -np.inf, 0, False
     while not converged and n_iter < max_iter:

@@ -1,4 +1,4 @@
-"""The models of the look-up loop: what each label-space method compares rows with, and minimises."""
+"""The models of the look-up loop: what each label-space method compares rows with, and what it minimises."""
 
 from __future__ import annotations
 
@@ -88,10 +88,11 @@ def centred(ensemble: Ensemble) -> Model:
 
 
 def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior: float = 0.0) -> Model:
-    """What a known label gains in a cluster, summed over members: gain maps counts (d, K) to values (d, K).
+    """A model in which each known label gains something in a cluster, and the gains are added up over members.
 
-    The cost is the weight of all known labels less what they gain; with a prior, each base cluster counts that
-    many labels more in every cluster, which is what makes smoothed gains the best ones.
+    `gain` maps counts (d, K) of base clusters in clusters to the gains (d, K). The cost is the weight of all known
+    labels less what they gain. With a prior, each base cluster counts that many labels more in every cluster, so that
+    smoothed gains are those of the least cost.
     """
     norms = row_norms(ensemble)
     total = weighted_total(ensemble.counts, norms)
@@ -111,7 +112,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
 def utility_gain(
     ensemble: Ensemble, utility: str, *, power: float, smoothing: float, normalised: bool
 ) -> Callable[[FloatArray], FloatArray]:
-    """What a known label gains under a KCC utility: minus its divergence from the cluster's mean, up to a constant."""
+    """The gain of a known label under a KCC utility: minus its divergence from the cluster's mean, up to a constant."""
     factor = _normaliser(ensemble, utility, power) if normalised else 1.0
 
     def gain(counts: FloatArray) -> FloatArray:
@@ -129,7 +130,7 @@ def utility_gain(
 
 
 def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
-    """1 over the utility's value of each member's own frequencies, so that members of many clusters do not dominate."""
+    """1 / utility of each member's own frequencies, so that members of many clusters do not dominate."""
     table = _totals(ensemble)
     shares = table / _by_column(ensemble, _by_member(ensemble, table))
     if utility == "entropy":
@@ -144,7 +145,7 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 
 def _totals(ensemble: Ensemble) -> FloatArray:
-    """How many objects each base cluster has, (d, 1)."""
+    """The number of objects of each base cluster, (d, 1)."""
     totals = [
         np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
         for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)
@@ -163,7 +164,7 @@ def _by_column(ensemble: Ensemble, values: FloatArray) -> FloatArray:
 
 
 def _whole(gain: FloatArray, bias: FloatArray) -> Rule:
-    """A rule that adds integers: gains in units of 2^-36, clusters padded to the table's width."""
+    """A rule that adds integers: gains in units of 2^-36, with columns padded to the width of a table."""
     n_clusters = gain.shape[1]
     table = np.zeros((len(gain), width(n_clusters)), dtype=np.int64)
     table[:, :n_clusters] = whole(gain)

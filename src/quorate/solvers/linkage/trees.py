@@ -1,4 +1,4 @@
-"""Trees of the linkages other than average, and of all of them on matrices and on sparse graphs."""
+"""Trees of the linkages other than average, and of all linkages on dense matrices and sparse graphs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LINKAGES: tuple[Linkage, ...] = ("average", "single", "complete", "weighted", "w
 def single_link_tree(ensemble: Ensemble) -> FloatArray:
     """Single link through a maximum spanning tree; no matrix, O(m H) memory.
 
-    Prim's rule from row 0 on; candidates are met through the rows of each base cluster, every pair that shares one
-    about once. Strengths are whole numbers for whole weights, so the merges are put in order by counting.
+    The spanning tree is grown from row 0 by Prim's rule; candidates are found through the rows of each base cluster,
+    which visits every pair of rows that share one about once.
     """
     weights = relative_weights(ensemble)
     total = float(weights.sum())
@@ -61,7 +61,7 @@ def dense_tree(matrix: FloatArray, scale: float, counts: NDArray[np.int64], link
 
 
 def sparse_tree(pairs: Pairs, counts: NDArray[np.int64], linkage: Linkage) -> FloatArray:
-    """Average or single link on a sparse matrix whose absent pairs are zeros."""
+    """Average or single link on a sparse matrix, in which pairs that are not stored count as zeros."""
     m = len(counts)
     start, columns, values = symmetric(pairs)
     if linkage == "single":
@@ -114,7 +114,7 @@ def symmetric(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int32], Float
 
 
 def _last_merges(merges: NDArray[np.int64], m: int) -> NDArray[np.int64]:
-    """All clusters that are left join that of row 0, lowest first."""
+    """The merges by which all clusters that are left join the cluster of row 0, the lowest first."""
     left = np.ones(m, dtype=bool)
     left[merges[:, 1]] = False
     others = np.flatnonzero(left)[1:]
@@ -124,7 +124,7 @@ def _last_merges(merges: NDArray[np.int64], m: int) -> NDArray[np.int64]:
 def _from_spanning_order(
     order: NDArray[np.int64], strength: NDArray[np.generic], scale: float, counts: NDArray[np.int64]
 ) -> FloatArray:
-    """The tree of the order in which a spanning tree took in the rows: strongest edges first, then as they came."""
+    """The tree that follows from the order in which a spanning tree reached the rows: strongest edges merge first."""
     m = len(order)
     edges = 1 + np.argsort(-strength[1:].astype(np.float64), kind="stable")
     merges = np.empty((m - 1, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Leading singular vectors of the normalised one-hot rows: a feature space in which close means co-associated."""
+"""Leading singular vectors of the normalised one-hot rows: a space in which co-associated rows lie close together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorate.solvers.label_rows import one_hot
 from quorate.solvers.weights import cluster_weights
 
 DENSE_SIDE = 1500
-"""Up to this many rows or base clusters the small Gram matrix is decomposed whole; above, Lanczos takes over."""
+"""Up to this many rows or base clusters the small Gram matrix is decomposed whole, above by Lanczos iterations."""
 
 
 def root_weighted_rows(ensemble: Ensemble) -> Any:
@@ -27,7 +27,7 @@ def root_weighted_rows(ensemble: Ensemble) -> Any:
 def spectral_embedding(
     ensemble: Ensemble, n_components: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Points of length 1, one a row, and the singular values; directions without weight are left out.
+    """One point of length 1 per row, and the singular values; directions without weight are left out.
 
     A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are.
     """

@@ -16,7 +16,7 @@ from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import weighted_total
 
 SAMPLE_POINTS = 16_384
-"""Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
+"""Above this many points restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
 class Run(NamedTuple):
@@ -86,7 +86,7 @@ def _seeds(points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random
     while len(seeds) < n_clusters:
         pull = mass * closest
         if not pull.any():
-            # all points coincide with seeds: any that is none
+            # all points coincide with seeds: take any point that is not a seed itself
             pull = np.ones(len(points))
         pull[seeds] = 0
         seeds += drawn_by_weight(pull, rng.random(1)).tolist()
