@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ensembles import noisy
 from hypothesis import given
 from hypothesis import strategies as st
-from test_laws import noisy
 
 from quorate import METHODS, Consensus, Ensemble, Method, as_ensemble, compress, consensus, solve
 from quorate.solvers.confidence import row_confidence

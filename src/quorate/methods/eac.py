@@ -73,20 +73,21 @@ def eac(
     is a maximum spanning tree found through the rows of each base cluster. Both take O(m H) memory for m rows. The
     other linkages, `enhanced`, and "pairwise" where labels are missing (a mean of ratios, which does not follow from
     sums) take a dense matrix over rows, or with `threshold` the pairs above it. Without missing labels both
-    normalisations are one.
+    normalisations are the same.
 
     If the number of clusters is found by lifetime, "every row a cluster" counts only if the first merge comes late: the
     least distance that H members can show, 1 / H, is no lifetime (see `solvers.linkage.dendrogram.longest_lifetime`).
 
-    Ward's linkage takes sqrt(1 - A) as the distance: up to a factor that between one-hot rows where no label is
-    missing, so that its merges raise the inertia of `kmeans` least.
+    Ward's linkage takes sqrt(1 - A) as the distance. If no label is missing, this is the distance between one-hot rows
+    up to a factor, so that its merges raise the inertia of `kmeans` least.
 
     Soft members ("average" alone): A of two rows is the product of their memberships, the share of members expected
-    to join them if each drew a cluster for each object. It is below 1 between equal soft rows, too; these are one leaf
-    all the same, for nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
+    to join them if each drew a cluster for each object. It is below 1 also between equal soft rows, which are one leaf
+    all the same, because nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
 
-    `enhanced` follows [3]_ with the similarity of connected triples: two clusters of a member are as similar as the
-    overlaps (Jaccard) that clusters of other members have with both, over the largest such sum, times 0.9.
+    `enhanced` follows [3]_ with the similarity of connected triples: the similarity of two clusters of a
+    member is the sum of the overlaps (Jaccard) that clusters of other members have with both, divided by the largest
+    such sum, times 0.9.
 
     References
     ----------
