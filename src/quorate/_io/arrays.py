@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.selection import select_members_by_name
-from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import Choose
+from quorate._io.zarr_store import need_zarr, read_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -27,7 +28,7 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
     """The arrays of a file by name; a file of one array has it under "labels"."""
     kind = format_of(path)
     if kind == "zarr":
-        return _read_zarr(path)
+        return read_zarr(path)
     with reading(path) as file:
         refuse_content(path, file.peek(8), b"\x93NUMPY" if kind == "npy" else b"PK\x03\x04")
         try:
@@ -41,26 +42,6 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
             f"save labels as an array of numbers or texts: labels.astype(str)."
         )
     raise ValueError(f"{name_of(path)} could not be read as .{kind}: {reason}; it may be cut short.")
-
-
-def _read_zarr(path: FilePath) -> dict[str, Array]:
-    refuse_unreadable(path)
-    zarr = need_zarr()
-    try:
-        found = zarr.open(os.fspath(path), mode="r")
-        if hasattr(found, "shape"):
-            return {_LABELS: np.asarray(found[...])}
-        return {str(name): np.asarray(item[...]) for name, item in found.arrays()}
-    except Exception as error:  # zarr's own errors have no common family
-        raise ValueError(f"{name_of(path)} could not be read as Zarr: {error}.") from error
-
-
-def need_zarr() -> Any:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('.zarr files need zarr; install it with: pip install "quorate[zarr]"') from error
-    return zarr
 
 
 def ensemble_from_arrays(
@@ -123,15 +104,18 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
 
 
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
-    """A group, in format 2: the only one in which texts of fixed width are specified."""
+    """A group, in format 2: the only one in which texts of fixed width are specified.
+
+    Chunks of zeros are written like any others, so that a chunk that is not there has been lost.
+    """
     zarr = need_zarr()
     options = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
     group = zarr.open_group(os.fspath(folder), mode="w", **options)
     for name, values in arrays.items():
         if options:
-            group.create_array(name, data=np.ascontiguousarray(values))
+            group.create_array(name, data=np.ascontiguousarray(values), config={"write_empty_chunks": True})
         else:
-            group.create_dataset(name, data=values)
+            group.create_dataset(name, data=values, write_empty_chunks=True)
 
 
 def _label_array(arrays: Mapping[str, Array], name: str) -> Array:
