@@ -19,6 +19,7 @@ from quorate._consensus import refine as _refine
 from quorate._consensus.auto import AUTO, Pick, pick
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
+from quorate._data.proof import proven
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
@@ -119,6 +120,7 @@ def solve(
     >>> solve(rows, 2).labels[inverse].tolist()
     [0, 0, 1, 1]
     """
+    proven(ensemble)
     if method == AUTO:
         taken = _taken(ensemble, n_clusters, max_bytes, options)
         result = solve(

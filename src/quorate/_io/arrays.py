@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import MissingRule, missing_rule
+from quorate._data.proof import vary
 from quorate._data.selection import select_members_by_name
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import Choose
@@ -66,7 +66,7 @@ def ensemble_from_arrays(
     )
     if categories:
         meant = tuple(saved[codes] for saved, codes in zip(categories, ensemble.categories, strict=True))
-        ensemble = replace(ensemble, categories=meant)
+        ensemble = vary(ensemble, categories=meant)
     if _NAMES in arrays:
         ensemble = _with_names(ensemble, arrays[_NAMES], name)
         return select_members_by_name(ensemble, choose(ensemble.member_names).members)
@@ -143,4 +143,4 @@ def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
             f"{name} holds {ensemble.n_members} members and an array 'names' of shape {names.shape}; "
             f"it must have one name per member."
         )
-    return replace(ensemble, member_names=tuple(str(text) for text in names))
+    return vary(ensemble, member_names=tuple(str(text) for text in names))

@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.sparse import csr_from_file, is_sparse_file
 from quorate._io.arrays import read_arrays
 from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content, refuse_repeated
@@ -130,10 +131,8 @@ def _read_array(path: FilePath, kind: str) -> Any:
             refuse_content(path, file.peek(8), b"\x93NUMPY")
         return np.load(path, mmap_mode="r", allow_pickle=False)
     arrays = read_arrays(path)
-    if {"indptr", "indices", "data", "shape"} <= set(arrays):
-        from scipy.sparse import csr_array
-
-        return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+    if is_sparse_file(arrays):
+        return csr_from_file(arrays, name_of(path))
     tables = [key for key, values in arrays.items() if values.ndim == 2]
     if len(tables) != 1:
         found = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
