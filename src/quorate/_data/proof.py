@@ -21,8 +21,8 @@ Array = NDArray[Any]
 MAX_OBJECTS = 2**53
 """Objects that all counts together may stand for: the largest number up to which float64 holds every integer, so that
 sums of counts are exact in float64 as well as in int64."""
-MAX_LABELS = 2**62
-"""Objects times members: sums over the labels of all objects stay within int64, with a factor of 2 to spare."""
+MAX_LABELS = 2**60
+"""Objects times members: twice the sum over the labels of all objects, as `correlation` needs it, fits into int64."""
 _BLOCK = 64
 _ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
 
@@ -70,7 +70,7 @@ def prove_counts(counts: NDArray[np.int64], n_members: int) -> None:
         )
     if total * n_members > MAX_LABELS:
         raise ValueError(
-            f"{total:,} objects of {n_members:,} members are more than 2^62 labels, whose sums would not fit into 64 "
+            f"{total:,} objects of {n_members:,} members are more than 2^60 labels, whose sums would not fit into 64 "
             f"bits; divide the counts by a common factor."
         )
 

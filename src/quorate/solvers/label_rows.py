@@ -134,10 +134,10 @@ def look_up(
 
 def move(
     ensemble: AnyEnsemble,
-    masses: NDArray[np.int64],
+    masses: IntArray,
     old: NDArray[np.int32],
     new: NDArray[np.int32],
-    sums: tuple[IntArray, NDArray[np.int64]],
+    sums: tuple[IntArray, IntArray],
 ) -> int:
     """Bring sums (in units) from one assignment to another, `old` included; returns how many rows moved."""
     if isinstance(ensemble, Ensemble):

@@ -53,11 +53,15 @@ class Search(NamedTuple):
 
 
 def whole_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
-    """Member weights as whole numbers, and what one of them is worth."""
+    """Member weights as whole numbers, and what one of them is worth.
+
+    They are coarser where there are so many objects that twice the weight of all labels would not fit into 64 bits.
+    """
+    largest = min(UNIT, 2**61 // (ensemble.n_objects * ensemble.n_members))
     scaled = ensemble.weights / ensemble.weights.min()
-    if scaled.max() <= UNIT and np.array_equal(scaled, np.floor(scaled)):
+    if scaled.max() <= largest and np.array_equal(scaled, np.floor(scaled)):
         return scaled.astype(np.int64), float(ensemble.weights.min())
-    unit = float(ensemble.weights.max()) / UNIT
+    unit = float(ensemble.weights.max()) / largest
     return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit
 
 
