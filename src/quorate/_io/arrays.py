@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +14,8 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.proof import vary
 from quorate._data.selection import select_members_by_name
-from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+from quorate._io.numpy_files import prove_texts, read_npy, read_npz
+from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
 from quorate._io.zarr_store import need_zarr, read_zarr
 from quorate._types import Ensemble
@@ -28,20 +28,8 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
     """The arrays of a file by name; a file of one array has it under "labels"."""
     kind = format_of(path)
     if kind == "zarr":
-        return read_zarr(path)
-    with reading(path) as file:
-        refuse_content(path, file.peek(8), b"\x93NUMPY" if kind == "npy" else b"PK\x03\x04")
-        try:
-            found = np.load(file, allow_pickle=False)
-            return {_LABELS: found} if kind == "npy" else {name: found[name] for name in found.files}
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-            reason = str(error)
-    if "pickle" in reason or "Object arrays" in reason:
-        raise ValueError(
-            f"{name_of(path)} holds Python objects, which could run code when read, so it is refused; "
-            f"save labels as an array of numbers or texts: labels.astype(str)."
-        )
-    raise ValueError(f"{name_of(path)} could not be read as .{kind}: {reason}; it may be cut short.")
+        return {name: prove_texts(values, name, path) for name, values in read_zarr(path).items()}
+    return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path)
 
 
 def ensemble_from_arrays(
@@ -51,7 +39,7 @@ def ensemble_from_arrays(
     labels = _label_array(arrays, name)
     if weights is None:
         weights = arrays.get(_WEIGHTS)
-    categories = _saved_categories(arrays, labels)
+    categories = _saved_categories(arrays, labels, name)
     if labels.dtype.kind in "US":
         # an empty text is no label in any kind of file
         missing = MissingRule((*missing_rule(missing).values, ""))
@@ -131,10 +119,21 @@ def _label_array(arrays: Mapping[str, Array], name: str) -> Array:
     )
 
 
-def _saved_categories(arrays: Mapping[str, Array], labels: Array) -> list[Array]:
+def _saved_categories(arrays: Mapping[str, Array], labels: Array, name: str) -> list[Array]:
+    """For each member what its codes stand for, proven to have a value for each of them; empty where none are there."""
     if f"{_CATEGORIES}0" not in arrays or labels.ndim != 2:
         return []
-    return [arrays[f"{_CATEGORIES}{member}"] for member in range(labels.shape[1])]
+    found = []
+    for member in range(labels.shape[1]):
+        values = arrays.get(f"{_CATEGORIES}{member}", np.empty(0))
+        n_codes = 1 + int(labels[:, member].max(initial=-1)) if labels.dtype.kind in "iu" else -1
+        if values.ndim != 1 or not 0 <= n_codes <= len(values):
+            raise ValueError(
+                f"{name}: the array '{_CATEGORIES}{member}' must hold one value for each code of member {member}, "
+                f"{n_codes:,} in all, and the labels must be integers; it has the shape {values.shape}."
+            )
+        found.append(values)
+    return found
 
 
 def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
