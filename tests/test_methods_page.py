@@ -16,7 +16,7 @@ from quorate import METHODS
 
 def test_halves_alternate_and_cover_forty_sets() -> None:
     assert len(SETS) >= 40
-    assert SETS == sorted(set(SETS))
+    assert sorted(set(SETS)) == SETS
     assert [half_of(name) for name in SETS[:4]] == ["choice", "report", "choice", "report"]
 
 
