@@ -107,11 +107,9 @@ def generate_with_models(
         store = open_checkpoint(checkpoint, features, request, random_state)
     entropy = entropy_of(random_state) if store is None else store.entropy
     plans = make_plans(request, features, entropy)
-    told = "k is the clusterers' own" if plans.k is None else f"{plans.k} ({plans.k.rule})"
-    logger.info("generate: %d members of %d objects, %s", request.n_members, features.n_objects, told)
-    options = options._replace(title=str(plans.k or "generate"), checkpoint=store)
-    finished = run_plans(features, plans.members, options)
-    info = {"seed": entropy, "k": told, "members": tuple(finished.facts)}
+    logger.info("generate: %d members of %d objects, %s", request.n_members, features.n_objects, plans.k)
+    finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store))
+    info = {"seed": entropy, "k": plans.k, "members": tuple(finished.facts)}
     return _as_ensemble(finished, features, info), finished.models
 
 
