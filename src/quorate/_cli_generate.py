@@ -51,7 +51,9 @@ def _add_features(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="clusters of each clustering: 25, 10:40, sqrt, linear, linear:50:20, candel, candel:7, mixture",
     )
-    parser.add_argument("--base", metavar="NAME", help="what clusters (the built-in k-means)")
+    parser.add_argument(
+        "--base", metavar="NAME", default="auto", help="what clusters: auto, kmeans, spectral, ... (%(default)s)"
+    )
     parser.add_argument(
         "--row-share", metavar="SHARE", default="1", help="of the objects a clustering sees (%(default)s)"
     )
@@ -85,6 +87,7 @@ def _facts(ensemble: Ensemble) -> dict[str, Any]:
     return {
         "n_objects": ensemble.n_objects,
         "n_members": ensemble.n_members,
+        "base": ensemble.info["base"],
         "k": ensemble.info["k"],
         "n_clusters": ensemble.n_clusters.tolist(),
         "seed": ensemble.info["seed"],
@@ -97,6 +100,7 @@ def _tell(summary: dict[str, Any], output: str) -> None:
     lines = {
         "objects": f"{summary['n_objects']:,}",
         "clusterings": f"{summary['n_members']:,}",
+        "base": summary["base"],
         "k": summary["k"],
         "clusters": f"{low:,} to {high:,}" if low != high else f"{low:,}",
         "seconds": f"{summary['seconds']:.2f}",
@@ -133,10 +137,11 @@ def _cluster(arguments: argparse.Namespace) -> None:
         with step(f"writing {arguments.ensemble}"):
             save_ensemble(arguments.ensemble, ensemble, overwrite=arguments.force)
     told = write_report(arguments, result, ensemble, seed, step)
-    summary = {**cli._facts(result, ensemble, seconds), "k": ensemble.info["k"], "seed": seed, **told}
+    summary = {**cli._facts(result, ensemble, seconds), "seed": seed, **told}
+    summary |= {"base": ensemble.info["base"], "k": ensemble.info["k"]}
     if not (arguments.json or arguments.quiet):
         stream = sys.stderr if arguments.output == "-" else sys.stdout
-        stream.write(f"{'members':<12} {ensemble.info['k']}\n")
+        stream.write(f"{'base':<12} {ensemble.info['base']}\n{'members':<12} {ensemble.info['k']}\n")
     cli._tell_consensus(arguments, {**summary, "output": arguments.output}, scores)
 
 

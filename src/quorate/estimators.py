@@ -127,8 +127,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
-        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k
-        is drawn from [n_clusters, min(sqrt(n), 100)].
+        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k-means
+        or spectral members are taken, whichever suit the data (``ensemble_.info["base"]`` says why), and the rule of k
+        that goes with them starts from n_clusters.
     method : str, default "auto"
         The consensus function, a name in METHODS.
     method_options : dict, optional
@@ -151,7 +152,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     -----
     `predict` lets each member label the new objects and takes the consensus of that row of labels: its label
     where a training object has the same row, else the cluster with the highest mean co-association. A member of
-    the built-in k-means takes the nearest centre; another clusterer its own `predict` where it has one, else the
+    the built-in k-means takes the nearest centre; a spectral member links the object with its nearest landmarks and
+    takes the nearest centre among their points; another clusterer its own `predict` where it has one, else the
     nearest mean of its clusters. So `predict` of the training objects gives `labels_` again, unless members saw
     only a share of them.
 
@@ -172,7 +174,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         *,
         n_members: int = 20,
         k: Any = None,
-        base: Any = None,
+        base: Any = "auto",
         rows: Any = 1.0,
         columns: Any = 1.0,
         method: str = DEFAULT_METHOD,

@@ -20,6 +20,9 @@ Array = NDArray[Any]
 BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, "spectral": Spectral, **SOURCES}
 """Bases by name: what is called for each gives a base or a list of bases."""
 
+AUTO = "auto"
+"""The name that leaves the kind of members to a trial; see `quorate.generation.auto`."""
+
 _K_NAMES = ("n_clusters", "n_components")
 
 
@@ -70,17 +73,20 @@ class Base:
         return not self.is_clusterer or self.k_parameter is not None
 
 
+def is_auto(base: Any) -> bool:
+    """Whether the kind of members is left open; None says the same as "auto"."""
+    return base is None or (isinstance(base, str) and base == AUTO)
+
+
 def as_bases(base: Any) -> list[Base]:
-    """`base` as a list: None, a name of BASES, settings, a clusterer, a callable, or a list of these."""
-    if base is None:
-        return [Base(KMeans())]
+    """`base` as a list: a name of BASES, settings, a clusterer, a callable, or a list of these."""
     if isinstance(base, str):
         if base not in BASES:
-            raise ValueError(f"base must be one of {', '.join(map(repr, BASES))} or a clusterer, got {base!r}.")
+            raise ValueError(f"base must be {AUTO!r}, one of {', '.join(map(repr, BASES))} or a clusterer, got {base!r}.")
         return as_bases(BASES[base]())
     if isinstance(base, list | tuple):
         if not base:
-            raise ValueError("base must not be an empty list; leave it out for the built-in k-means.")
+            raise ValueError("base must not be an empty list; leave it out for members that suit the data.")
         return [found for item in base for found in as_bases(item)]
     if inspect.isclass(base):
         raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from quorate._coding import narrowest
 from quorate._ensemble import refuse_unlabelled
 from quorate._types import Ensemble
+from quorate.generation.auto import TRIAL_MEMBERS, decide
+from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
 from quorate.generation.features import Features, as_features
+from quorate.generation.k_rules import k_within
 from quorate.generation.plans import Request, entropy_of, make_plans
 from quorate.generation.runner import Finished, Options, run_plans
 from quorate.ops.coding import MISSING, UNSEEN, code_columns
@@ -26,7 +29,7 @@ def generate(
     n_members: int = 20,
     *,
     k: Any = None,
-    base: Any = None,
+    base: Any = "auto",
     rows: Any = 1.0,
     columns: Any = 1.0,
     random_state: Any = None,
@@ -45,10 +48,14 @@ def generate(
     k : int, range, (low, high), or rule, optional
         Number of clusters; of a range each member draws its own, both ends of a pair included. Rules:
         "sqrt", [sqrt(n)/2, sqrt(n)]; "linear" or ("linear", A, B), [n/A, n/B] with A = 50, B = 20;
-        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "mixture", [g, g + 20] for g Gaussians
-        found in the data, at least 10. Default: "candel", and a scikit-learn clusterer keeps its own number.
-    base : None, str, KMeans, clusterer, callable, or a list of these
-        None or "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. A
+        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "spectral" or ("spectral", k0),
+        [min(20, n/10), min(60, n/5)], not below k0; "mixture", [g, g + 20] for g Gaussians found in the data, at
+        least 10. "default" or ("default", k0), where k is left out: "spectral" for spectral members, "candel" for
+        others, and a scikit-learn clusterer keeps its own number.
+    base : str, KMeans, Spectral, clusterer, callable, or a list of these
+        "auto": "kmeans" or "spectral", by a trial on at most 3,000 objects; ``info["base"]`` says which and why.
+        "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. "spectral": the
+        landmark-spectral clusterer, which finds clusters of any shape; ``quorate.generation.Spectral(...)``. A
         scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
         missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
         members that depend on one another, one after the other. Members take the items of a list in turn.
@@ -73,8 +80,8 @@ def generate(
     Returns
     -------
     Ensemble
-        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "k" (what
-        the rule chose, in words), and "members", for each of them what it drew: k, how many objects it saw and
+        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "base" (what
+        clustered, and why), "k" (what the rule chose, in words), and "members", for each of them what it drew: k, how many objects it saw and
         trained on, its columns, how many clusters it has.
 
     Notes
@@ -106,11 +113,28 @@ def generate_with_models(
     if checkpoint is not None:
         store = open_checkpoint(checkpoint, features, request, random_state)
     entropy = entropy_of(random_state) if store is None else store.entropy
+    request, reason = _with_base(features, request, entropy, options)
     plans = make_plans(request, features, entropy)
-    logger.info("generate: %d members of %d objects, %s", request.n_members, features.n_objects, plans.k)
+    logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
     finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store))
-    info = {"seed": entropy, "k": plans.k, "members": tuple(finished.facts)}
+    info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
     return _as_ensemble(finished, features, info), finished.models
+
+
+def _with_base(features: Features, request: Request, entropy: int, options: Options) -> tuple[Request, str]:
+    """The request with a base in place of "auto", and in words which one and why."""
+    if not is_auto(request.base):
+        names = dict.fromkeys(base.name for base in as_bases(request.base))
+        return request, f"{', '.join(names)} (given)"
+
+    def make(sample: Features, base: str) -> Ensemble:
+        trial = Request(TRIAL_MEMBERS, k_within(request.k, sample.n_objects), base, 1.0, 1.0)
+        plans = make_plans(trial, sample, entropy)
+        quiet = options._replace(progress=False, checkpoint=None, keep_models=False)
+        return _as_ensemble(run_plans(sample, plans.members, quiet), sample, {})
+
+    base, reason = decide(features, request.k, entropy, make)
+    return request._replace(base=base), reason
 
 
 def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:

@@ -56,6 +56,22 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator, default: str 
     return KChoice(range(low, max(low, min(high, n_objects)) + 1), f"rule {why}, {n_objects:,} objects")
 
 
+def first_k(k: Any) -> int | None:
+    """The number k0 a rule starts from, where the caller gave one: the number of clusters wanted in the end."""
+    if k is None or isinstance(k, numbers.Integral | range):
+        return None
+    name, arguments = _parse(k)
+    return int(arguments[0]) if name in FROM_K0 and arguments else None
+
+
+def k_within(k: Any, n_objects: int) -> Any:
+    """`k` where some of the objects can be clustered by it; else the rule that suits the base."""
+    highest = max(k, default=0) if isinstance(k, range) else k
+    if isinstance(k, tuple | list) and len(k) == 2 and not isinstance(k[0], str):
+        highest = k[1]
+    return "default" if isinstance(highest, numbers.Integral) and highest > n_objects else k
+
+
 def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
     """(rule, arguments), or (None, (low, high))."""
     if isinstance(k, str):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate import _check
-from quorate.generation.bases import Base, as_bases
+from quorate.generation.bases import Base, as_bases, is_auto
 from quorate.generation.columns import draw_views
 from quorate.generation.features import Features
 from quorate.generation.k_rules import KChoice, choose_k
@@ -57,7 +57,7 @@ def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
     """
     if k is not None or n_clusters is None:
         return k
-    if any(found.is_clusterer for found in as_bases(base)):
+    if not is_auto(base) and any(found.is_clusterer for found in as_bases(base)):
         return n_clusters if isinstance(base, str) else None
     return DEFAULT_K, n_clusters
 
