@@ -31,9 +31,7 @@ def links(seed, n_rows, n_landmarks, n_near):
     return near, rng.uniform(0.1, 1, size=near.shape).astype(np.float32)
 
 
-@given(
-    seed=st.integers(0, 1000), n_rows=st.integers(1, 600), width=st.integers(1, 11), n_landmarks=st.integers(1, 40)
-)
+@given(seed=st.integers(0, 1000), n_rows=st.integers(1, 600), width=st.integers(1, 11), n_landmarks=st.integers(1, 40))
 @settings(max_examples=40, deadline=None)
 def test_nearest_landmarks(seed, n_rows, width, n_landmarks):
     rows, landmarks = whole_numbers(seed, n_rows, width), whole_numbers(seed + 1, n_landmarks, width)

@@ -37,7 +37,8 @@ def run_set(name: str, rule: str, repeat: int, done: set[str]) -> Iterator[dict[
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     k = len(np.unique(data.y))
-    ensemble = _with_gaps(as_ensemble(generate(X, 20, k=_rule(rule, k, len(X)), random_state=repeat)), rule, repeat)
+    members = generate(X, 20, k=_rule(rule, k, len(X)), base="kmeans", random_state=repeat)
+    ensemble = _with_gaps(as_ensemble(members), rule, repeat)
     for method in missing:
         start = time.perf_counter()
         try:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._ensemble import compress
 from quorate._types import Ensemble
+from quorate.generation.coded import as_coded
 from quorate.generation.features import WHOLE, Features
-from quorate.generation.k_rules import first_k
+from quorate.generation.k_rules import first_k, k_within
 from quorate.generation.landmarks import Landmarks, SparseLandmarks, unit_rows
+from quorate.generation.members import Member, Plan
+from quorate.generation.plans import Request, make_plans
+from quorate.generation.runner import Finished, Options, run_plans
 
 KINDS = ("spectral", "kmeans")
 """The kinds that are compared; the first is taken where they are equal."""
@@ -29,46 +33,69 @@ _TRIAL = 2**32 - 3
 """Place among a seed's children of what the trial draws."""
 
 
-class Decision(NamedTuple):
-    """The name of a base, and why it was taken."""
+class Trial:
+    """Members of both kinds on trial: which kind suits the features, and why, from the features alone.
 
-    base: str
-    reason: str
-
-
-def decide(features: Features, k: Any, entropy: int, make: Any) -> Decision:
-    """The kind of members that suits these features, from the features alone.
-
-    Some objects are clustered by members of each kind, `make(features, base)`, and a consensus of each kind is cut out
-    of the graph of their nearest neighbours. The kind with the lower mean normalised cut is taken: the share of a
-    cluster's links that leave it. Both the number of members asked for and the share of objects or columns that they
-    see are left out of account, so that the kind does not depend on them.
+    Some of the objects are clustered by TRIAL_MEMBERS members of each kind, and a consensus of each kind is found. The
+    kind whose consensus has the lower normalised cut in the graph of nearest neighbours is taken. Neither the number of
+    members asked for nor the shares of objects and columns that they are to see enter, so the kind does not depend on
+    them.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL,)))
-    sample = _sample(features, rng)
-    wanted = first_k(k)
-    numbers = [n for n in (SEVERAL if wanted is None else (wanted,)) if 1 < n <= sample.n_objects // 2]
-    if not numbers:
-        return Decision("kmeans", "kmeans: there are too few objects to compare kinds of members")
-    near = _neighbours(sample)
-    cuts = {base: _mean_cut(make(sample, base), numbers, near, entropy) for base in KINDS}
-    best = min(KINDS, key=lambda base: cuts[base])
-    other = next(base for base in KINDS if base != best)
-    seen = "all objects" if sample is features else f"{sample.n_objects:,} of the objects"
-    clusters = "clusters" if wanted is None else f"{wanted:,} clusters"
-    return Decision(
-        best,
-        f"{best}: its consensus leaves {cuts[best]:.1%} of the links to the {NEIGHBOURS} nearest neighbours cut "
-        f"between {clusters}, that of {other} members {cuts[other]:.1%} ({seen} on trial)",
-    )
+
+    def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
+        self._features, self._request, self._entropy = features, request, entropy
+        self._options = options._replace(progress=False, checkpoint=None)
+        self._made: dict[str, Finished] = {}
+        self._base = ""
+
+    def decided(self) -> tuple[Request, str]:
+        """The request with the base that was taken, and the reason."""
+        wanted, sample = first_k(self._request.k), self._sample()
+        numbers = [n for n in (SEVERAL if wanted is None else (wanted,)) if 1 < n <= sample.n_objects // 2]
+        if not numbers:
+            return self._request._replace(base="kmeans"), "kmeans: too few objects to compare kinds of members"
+        near = _neighbours(sample)
+        cuts = {base: _mean_cut(self._ensemble(sample, base), numbers, near, self._entropy) for base in KINDS}
+        best, other = sorted(KINDS, key=lambda base: cuts[base])
+        self._base = best if sample is self._features else ""
+        seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
+        reason = (
+            f"{best}: its consensus cuts {cuts[best]:.2%} of the links between nearest neighbours, that of {other} "
+            f"members {cuts[other]:.2%} ({seen}, {_words(numbers)} clusters)"
+        )
+        return self._request._replace(base=best), reason
+
+    def kept(self, plans: list[Plan]) -> dict[int, Member]:
+        """Members of the kind taken that are what these plans would give: the trial saw all objects, as they do."""
+        if not self._base:
+            return {}
+        made = self._made[self._base]
+        return {
+            plan.number: Member(plan.number, made.labels[:, plan.number], facts, made.models[plan.number])
+            for plan, facts in zip(plans, made.facts, strict=False)
+            if plan.packed is None and plan.view.is_whole and plan.k == facts["k"]
+        }
+
+    def _sample(self) -> Features:
+        """At most TRIAL_OBJECTS of the objects, in the units of all."""
+        features = self._features
+        if features.n_objects <= TRIAL_OBJECTS:
+            return features
+        rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
+        drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
+        return replace(features, data=features.data[drawn], ids=None)
+
+    def _ensemble(self, sample: Features, base: str) -> Ensemble:
+        request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)
+        plans = make_plans(request, sample, self._entropy).members
+        finished = run_plans(sample, plans, self._options)
+        self._made[base] = finished
+        # the labels are coded in place, and those of the members are kept
+        return as_coded(finished._replace(labels=finished.labels.copy()), sample, {})
 
 
-def _sample(features: Features, rng: np.random.Generator) -> Features:
-    """At most TRIAL_OBJECTS of the objects, in the units of all."""
-    if features.n_objects <= TRIAL_OBJECTS:
-        return features
-    drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-    return replace(features, data=features.data[drawn], ids=None)
+def _words(numbers: list[int]) -> str:
+    return " and ".join(filter(None, (", ".join(map(str, numbers[:-1])), str(numbers[-1]))))
 
 
 def _neighbours(sample: Features) -> NDArray[np.int32]:
@@ -97,7 +124,7 @@ def _mean_cut(ensemble: Ensemble, numbers: list[int], near: NDArray[np.int32], e
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
-    """The share of a cluster's links that leave it, the mean over clusters; each object is linked with `near` (n, q)."""
+    """The share of a cluster's links that leave it, the mean over clusters; objects are linked with `near` (n, q)."""
     source = np.repeat(labels, near.shape[1])
     target = labels[near.ravel()]
     leaving = source != target

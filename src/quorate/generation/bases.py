@@ -74,15 +74,19 @@ class Base:
 
 
 def is_auto(base: Any) -> bool:
-    """Whether the kind of members is left open; None says the same as "auto"."""
-    return base is None or (isinstance(base, str) and base == AUTO)
+    """Whether the kind of members is left open."""
+    return isinstance(base, str) and base == AUTO
 
 
 def as_bases(base: Any) -> list[Base]:
-    """`base` as a list: a name of BASES, settings, a clusterer, a callable, or a list of these."""
+    """`base` as a list: None, a name of BASES, settings, a clusterer, a callable, or a list of these."""
+    if base is None:
+        return [Base(KMeans())]
     if isinstance(base, str):
         if base not in BASES:
-            raise ValueError(f"base must be {AUTO!r}, one of {', '.join(map(repr, BASES))} or a clusterer, got {base!r}.")
+            raise ValueError(
+                f"base must be one of {', '.join(map(repr, (*BASES, AUTO)))} or a clusterer, got {base!r}."
+            )
         return as_bases(BASES[base]())
     if isinstance(base, list | tuple):
         if not base:

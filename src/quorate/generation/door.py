@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import logging
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from quorate._coding import narrowest
-from quorate._ensemble import refuse_unlabelled
 from quorate._types import Ensemble
-from quorate.generation.auto import TRIAL_MEMBERS, decide
+from quorate.generation.auto import Trial
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
+from quorate.generation.coded import as_coded
 from quorate.generation.features import Features, as_features
-from quorate.generation.k_rules import k_within
 from quorate.generation.plans import Request, entropy_of, make_plans
-from quorate.generation.runner import Finished, Options, run_plans
-from quorate.ops.coding import MISSING, UNSEEN, code_columns
+from quorate.generation.runner import Options, run_plans
 
 logger = logging.getLogger("quorate")
 
@@ -52,9 +45,9 @@ def generate(
         [min(20, n/10), min(60, n/5)], not below k0; "mixture", [g, g + 20] for g Gaussians found in the data, at
         least 10. "default" or ("default", k0), where k is left out: "spectral" for spectral members, "candel" for
         others, and a scikit-learn clusterer keeps its own number.
-    base : str, KMeans, Spectral, clusterer, callable, or a list of these
+    base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
         "auto": "kmeans" or "spectral", by a trial on at most 3,000 objects; ``info["base"]`` says which and why.
-        "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. "spectral": the
+        "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. "spectral": the
         landmark-spectral clusterer, which finds clusters of any shape; ``quorate.generation.Spectral(...)``. A
         scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
         missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
@@ -81,14 +74,16 @@ def generate(
     -------
     Ensemble
         ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "base" (what
-        clustered, and why), "k" (what the rule chose, in words), and "members", for each of them what it drew: k, how many objects it saw and
-        trained on, its columns, how many clusters it has.
+        clustered, and why), "k" (what the rule chose, in words), and "members", for each of them what it drew: k, how
+        many objects it saw and trained on, its columns, how many clusters it has.
 
     Notes
     -----
-    The built-in k-means costs one pass over X a member, O(n k d), shared among members that see all of X, plus
-    training on a sample whose size does not depend on n. Memory beyond X and the labels: a few blocks of rows,
-    the samples, and the labels of the members under way.
+    With base="auto" the trial costs the clustering of at most 3,000 objects by 20 members of both kinds; members that
+    it made of all objects are not made again. The built-in k-means costs one pass over X for each member, O(n k d),
+    shared among members that see all of X, plus training on a sample whose size does not depend on n; for spectral
+    members see `quorate.generation.Spectral`. Memory beyond X and the labels: a few blocks of rows, the samples, and
+    the labels of the members under way.
 
     Examples
     --------
@@ -113,59 +108,15 @@ def generate_with_models(
     if checkpoint is not None:
         store = open_checkpoint(checkpoint, features, request, random_state)
     entropy = entropy_of(random_state) if store is None else store.entropy
-    request, reason = _with_base(features, request, entropy, options)
+    trial = None
+    if is_auto(request.base):
+        trial = Trial(features, request, entropy, options)
+        request, reason = trial.decided()
+    else:
+        reason = f"{', '.join(dict.fromkeys(base.name for base in as_bases(request.base)))} (given)"
     plans = make_plans(request, features, entropy)
     logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
-    finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store))
+    known = {} if trial is None else trial.kept(plans.members)
+    finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store), known)
     info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
-    return _as_ensemble(finished, features, info), finished.models
-
-
-def _with_base(features: Features, request: Request, entropy: int, options: Options) -> tuple[Request, str]:
-    """The request with a base in place of "auto", and in words which one and why."""
-    if not is_auto(request.base):
-        names = dict.fromkeys(base.name for base in as_bases(request.base))
-        return request, f"{', '.join(names)} (given)"
-
-    def make(sample: Features, base: str) -> Ensemble:
-        trial = Request(TRIAL_MEMBERS, k_within(request.k, sample.n_objects), base, 1.0, 1.0)
-        plans = make_plans(trial, sample, entropy)
-        quiet = options._replace(progress=False, checkpoint=None, keep_models=False)
-        return _as_ensemble(run_plans(sample, plans.members, quiet), sample, {})
-
-    base, reason = decide(features, request.k, entropy, make)
-    return request._replace(base=base), reason
-
-
-def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
-    """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
-    labels = finished.labels
-    n_rows, n_members = labels.shape
-    spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
-    starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
-    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
-    lookup[starts[:-1]] = MISSING
-    seen = np.zeros(n_members, dtype=np.int64)
-    code_columns(labels, np.full(n_members, -1, dtype=np.int64), starts, lookup, seen, labels)
-    parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
-    categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
-    names = tuple(f"member {place}" for place in range(n_members))
-    refuse_unlabelled(labels, names, categories)
-    return Ensemble(
-        labels=labels.astype(narrowest(int(seen.max())), copy=False),
-        counts=np.ones(n_rows, dtype=np.int64),
-        n_clusters=seen,
-        weights=np.ones(n_members),
-        member_names=names,
-        categories=categories,
-        object_ids=features.ids,
-        info=info,
-    )
-
-
-def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
-    """The member's own cluster number behind each code."""
-    found = np.empty(n_seen, dtype=np.int64)
-    places = np.flatnonzero(codes >= 0)
-    found[codes[places]] = places
-    return found
+    return as_coded(finished, features, info), finished.models

@@ -66,10 +66,10 @@ def first_k(k: Any) -> int | None:
 
 def k_within(k: Any, n_objects: int) -> Any:
     """`k` where some of the objects can be clustered by it; else the rule that suits the base."""
-    highest = max(k, default=0) if isinstance(k, range) else k
+    highest: Any = max(k, default=0) if isinstance(k, range) else k
     if isinstance(k, tuple | list) and len(k) == 2 and not isinstance(k[0], str):
         highest = k[1]
-    return "default" if isinstance(highest, numbers.Integral) and highest > n_objects else k
+    return "default" if isinstance(highest, numbers.Integral) and int(highest) > n_objects else k
 
 
 def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:

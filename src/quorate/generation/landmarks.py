@@ -105,7 +105,7 @@ def shares(sizes: NDArray[np.intp], total: int) -> NDArray[np.int64]:
     What rounding down leaves goes to the largest remainders, the first of equals; total <= sum of the sizes.
     """
     exact = total * sizes / sizes.sum()
-    found = np.clip(exact.astype(np.int64), 1, sizes)
+    found: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
     order = np.argsort(found - exact, kind="stable")
     while (left := total - int(found.sum())) > 0:
         for group in order[(found < sizes)[order]][:left]:

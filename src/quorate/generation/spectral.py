@@ -117,11 +117,13 @@ def train_and_label(
     rows, view = seen
     n_rows = features.n_objects if rows is None else len(rows)
     n_landmarks = settings.n_landmarks(n_rows, n_clusters)
-    sample = features.prepared(_take(rows, _draw(n_rows, 10 * n_landmarks, rng)), view)
+    part = _draw(n_rows, 10 * n_landmarks, rng)
+    sample = features.prepared(part if rows is None else rows[part], view)
     landmarks = find_landmarks(sample, n_landmarks, settings.neighbours, settings.n_sweeps, rng, stop)
     size = settings.sample * n_landmarks
-    drawn = _draw(n_rows, n_rows if n_rows <= 2 * size else size, rng)
-    near = _links(features, (rows if isinstance(drawn, slice) else _take(rows, drawn), view), landmarks, stop)
+    drawn = None if n_rows <= 2 * size else np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
+    linked = rows if drawn is None else drawn if rows is None else rows[drawn]
+    near = _links(features, (linked, view), landmarks, stop)
     width = float(np.sqrt(near[1], dtype=np.float64).mean())
     with _one_blas_thread():
         table = _eigenvectors(near, width, len(landmarks), n_clusters)
@@ -130,7 +132,7 @@ def train_and_label(
     facts = {"n_clusters": len(found.centres), "n_trained": len(near[0]), "n_landmarks": len(landmarks)}
     facts |= {"n_iter": found.n_iter, "converged": found.converged}
     member = Embedded(landmarks, width, table, found.centres, view, facts)
-    return member, _labels(member, _in_blocks(near), n_rows, stop) if isinstance(drawn, slice) else None
+    return member, _labels(member, _in_blocks(near), n_rows, stop) if drawn is None else None
 
 
 def label_all(member: Embedded, features: Features, rows: Numbers, stop: Stop) -> NDArray[Any]:
@@ -179,10 +181,6 @@ def _draw(n_rows: int, size: int, rng: np.random.Generator) -> slice | NDArray[n
     if size >= n_rows:
         return slice(None)
     return np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
-
-
-def _take(rows: Numbers, drawn: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    return drawn if rows is None else rows[drawn]
 
 
 def _links(features: Features, seen: tuple[Numbers, View], landmarks: Any, stop: Stop) -> Near:

@@ -1,0 +1,137 @@
+"""base="auto": which kind of members is taken, that it says why, and that it changes nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
+
+from quorate import EnsembleClustering, generate
+from quorate.datasets import two_spirals
+from quorate.generation import Share, auto
+from quorate.generation.auto import normalised_cut
+from quorate.generation.k_rules import first_k, k_within
+
+
+def spirals(n_objects=500):
+    data = two_spirals(n_objects, random_state=0)
+    return np.asarray(data.X), data.y
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    """Three Gaussians in many dimensions that overlap: compact clusters without gaps between them."""
+    truth = np.arange(240) % 3
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(240, 13)) + 1.6 * rng.normal(size=(3, 13))[truth], truth
+
+
+def test_spirals_get_spectral_members():
+    X, truth = spirals()
+    model = EnsembleClustering(2, random_state=0).fit(X)
+    assert model.ensemble_.info["base"].startswith("spectral: its consensus cuts ")
+    assert "(all objects, 2 clusters)" in model.ensemble_.info["base"]
+    assert adjusted_rand_score(truth, model.labels_) == 1
+
+
+def test_compact_clusters_are_found(overlapping):
+    X, truth = overlapping
+    model = EnsembleClustering(3, random_state=0).fit(X)
+    compact = EnsembleClustering(3, base="kmeans", random_state=0).fit(X)
+    assert adjusted_rand_score(truth, model.labels_) > adjusted_rand_score(truth, compact.labels_) - 0.05
+
+
+@pytest.mark.parametrize("kind", ["kmeans", "spectral"])
+def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
+    """The trial's own members are used where they saw everything, and give the same ensemble."""
+    X, _ = spirals()
+    # of equals the first is taken
+    monkeypatch.setattr(auto, "KINDS", (kind, "kmeans" if kind == "spectral" else "spectral"))
+    monkeypatch.setattr(auto, "_mean_cut", lambda *_: 0.5)
+    for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": (8, 12)}):
+        found = generate(X, **{"n_members": 10, **options}, random_state=3)
+        expected = generate(X, **{"n_members": 10, **options}, base=kind, random_state=3)
+        assert found.info["base"].startswith(f"{kind}: ")
+        assert np.array_equal(found.labels, expected.labels)
+        assert found.info["members"] == expected.info["members"]
+
+
+def test_the_kind_does_not_depend_on_members_rows_or_workers():
+    X, _ = spirals()
+    cases = ({}, {"n_members": 8, "n_jobs": 2}, {"rows": Share(0.5)}, {"columns": 1})
+    assert len({generate(X, **{"n_members": 3, **case}, random_state=1).info["base"] for case in cases}) == 1
+
+
+def test_a_sample_is_on_trial_where_objects_are_many(monkeypatch):
+    monkeypatch.setattr(auto, "TRIAL_OBJECTS", 300)
+    X, _ = spirals(900)
+    found = generate(X, 3, k=("default", 2), random_state=0)
+    assert "(300 of the objects, 2 clusters)" in found.info["base"]
+    expected = generate(X, 3, base="spectral", random_state=0)
+    assert np.array_equal(found.labels, expected.labels)
+
+
+def test_resume_is_exact(tmp_path):
+    X, _ = spirals()
+    expected = generate(X, 24, random_state=1)
+    generate(X, 24, random_state=1, checkpoint=tmp_path / "run")
+    assert len(list((tmp_path / "run").glob("member-*.npy"))) == 24
+    for number in (1, 22):
+        (tmp_path / "run" / f"member-{number:06d}.npy").unlink()
+    again = generate(X, 24, random_state=1, checkpoint=tmp_path / "run")
+    assert np.array_equal(again.labels, expected.labels)
+    assert again.info == expected.info
+
+
+def test_predict_works_with_the_trials_members():
+    X, _ = spirals()
+    model = EnsembleClustering(2, random_state=0).fit(X)
+    assert np.array_equal(model.predict(X), model.labels_)
+
+
+def test_sparse_rows():
+    X = csr_array(np.random.default_rng(0).poisson(0.5, size=(150, 20)).astype(float))
+    ensemble = generate(X, 4, random_state=0)
+    assert ensemble.info["base"].split(":")[0] in ("kmeans", "spectral")
+    assert "2, 4, 8 and 16 clusters" in ensemble.info["base"]
+
+
+@pytest.mark.parametrize("n_objects", [1, 2, 3, 4, 10])
+def test_few_objects(n_objects):
+    X, _ = spirals()
+    ensemble = generate(X[:n_objects], 3, random_state=0)
+    assert ensemble.n_objects == n_objects
+    if n_objects < 4:
+        assert ensemble.info["base"] == "kmeans: too few objects to compare kinds of members"
+
+
+def test_equal_objects():
+    assert generate(np.ones((40, 2)), 3, random_state=0).n_clusters.tolist() == [1, 1, 1]
+
+
+def test_given_bases_say_so():
+    X, _ = spirals()
+    assert generate(X, 2, base=["kmeans", "spectral"], random_state=0).info["base"] == "kmeans, spectral (given)"
+    assert generate(X, 2, base=None, random_state=0).info["base"] == "kmeans (given)"
+
+
+def test_normalised_cut():
+    """Two pairs and an object that hangs on the second: links 0-1, 1-0, 2-3, 3-2, 4-3."""
+    near = np.array([[1], [0], [3], [2], [3]], dtype=np.int32)
+    assert normalised_cut(np.array([0, 0, 1, 1, 1]), near) == 0
+    # the third cluster's only link is cut, and one of the second's five link ends
+    assert normalised_cut(np.array([0, 0, 1, 1, 2]), near) == pytest.approx((0 + 1 / 5 + 1) / 3)
+
+
+def test_what_a_rule_starts_from():
+    assert [first_k(k) for k in (None, 5, (3, 9), "sqrt", ("default", 7), ("candel", 4), ("linear", 50, 20))] == [
+        *[None] * 4,
+        7,
+        4,
+        None,
+    ]
+    assert k_within(50, 40) == "default"
+    assert k_within((5, 50), 40) == "default"
+    assert k_within(range(3, 9), 40) == range(3, 9)
+    assert k_within("sqrt", 40) == "sqrt"
