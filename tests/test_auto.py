@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_laws import noisy
+from ensembles import noisy
 
-from quorate import METHODS, ConsensusClustering, _auto, as_soft_ensemble, choose_k, compress, consensus, solve
-from quorate._ensemble import as_ensemble
-from quorate.solvers.members import missing_shares
+from quorate import METHODS, ConsensusClustering, as_soft_ensemble, choose_k, compress, consensus, solve
+from quorate._consensus import auto as _auto
+from quorate._data.ensemble import as_ensemble
+from quorate.solvers.member_agreement import missing_shares
 
 
 def with_gaps(share: float) -> np.ndarray:

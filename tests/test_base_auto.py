@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from quorate import EnsembleClustering, generate
 from quorate.datasets import two_spirals
-from quorate.generation import Share, auto
-from quorate.generation.auto import normalised_cut
+from quorate.generation import Share, trial
 from quorate.generation.k_rules import first_k, k_within
+from quorate.generation.trial import normalised_cut
 
 
 def spirals(n_objects=500):
@@ -47,11 +47,11 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
     """The trial's own members are used where they saw everything, and give the same ensemble."""
     X, _ = spirals()
     # of equals the first is taken
-    monkeypatch.setattr(auto, "KINDS", (kind, "kmeans" if kind == "spectral" else "spectral"))
-    monkeypatch.setattr(auto, "_mean_cut", lambda *_: 0.5)
-    for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": (8, 12)}):
-        found = generate(X, **{"n_members": 10, **options}, random_state=3)
-        expected = generate(X, **{"n_members": 10, **options}, base=kind, random_state=3)
+    monkeypatch.setattr(trial, "KINDS", (kind, "kmeans" if kind == "spectral" else "spectral"))
+    monkeypatch.setattr(trial, "_cut", lambda *_: 0.5)
+    for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": ("candel", 3)}):
+        settings = {"n_members": 10, "k": ("default", 2), "random_state": 3, **options}
+        found, expected = generate(X, **settings), generate(X, **settings, base=kind)
         assert found.info["base"].startswith(f"{kind}: ")
         assert np.array_equal(found.labels, expected.labels)
         assert found.info["members"] == expected.info["members"]
@@ -60,11 +60,19 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
 def test_the_kind_does_not_depend_on_members_rows_or_workers():
     X, _ = spirals()
     cases = ({}, {"n_members": 8, "n_jobs": 2}, {"rows": Share(0.5)}, {"columns": 1})
-    assert len({generate(X, **{"n_members": 3, **case}, random_state=1).info["base"] for case in cases}) == 1
+    assert (
+        len(
+            {
+                generate(X, **{"n_members": 3, "k": ("default", 2), **case}, random_state=1).info["base"]
+                for case in cases
+            }
+        )
+        == 1
+    )
 
 
 def test_a_sample_is_on_trial_where_objects_are_many(monkeypatch):
-    monkeypatch.setattr(auto, "TRIAL_OBJECTS", 300)
+    monkeypatch.setattr(trial, "TRIAL_OBJECTS", 300)
     X, _ = spirals(900)
     found = generate(X, 3, k=("default", 2), random_state=0)
     assert "(300 of the objects, 2 clusters)" in found.info["base"]
@@ -74,12 +82,13 @@ def test_a_sample_is_on_trial_where_objects_are_many(monkeypatch):
 
 def test_resume_is_exact(tmp_path):
     X, _ = spirals()
-    expected = generate(X, 24, random_state=1)
-    generate(X, 24, random_state=1, checkpoint=tmp_path / "run")
+    options = {"n_members": 24, "k": ("default", 2), "random_state": 1}
+    expected = generate(X, **options)
+    generate(X, **options, checkpoint=tmp_path / "run")
     assert len(list((tmp_path / "run").glob("member-*.npy"))) == 24
     for number in (1, 22):
         (tmp_path / "run" / f"member-{number:06d}.npy").unlink()
-    again = generate(X, 24, random_state=1, checkpoint=tmp_path / "run")
+    again = generate(X, **options, checkpoint=tmp_path / "run")
     assert np.array_equal(again.labels, expected.labels)
     assert again.info == expected.info
 
@@ -92,22 +101,29 @@ def test_predict_works_with_the_trials_members():
 
 def test_sparse_rows():
     X = csr_array(np.random.default_rng(0).poisson(0.5, size=(150, 20)).astype(float))
-    ensemble = generate(X, 4, random_state=0)
+    ensemble = generate(X, 4, k=("default", 3), random_state=0)
     assert ensemble.info["base"].split(":")[0] in ("kmeans", "spectral")
-    assert "2, 4, 8 and 16 clusters" in ensemble.info["base"]
+    assert "(all objects, 3 clusters)" in ensemble.info["base"]
 
 
 @pytest.mark.parametrize("n_objects", [1, 2, 3, 4, 10])
 def test_few_objects(n_objects):
     X, _ = spirals()
-    ensemble = generate(X[:n_objects], 3, random_state=0)
+    ensemble = generate(X[:n_objects], 3, k=("default", 2), random_state=0)
     assert ensemble.n_objects == n_objects
     if n_objects < 4:
-        assert ensemble.info["base"] == "kmeans: too few objects to compare kinds of members"
+        assert ensemble.info["base"] == "kmeans: too few objects to try kinds of members"
+
+
+def test_without_a_number_of_clusters_members_are_spectral():
+    X, _ = spirals()
+    ensemble = generate(X, 3, random_state=0)
+    assert ensemble.info["base"] == "spectral: no number of clusters is given to try kinds with"
+    assert np.array_equal(ensemble.labels, generate(X, 3, base="spectral", random_state=0).labels)
 
 
 def test_equal_objects():
-    assert generate(np.ones((40, 2)), 3, random_state=0).n_clusters.tolist() == [1, 1, 1]
+    assert generate(np.ones((40, 2)), 3, k=("default", 2), random_state=0).n_clusters.tolist() == [1, 1, 1]
 
 
 def test_given_bases_say_so():

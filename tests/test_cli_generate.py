@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, save_npz
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import generate, load_labels
-from quorate._io.features import load_features
+from quorate._io.load_features import load_features
 from quorate.cli import main
 
 X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(60, 3)) for m in (0, 8, 16)]).round(6)
@@ -103,6 +103,18 @@ def test_refusals_are_one_line(table, tmp_path, capsys, arguments, words):
     assert words in err
     assert err.count("\n") == 1
     assert not (tmp_path / "a.npz").exists()
+
+
+def test_numbers_are_checked_before_the_table_is_read(tmp_path, capsys):
+    """A large table takes long to read, and a misspelt number should not wait for it."""
+    for option, wanted in (
+        ("--members", "an integer"),
+        ("--jobs", "an integer"),
+        ("--row-share", "a number"),
+        ("--column-share", "a number"),
+    ):
+        assert main(["generate", "nowhere.csv", option, "0.5,0.7", "-o", str(tmp_path / "a.npz")]) == 2
+        assert capsys.readouterr().err == f"quorate: error: {option} must be {wanted}, got '0.5,0.7'\n"
 
 
 def test_features_from_every_kind_of_file(table, tmp_path):

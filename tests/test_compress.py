@@ -53,10 +53,10 @@ def test_properties_and_repr():
 
 
 def test_weights_and_counts_are_checked():
-    for weights, message in (([1], "one value a member"), ([1, 0], "positive"), ([1, np.nan], "positive and finite")):
+    for weights, message in (([1], "one value per member"), ([1, 0], "positive"), ([1, np.nan], "positive and finite")):
         with pytest.raises(ValueError, match=message):
             as_ensemble([[0, 1], [0, 1]], weights=weights)
-    for counts, message in (([1], "one value a row"), ([1, 0], "at least 1"), ([1.5, 1], "integers of at least 1")):
+    for counts, message in (([1], "one value per row"), ([1, 0], "at least 1"), ([1.5, 1], "integers of at least 1")):
         with pytest.raises(ValueError, match=message):
             as_ensemble([[0, 1], [0, 1]], counts=counts)
     changed = as_ensemble(as_ensemble([[0, 1], [0, 1]]), weights=[2, 3], counts=[4, 5])

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from quorate import load_labels
-from quorate._demo import demo
-from quorate._demo.story import DEPARTMENTS, TYPES, customers
 from quorate.cli import main
+from quorate.cli.demo_story import DEPARTMENTS, TYPES, customers, demo
 
 
 @pytest.fixture(scope="module")

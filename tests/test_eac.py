@@ -8,17 +8,16 @@ from dataclasses import replace
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
-from test_average_link import rows_of
-from test_laws import noisy
 
 from quorate import METHODS, as_ensemble, co_association, compress, consensus, solve
-from quorate.solvers.co_association import common_scale, estimated_pairs, shared_pairs
-from quorate.solvers.dendrogram import cut, expand_tree, lifetimes
-from quorate.solvers.embedding import one_hot, spectral_embedding
-from quorate.solvers.enhanced import cluster_similarities, enhanced_co_association
-from quorate.solvers.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.linkage.co_association import common_scale, estimated_pairs, shared_pairs
+from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
+from quorate.solvers.linkage.enhanced import cluster_similarities, enhanced_co_association
+from quorate.solvers.spectral.embedding import root_weighted_rows, spectral_embedding
+from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
 
 LINKAGES = ["average", "single", "complete", "weighted", "ward"]
 OPTIONS = [
@@ -253,7 +252,7 @@ def test_co_association(triangle: str, threshold: float | None) -> None:
 def test_blocks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(0, 500, k=5, members=10)
     whole = shared_pairs(rows, "ensemble", 0.2)
-    monkeypatch.setattr("quorate.solvers.co_association.BLOCK_ROWS", 37)
+    monkeypatch.setattr("quorate.solvers.linkage.co_association.BLOCK_ROWS", 37)
     monkeypatch.setattr("quorate.ops.threads.BLOCK", 16)
     monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 2)
     for one, other in zip(whole, shared_pairs(rows, "ensemble", 0.2), strict=True):
@@ -269,7 +268,7 @@ def test_common_scale() -> None:
 def test_spectral_embedding_is_that_of_the_matrix_over_objects() -> None:
     raw = as_ensemble(noisy(1, n=60, k=3, noise=0.2), weights=[1, 2, 1, 1, 0.5, 1])
     rows, inverse = compress(raw)
-    shared = (one_hot(raw) @ one_hot(raw).T).toarray()
+    shared = (root_weighted_rows(raw) @ root_weighted_rows(raw).T).toarray()
     degree = shared.sum(axis=1)
     values, vectors = np.linalg.eigh(shared / np.sqrt(np.outer(degree, degree)))
     expected = vectors[:, ::-1][:, :3]
@@ -282,7 +281,7 @@ def test_spectral_embedding_is_that_of_the_matrix_over_objects() -> None:
 def test_spectral_lanczos_equals_the_whole_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(4, 200, members=10, k=4, noise=0.3)
     whole, values = spectral_embedding(rows, 4, np.random.default_rng(0))
-    monkeypatch.setattr("quorate.solvers.embedding.DENSE_SIDE", 1)
+    monkeypatch.setattr("quorate.solvers.spectral.embedding.DENSE_SIDE", 1)
     lanczos, other = spectral_embedding(rows, 4, np.random.default_rng(0))
     np.testing.assert_allclose(values, other, atol=1e-9)
     np.testing.assert_allclose(whole, lanczos, atol=1e-6)

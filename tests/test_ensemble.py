@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from quorate import as_ensemble
-from quorate._missing import missing_rule
+from quorate._data.missing import missing_rule
 
 CODES = [[0, 0], [1, 0], [0, 1]]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -190,7 +190,7 @@ def test_ids():
         as_ensemble(frame, ids="id")
     with pytest.raises(ValueError, match="no named columns; pass the ids themselves"):
         as_ensemble(np.array([1, 2]), ids="id")
-    with pytest.raises(ValueError, match="one value an object, 2 in all, got shape"):
+    with pytest.raises(ValueError, match="one value per object, 2 in all, got shape"):
         as_ensemble([1, 2], ids=["x"])
 
 

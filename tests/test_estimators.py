@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from ensembles import noisy
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
@@ -14,7 +15,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_laws import noisy
 
 from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
 from quorate.generation import Projection, Share, Views
@@ -51,7 +51,7 @@ def test_options_weights_and_missing_reach_the_method() -> None:
         3, method="kmeans", method_options={"max_iter": 1}, missing=0, weights=np.ones(6), random_state=0
     )
     assert clone(estimator).fit(labels).consensus_.n_iter == 1
-    with pytest.raises(ValueError, match="weights must have one value a member"):
+    with pytest.raises(ValueError, match="weights must have one value per member"):
         ConsensusClustering(3, weights=[1, 2]).fit(labels)
 
 

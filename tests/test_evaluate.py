@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import labelled_tables, labelling_pairs
 
 from quorate import Consensus, as_ensemble
-from quorate._evaluate import (
+from quorate._evaluation.scores import (
     accuracy,
     anmi,
     ari,
@@ -123,7 +123,7 @@ def test_bad_labellings_are_refused(score):
         score([0, -1], [-1, 0])
     with pytest.raises(ValueError, match="second must label at least one object"):
         score([0, 1], [None, None])
-    with pytest.raises(ValueError, match="first must be one label an object, got a table of 2 columns"):
+    with pytest.raises(ValueError, match="first must be one label per object, got a table of 2 columns"):
         score(np.zeros((3, 2), dtype=int), [0, 1, 1])
     with pytest.raises(ValueError, match="at least one object"):
         score([], [])
@@ -279,9 +279,9 @@ def test_consensus_is_taken_as_labels():
 def test_wrong_lengths_are_refused():
     table = np.array([[0, 0], [0, 1], [1, 1]])
     for score in (anmi, density, cluster_density, inter_density, evaluate):
-        with pytest.raises(ValueError, match="one label a row of the ensemble, 3 in all, got 2"):
+        with pytest.raises(ValueError, match="one label per row of the ensemble, 3 in all, got 2"):
             score([0, 1], table)
-    with pytest.raises(ValueError, match="truth must have one label a row of the ensemble, 3 in all, got 4"):
+    with pytest.raises(ValueError, match="truth must have one label per row of the ensemble, 3 in all, got 4"):
         evaluate([0, 1, 1], table, truth=[0, 1, 1, 1])
     with pytest.raises(ValueError, match="labels and truth have no labelled object in common"):
         evaluate([0, 1, -1], table, truth=[-1, -1, 1])

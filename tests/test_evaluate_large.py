@@ -13,7 +13,7 @@ from strategies import labelled_tables
 from test_evaluate import _ensemble
 
 from quorate import as_ensemble, compress
-from quorate._evaluate import (
+from quorate._evaluation.scores import (
     accuracy,
     anmi,
     ari,
@@ -142,6 +142,6 @@ def test_compressed_rows_score_as_all_objects():
 
 
 def test_optimisers_are_imported_only_when_needed():
-    code = "import sys, quorate._evaluate as e; e.nmi([0, 1], [0, 1]); print('scipy.optimize' in sys.modules)"
+    code = "import sys, quorate._evaluation.scores as e; e.nmi([0, 1], [0, 1]); print('scipy.optimize' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"

@@ -99,7 +99,7 @@ def test_members_that_depend_on_one_another(tmp_path):
         ([], ValueError, "must not be an empty list"),
         (SklearnKMeans, TypeError, "not its class"),
         (3, TypeError, "base must be a clusterer"),
-        (lambda X, k, rng: X, ValueError, r"member 0 \(<lambda>\) failed: .* one label an object"),
+        (lambda X, k, rng: X, ValueError, r"member 0 \(<lambda>\) failed: .* one label per object"),
         (lambda X, k, rng: np.full(len(X), 0.5), ValueError, "integer labels"),
         (lambda X, k, rng: np.full(len(X), -1), ValueError, "labelled no object"),
     ],

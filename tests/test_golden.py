@@ -9,7 +9,7 @@ import oracle
 import pytest
 
 from quorate import as_ensemble
-from quorate._evaluate import anmi, evaluate
+from quorate._evaluation.scores import anmi, evaluate
 
 MEMBERS = [
     (0, 0, 0, 1, 1, 2, 2),

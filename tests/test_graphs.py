@@ -7,19 +7,20 @@ import sys
 import numpy as np
 import oracle_graphs
 import pytest
+from ensembles import noisy, under_noise
 from sklearn.metrics import adjusted_rand_score
-from test_laws import noisy
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
-from quorate.methods.hgpa import OBJECTIVES
+from quorate._evaluation.ambiguity import ambiguity
 from quorate.ops.ambiguity import ambiguous_pairs
 from quorate.ops.competition import compete, winners_share
 from quorate.ops.moves import TOLERANCE
-from quorate.solvers import climbing, ensemble_graphs
-from quorate.solvers.ambiguity import ambiguity
-from quorate.solvers.climbing import climb
-from quorate.solvers.labelling import anmi as row_anmi
-from quorate.solvers.labelling import in_content_order
+from quorate.solvers.anmi import anmi as row_anmi
+from quorate.solvers.graphs import ensemble_graphs
+from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES
+from quorate.solvers.label_space import climbing
+from quorate.solvers.label_space.climbing import climb
+from quorate.solvers.member_order import in_content_order
 
 GOLDEN = {
     "a": [0, 0, 0, 1, 1, 2, 2],
@@ -275,10 +276,8 @@ def test_balance_is_kept() -> None:
 
 
 def test_cspa_sparsifies_only_when_asked() -> None:
-    rng, truth = np.random.default_rng(0), np.arange(400) % 4
-    labels = np.repeat(truth[:, None], 12, axis=1)
-    wrong = rng.random(labels.shape) < 0.2
-    labels[wrong] = rng.integers(4, size=int(wrong.sum()))
+    truth = np.arange(400) % 4
+    labels = under_noise(truth, 12, 0.2)
     with pytest.raises(MemoryError, match="pass neighbours=50"):
         consensus(labels, 4, method="cspa", max_bytes=10**6)
     result = consensus(labels, 4, method="cspa", max_bytes=10**6, neighbours=15, random_state=0)
@@ -291,7 +290,7 @@ def test_cspa_sparsifies_only_when_asked() -> None:
 
 
 def test_without_mtkahypar_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from quorate.solvers import hypergraph_partition
+    from quorate.solvers.graphs import hypergraph_partition
 
     hypergraph_partition._library.cache_clear()
     monkeypatch.setitem(sys.modules, "mtkahypar", None)
@@ -373,7 +372,7 @@ def test_ambiguity_of_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     rows, _ = compress(as_ensemble(noisy(3, n=500, members=8)))
     members = np.arange(8)
     exact = ambiguity(rows, members, np.random.default_rng(0))
-    monkeypatch.setattr("quorate.solvers.ambiguity.EXACT_ROWS", 10)
+    monkeypatch.setattr("quorate._evaluation.ambiguity.EXACT_ROWS", 10)
     drawn = ambiguity(rows, members, np.random.default_rng(0))
     assert drawn.n_drawn == 1_000_000
     assert drawn.proportion == pytest.approx(exact.proportion, abs=0.003)

@@ -122,7 +122,7 @@ def test_arrays_of_other_people(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has the id 'x' twice, in rows 0 and 2"):
         load_labels(tmp_path / "d.npz")
     np.savez(tmp_path / "e.npz", labels=table, names=np.array(["x", "y", "z"]))
-    with pytest.raises(ValueError, match="one name a member"):
+    with pytest.raises(ValueError, match="one name per member"):
         load_labels(tmp_path / "e.npz")
 
 

@@ -11,7 +11,7 @@ from test_io import FORMATS, NAMED, write
 
 from quorate import Consensus, load_labels, save_labels
 from quorate._io import write_aside
-from quorate._io.files import write_folder_aside
+from quorate._io.paths import write_folder_aside
 
 # ---- paths
 
@@ -83,12 +83,12 @@ def test_labels_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("labels", "options", "error", "message"),
     [
-        ([[0, 1]], {}, ValueError, "one label an object, got an array of shape"),
-        ([], {}, ValueError, "one label an object"),
+        ([[0, 1]], {}, ValueError, "one label per object, got an array of shape"),
+        ([], {}, ValueError, "one label per object"),
         ([0.5, 1], {}, TypeError, "labels must be integers"),
         (["a", "b"], {}, TypeError, "labels must be integers"),
         ([0, -2], {}, ValueError, r"-1 \(missing\) or larger, got -2"),
-        ([0, 1], {"ids": ["a"]}, ValueError, "one value an object, 2 in all"),
+        ([0, 1], {"ids": ["a"]}, ValueError, "one value per object, 2 in all"),
         ([0, 1], {"ids": ["a", "a"]}, ValueError, "has the id 'a' twice"),
         ([0, 1], {"name": "id"}, ValueError, "name must differ"),
     ],

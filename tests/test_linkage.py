@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
-from test_average_link import rows_of
-from test_laws import noisy
 
 from quorate import as_ensemble, compress
-from quorate.solvers.average_link import average_link_tree
-from quorate.solvers.co_association import dense_co_association, shared_pairs
-from quorate.solvers.dendrogram import cut, expand_tree, lifetimes, longest_lifetime, row_counts
-from quorate.solvers.linkage import dense_tree, single_link_tree, sparse_tree
+from quorate.solvers.linkage.average_link import average_link_tree
+from quorate.solvers.linkage.co_association import dense_co_association, shared_pairs
+from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, longest_lifetime, row_counts
+from quorate.solvers.linkage.trees import dense_tree, single_link_tree, sparse_tree
 
 
 def same_partition(first, second) -> bool:

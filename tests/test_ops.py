@@ -11,7 +11,7 @@ from strategies import label_tables, labelled_tables
 
 from quorate._types import read_only
 from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
-from quorate.ops.rows import _MULTIPLIER, _hash_row, distinct_rows
+from quorate.ops.distinct_rows import _MULTIPLIER, _hash_row, distinct_rows
 from quorate.ops.tables import cluster_counts
 
 

@@ -21,8 +21,8 @@ from quorate.generation.portfolio import (
     SimilarityKMeans,
     robust_portfolio,
 )
-from quorate.generation.prototypes import cluster_rows
 from quorate.generation.similarity import SIMILARITIES, as_rows
+from quorate.generation.similarity_kmeans import cluster_rows
 from quorate.generation.som import grid_shape
 
 pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
@@ -150,7 +150,7 @@ def test_object_weights_stand_for_repeated_objects() -> None:
     counts = np.random.default_rng(6).integers(0, 4, size=50)
     rows, many = as_rows(X, "cosine"), as_rows(np.repeat(X, counts, axis=0), "cosine")
     start = rows.prototypes(X[:3])
-    from quorate.generation.prototypes import lloyd
+    from quorate.generation.similarity_kmeans import lloyd
 
     weighted = lloyd(rows, start, counts.astype(float), 50)
     repeated = lloyd(many, start, np.ones(counts.sum()), 50)

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_report import Page, noisy, unpack
+from ensembles import noisy_with_truth
+from test_report import Page, unpack
 
 from quorate import consensus, report
+from quorate._evaluation.subject import subject_of
 from quorate.cli import main
-from quorate.reporting.door import facts, redo
-from quorate.reporting.subject import subject_of
+from quorate.reporting.writing import facts, redo
 
 
 def test_how_to_do_it_again() -> None:
-    _, labels = noisy(60, 3, 4)
+    _, labels = noisy_with_truth(0, 60, 3, 4)
     result = consensus(labels, 3, random_state=7, coarsen={"theta": 0.3, "keep": 0.9}, refine=True)
     told = facts(subject_of(result, labels), None, 7)
     assert told["Coarsened"].startswith("theta 0.3, keep 0.9: ")
@@ -33,7 +34,7 @@ def test_how_to_do_it_again() -> None:
 
 def test_the_same_bytes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    _, labels = noisy(60, 3, 4)
+    _, labels = noisy_with_truth(0, 60, 3, 4)
     result = consensus(labels, 3, random_state=0)
     one, other = (report(result, labels, tmp_path / name).read_bytes() for name in ("1.html", "2.html"))
     assert one == other
@@ -54,7 +55,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("quorate.reporting.door._write", fail)
+    monkeypatch.setattr("quorate.reporting.writing._write", fail)
     with pytest.raises(OSError, match="No space left"):
         report([0, 0, 1], members, path, overwrite=True)
     assert path.read_bytes() == before
@@ -64,13 +65,13 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"result": [0, 1]}, ValueError, "2 labels and 3 rows"),
+        ({"result": [0, 1]}, ValueError, "3 in all, got 2"),
         ({"result": [None, None, None]}, ValueError, "all of its 3 labels are missing"),
         ({"result": np.zeros((3, 2), dtype=int)}, ValueError, "table of 2 columns"),
-        ({"truth": [0, 1]}, ValueError, "truth must have one label a row"),
+        ({"truth": [0, 1]}, ValueError, "truth must have one label per row"),
         ({"numbers": "many"}, ValueError, "numbers must be one of 'auto'"),
         ({"numbers": [2.5]}, TypeError, "must be an integer"),
-        ({"numbers": {2: [0, 1]}}, ValueError, "must label the same objects"),
+        ({"numbers": {2: [0, 1]}}, ValueError, "numbers[2] must have one label per row"),
         ({"choice": 3}, TypeError, "choice must be what choose_k returns"),
         ({"random_state": "x"}, TypeError, "random_state must be an integer"),
     ],
@@ -84,7 +85,7 @@ def test_errors(tmp_path: Path, options: dict[str, Any], error: type[Exception],
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    truth, labels = noisy(60, 3, 4)
+    truth, labels = noisy_with_truth(0, 60, 3, 4)
     lines = ["name,a,b,c,d,kind"]
     lines += [f"x{row},{','.join(map(str, labels[row]))},{truth[row]}" for row in range(60)]
     path = tmp_path / "labels.csv"

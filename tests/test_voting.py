@@ -6,14 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+from ensembles import noisy
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from test_laws import noisy
 
 from quorate import Ensemble, accuracy, as_ensemble, compress, consensus
 from quorate.methods.voting import _matching
-from quorate.solvers.merging import column_information, merge_columns
-from quorate.solvers.mixture import maximise, parameters
+from quorate.solvers.label_space.column_merging import column_information, merge_columns
+from quorate.solvers.label_space.mixture import maximise, parameters
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 3), (4, 3), (5, 2)])

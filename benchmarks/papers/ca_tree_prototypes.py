@@ -23,7 +23,7 @@ from benchmarks.papers.compare import plain_table
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import CATree, Ensemble, accuracy, ca_tree, compress, solve
-from quorate.solvers.dendrogram import cut, lifetimes
+from quorate.solvers.linkage.dendrogram import cut, lifetimes
 
 TREES = ("tree", "tree, keep .9", "tree, counts", "tree, counts, keep .9")
 RIVALS = ("random sample", "k-means", "k-medoids")

@@ -15,7 +15,7 @@ from benchmarks.papers.data import load, z_normalised
 from benchmarks.papers.records import Case, Values
 from benchmarks.speed.inputs import half_distinct, nearest_point_members
 from quorate import Ensemble, anmi, as_ensemble, compress, consensus, density, generate
-from quorate._evaluate import member_anmi
+from quorate._evaluation.scores import member_anmi
 from quorate.generation import KMeans
 
 N_CLUSTERS = 20

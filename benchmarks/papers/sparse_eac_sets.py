@@ -14,7 +14,7 @@ from benchmarks.papers.paper import grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import accuracy, co_association, consensus, datasets, generate
 from quorate.generation import KMeans
-from quorate.solvers.dendrogram import cut
+from quorate.solvers.linkage.dendrogram import cut
 
 CHOICES = ("var", "sqrt", "linear")
 COLOURS = {"var": "#009E73", "sqrt": "#0072B2", "linear": "#D55E00"}

@@ -13,7 +13,7 @@ from benchmarks.speed.inputs import nearest_point_members
 from benchmarks.speed.labels import one_hot
 from benchmarks.speed.measure import line, peak_bytes, seconds
 from quorate import Ensemble, as_ensemble, co_association, compress, solve
-from quorate.solvers.average_link import nearest
+from quorate.solvers.linkage.average_link import nearest
 
 N_MEMBERS = 150
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.speed.inputs import nearest_point_members
 from benchmarks.speed.measure import line, seconds
 from quorate import Ensemble, anmi, as_ensemble, compress, consensus, refine, solve
-from quorate.solvers.climbing import climb
+from quorate.solvers.label_space.climbing import climb
 
 # What other packages need today, as the issue has it (20 members, k in [10, 40], ten 2-D Gaussians, two cores).
 TODAY = {

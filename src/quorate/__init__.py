@@ -4,15 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate._co_association import CoAssociation, co_association
-    from quorate._coarsen import coarsen
-    from quorate._consensus import choose_k, consensus, solve
-    from quorate._ensemble import as_ensemble, compress, merge
-    from quorate._evaluate import accuracy, anmi, ari, density, evaluate, nmi
+    from quorate._coarsening.coarsen import coarsen
+    from quorate._coarsening.tree import CATree, ca_tree
+    from quorate._consensus.choose_k import choose_k
+    from quorate._consensus.consensus import consensus
+    from quorate._consensus.refine import refine
+    from quorate._consensus.solve import solve
+    from quorate._data.compression import compress, merge
+    from quorate._data.ensemble import as_ensemble
+    from quorate._data.soft_members import as_soft_ensemble, harden
+    from quorate._evaluation.co_association import CoAssociation, co_association
+    from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
-    from quorate._refine import refine
-    from quorate._soft import as_soft_ensemble, harden
-    from quorate._tree import CATree, ca_tree
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
@@ -60,8 +63,8 @@ __all__ = [
 # Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
 _HOMES = {
     "METHODS": "methods",
-    "CATree": "_tree",
-    "CoAssociation": "_co_association",
+    "CATree": "_coarsening.tree",
+    "CoAssociation": "_evaluation.co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
     "Ensemble": "_types",
@@ -69,29 +72,29 @@ _HOMES = {
     "Method": "_types",
     "Scores": "_types",
     "SoftEnsemble": "_types",
-    "accuracy": "_evaluate",
-    "anmi": "_evaluate",
-    "ari": "_evaluate",
-    "as_ensemble": "_ensemble",
-    "as_soft_ensemble": "_soft",
-    "ca_tree": "_tree",
-    "choose_k": "_consensus",
-    "co_association": "_co_association",
-    "coarsen": "_coarsen",
-    "compress": "_ensemble",
-    "consensus": "_consensus",
-    "density": "_evaluate",
-    "evaluate": "_evaluate",
+    "accuracy": "_evaluation.scores",
+    "anmi": "_evaluation.scores",
+    "ari": "_evaluation.scores",
+    "as_ensemble": "_data.ensemble",
+    "as_soft_ensemble": "_data.soft_members",
+    "ca_tree": "_coarsening.tree",
+    "choose_k": "_consensus.choose_k",
+    "co_association": "_evaluation.co_association",
+    "coarsen": "_coarsening.coarsen",
+    "compress": "_data.compression",
+    "consensus": "_consensus.consensus",
+    "density": "_evaluation.scores",
+    "evaluate": "_evaluation.scores",
     "generate": "generation",
-    "harden": "_soft",
+    "harden": "_data.soft_members",
     "load_labels": "_io",
-    "merge": "_ensemble",
-    "nmi": "_evaluate",
-    "refine": "_refine",
+    "merge": "_data.compression",
+    "nmi": "_evaluation.scores",
+    "refine": "_consensus.refine",
     "report": "reporting",
     "save_ensemble": "_io",
     "save_labels": "_io",
-    "solve": "_consensus",
+    "solve": "_consensus.solve",
 }
 
 

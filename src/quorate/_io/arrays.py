@@ -12,10 +12,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import as_ensemble, refuse_unlabelled
-from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
+from quorate._data.ensemble import as_ensemble
+from quorate._data.missing import MissingRule, missing_rule
+from quorate._data.selection import select_members_by_name
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_unreadable
 from quorate._io.text import Choose
-from quorate._missing import MissingRule, missing_rule
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -87,26 +88,9 @@ def ensemble_from_arrays(
         ensemble = replace(ensemble, categories=meant)
     if _NAMES in arrays:
         ensemble = _with_names(ensemble, arrays[_NAMES], name)
-        return pick_members(ensemble, choose(ensemble.member_names).members)
+        return select_members_by_name(ensemble, choose(ensemble.member_names).members)
     choose(())
     return ensemble
-
-
-def pick_members(ensemble: Ensemble, members: tuple[str, ...]) -> Ensemble:
-    """The ensemble of some of its members, by name."""
-    if members == ensemble.member_names:
-        return ensemble
-    places = [ensemble.member_names.index(member) for member in members]
-    labels, categories = ensemble.labels[:, places], tuple(ensemble.categories[place] for place in places)
-    refuse_unlabelled(labels, members, categories)
-    return replace(
-        ensemble,
-        labels=labels,
-        n_clusters=ensemble.n_clusters[places],
-        weights=ensemble.weights[places],
-        member_names=members,
-        categories=categories,
-    )
 
 
 def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
@@ -173,6 +157,6 @@ def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
     if names.shape != (ensemble.n_members,):
         raise ValueError(
             f"{name} holds {ensemble.n_members} members and an array 'names' of shape {names.shape}; "
-            f"it must have one name a member."
+            f"it must have one name per member."
         )
     return replace(ensemble, member_names=tuple(str(text) for text in names))

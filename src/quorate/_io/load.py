@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coding import narrowest
-from quorate._ensemble import as_ensemble, as_weights, refuse_unlabelled
+from quorate._data.building import build_ensemble
+from quorate._data.coding import stack_columns
+from quorate._data.ensemble import as_ensemble
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.tables import as_table, refuse_duplicates, refuse_shape
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
-from quorate._io.files import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
 from quorate._io.parquet import code_arrow, read_parquet
-from quorate._io.text import DELIMITERS, Choice, Choose, Texts, as_ids, label_column, read_csv
-from quorate._missing import DEFAULT, missing_rule
-from quorate._tables import as_table, refuse_duplicates, refuse_shape
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
+from quorate._io.text import DELIMITERS, Choice, Choose, Texts, label_column, read_csv, text_ids
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -137,7 +139,7 @@ def _refuse_id_name(names: tuple[str, ...], source: str) -> None:
     if guilty is not None:
         raise ValueError(
             f"{source} has a column named {guilty!r}, which looks like the objects' ids; pass ids={guilty!r} "
-            f"(--id {guilty or chr(39) * 2}), or name the members with columns= (--columns) if it is one of them."
+            f"(--id {shlex.quote(guilty)}), or name the members with columns= (--columns) if it is one of them."
         )
 
 
@@ -156,8 +158,9 @@ def _from_texts(texts: Texts, missing: Any, orientation: str | None, weights: An
     refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
     rule = missing_rule(missing)
     columns = zip(texts.codes, texts.texts, texts.names, strict=True)
-    coded = [label_column(codes, found, name, rule) for codes, found, name in columns]
-    return _assemble(coded, texts.names, None if texts.ids is None else as_ids(texts.ids), weights)
+    labels, categories = stack_columns([label_column(codes, values, name, rule) for codes, values, name in columns])
+    ids = None if texts.ids is None else text_ids(texts.ids)
+    return build_ensemble(labels, texts.names, categories, weights=weights, ids=ids)
 
 
 def _from_parquet(path: FilePath, choose: Choose, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
@@ -166,25 +169,6 @@ def _from_parquet(path: FilePath, choose: Choose, missing: Any, orientation: str
         return as_ensemble(table, ids=choice.ids, missing=missing, orientation=orientation, weights=weights)
     refuse_shape((table.num_rows, len(choice.members)), orientation)
     rule = missing_rule(missing)
-    coded = [code_arrow(table.select([name]), name, rule) for name in choice.members]
+    labels, categories = stack_columns([code_arrow(table.select([name]), name, rule) for name in choice.members])
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
-    return _assemble(coded, choice.members, ids, weights)
-
-
-def _assemble(coded: list[tuple[Array, Array]], names: tuple[str, ...], ids: Array | None, weights: Any) -> Ensemble:
-    """Codes and categories of columns as an ensemble, checked as `as_ensemble` checks."""
-    n_clusters = np.array([len(categories) for _, categories in coded], dtype=np.int64)
-    labels = np.empty((len(coded[0][0]), len(coded)), dtype=narrowest(int(n_clusters.max())))
-    for place, (codes, _) in enumerate(coded):
-        labels[:, place] = codes
-    categories = tuple(found for _, found in coded)
-    refuse_unlabelled(labels, names, categories)
-    return Ensemble(
-        labels=labels,
-        counts=np.ones(len(labels), dtype=np.int64),
-        n_clusters=n_clusters,
-        weights=as_weights(weights, len(coded)),
-        member_names=names,
-        categories=categories,
-        object_ids=ids,
-    )
+    return build_ensemble(labels, choice.members, categories, weights=weights, ids=ids)

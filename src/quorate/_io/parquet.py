@@ -8,11 +8,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import code_integers, code_values, drop_missing, narrowest
-from quorate._io.files import FilePath, name_of, reading, refuse_content
+from quorate._data.coding import code_integers, code_values, drop_missing, narrowest
+from quorate._data.missing import MissingRule
+from quorate._data.tables import as_table, refuse_duplicates
+from quorate._io.paths import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose
-from quorate._missing import MissingRule
-from quorate._tables import as_table, refuse_duplicates
 
 Array = NDArray[Any]
 

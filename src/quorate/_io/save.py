@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._ensemble import as_ids
+from quorate._data.building import as_ids
 from quorate._io.arrays import arrays_of_ensemble
-from quorate._io.files import FilePath, format_of, refuse_repeated
+from quorate._io.paths import FilePath, format_of, refuse_repeated
 from quorate._io.write import Column, refuse_loss, write_arrays, write_table
 from quorate._types import Consensus, Ensemble
 
@@ -105,7 +105,7 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
 def _label_vector(labels: Any) -> Array:
     values = np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"labels must be one label an object, got an array of shape {values.shape}.")
+        raise ValueError(f"labels must be one label per object, got an array of shape {values.shape}.")
     if values.dtype.kind not in "iu":
         raise TypeError(
             f"labels must be integers, -1 where missing, or a Consensus, got {values.dtype}; "

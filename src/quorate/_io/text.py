@@ -18,9 +18,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import drop_missing, narrowest
-from quorate._missing import MissingRule, as_number
-from quorate._tables import refuse_duplicates
+from quorate._data.coding import drop_missing, narrowest
+from quorate._data.missing import MissingRule, as_number
+from quorate._data.tables import refuse_duplicates
 from quorate._types import read_only
 
 Array = NDArray[Any]
@@ -243,7 +243,7 @@ def _warn_of_nulls(texts: list[str], missing: list[bool], name: str) -> None:
             )
 
 
-def as_ids(ids: list[str]) -> Array:
+def text_ids(ids: list[str]) -> Array:
     """Texts as an array; one long id must not make every id as wide as itself."""
     wide = max(map(len, ids), default=0) > 64
     return read_only(np.array(ids, dtype=object if wide else np.str_))

@@ -13,8 +13,8 @@ from quorate import _check
 from quorate._types import FloatArray
 from quorate.generation.boosting import feature_rows
 from quorate.generation.clusterer import Clusterer
-from quorate.generation.prototypes import assign, cluster_rows, compact
 from quorate.generation.similarity import Rows, as_rows
+from quorate.generation.similarity_kmeans import assign, cluster_rows, compact
 
 OutOfBag = Literal["nearest", "missing"]
 Linkage = Literal["single", "average", "complete", "ward"]

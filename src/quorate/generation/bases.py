@@ -21,7 +21,7 @@ BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, "spectral": Spectral, *
 """Bases by name: what is called for each gives a base or a list of bases."""
 
 AUTO = "auto"
-"""The name that leaves the kind of members to a trial; see `quorate.generation.auto`."""
+"""The name that leaves the kind of members to a trial; see `quorate.generation.trial`."""
 
 _K_NAMES = ("n_clusters", "n_components")
 
@@ -143,7 +143,7 @@ def _copy(source: Any, k_parameter: str | None, k: int | None, rng: np.random.Ge
 def _checked(labels: Any, n_rows: int, name: str) -> Array:
     values = np.asarray(labels)
     if values.shape != (n_rows,):
-        raise ValueError(f"{name} must give one label an object, {n_rows:,} in all, got shape {values.shape}.")
+        raise ValueError(f"{name} must give one label per object, {n_rows:,} in all, got shape {values.shape}.")
     if values.dtype.kind not in "iu" or values.min() < -1:
         raise ValueError(f"{name} must give integer labels, -1 for an object without one, got {values.dtype} labels.")
     return values

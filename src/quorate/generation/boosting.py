@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import FloatArray
-from quorate.generation.prototypes import cluster_rows
 from quorate.generation.similarity import Rows, as_rows
+from quorate.generation.similarity_kmeans import cluster_rows
 
 Quality = Literal["minmax", "entropy"]
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
-from quorate.generation.prototypes import Found, assign, compact
 from quorate.generation.similarity import as_rows
+from quorate.generation.similarity_kmeans import Found, assign, compact
 
 
 class Clusterer(ClusterMixin, BaseEstimator):

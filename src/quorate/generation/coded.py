@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import narrowest
-from quorate._ensemble import refuse_unlabelled
+from quorate._data.building import build_ensemble
+from quorate._data.coding import narrowest
 from quorate._types import Ensemble
 from quorate.generation.features import Features
 from quorate.generation.runner import Finished
@@ -19,7 +19,7 @@ from quorate.ops.coding import MISSING, UNSEEN, code_columns
 def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
     """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
     labels = finished.labels
-    n_rows, n_members = labels.shape
+    n_members = labels.shape[1]
     spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
     starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
     lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
@@ -29,17 +29,8 @@ def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> En
     parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
     categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
     names = tuple(f"member {place}" for place in range(n_members))
-    refuse_unlabelled(labels, names, categories)
-    return Ensemble(
-        labels=labels.astype(narrowest(int(seen.max())), copy=False),
-        counts=np.ones(n_rows, dtype=np.int64),
-        n_clusters=seen,
-        weights=np.ones(n_members),
-        member_names=names,
-        categories=categories,
-        object_ids=features.ids,
-        info=info,
-    )
+    narrow = labels.astype(narrowest(int(seen.max())), copy=False)
+    return build_ensemble(narrow, names, categories, ids=features.ids, info=info)
 
 
 def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._tables import index_ids
+from quorate._data.tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
 from quorate.ops.threads import map_fixed_blocks
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import _check
 from quorate.generation.features import Features
-from quorate.generation.mixture import number_of_gaussians
+from quorate.generation.gaussian_count import number_of_gaussians
 
 RULES = ("sqrt", "linear", "mixture", "candel", "spectral", "default")
 FROM_K0 = ("default", "candel", "spectral")

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import narrowest
+from quorate._data.coding import narrowest
 from quorate.generation.bases import Base, Clustered, cluster, coded
 from quorate.generation.features import WHOLE, Features, Numbers, View
 from quorate.generation.kmeans import Trained, assign, cluster_means, train
-from quorate.generation.rows import Packed, unpack
+from quorate.generation.row_samples import Packed, unpack
 from quorate.generation.spectral import Embedded, label_all, train_and_label
 from quorate.generation.stop import Stop
 

@@ -13,7 +13,7 @@ from quorate.generation.columns import draw_views
 from quorate.generation.features import Features
 from quorate.generation.k_rules import KChoice, choose_k
 from quorate.generation.members import Plan
-from quorate.generation.rows import as_rows, draw_rows
+from quorate.generation.row_samples import as_rows, draw_rows
 
 DEFAULT_K = "default"
 

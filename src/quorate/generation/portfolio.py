@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate.generation.clusterer import Clusterer, PrototypeClusterer
 from quorate.generation.knn_graph import nearest, similarity_graph
-from quorate.generation.prototypes import cluster_rows
 from quorate.generation.similarity import SIMILARITIES, Similarity, as_rows
+from quorate.generation.similarity_kmeans import cluster_rows
 from quorate.generation.som import grid_shape, train_map
-from quorate.solvers.graph_partition import partition_graph
-from quorate.solvers.hypergraph_partition import partition_hypergraph
+from quorate.solvers.graphs.graph_partition import partition_graph
+from quorate.solvers.graphs.hypergraph_partition import partition_hypergraph
 
 Hyperedges = Literal["auto", "neighbours", "features"]
 

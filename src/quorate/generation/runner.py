@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._coding import narrowest
+from quorate._data.coding import narrowest
 from quorate.generation.checkpoint import Checkpoint
 from quorate.generation.features import Features
 from quorate.generation.members import Member, Plan, run_members, run_sequence

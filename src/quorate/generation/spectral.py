@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coding import narrowest
+from quorate._data.coding import narrowest
 from quorate.generation.features import Features, Numbers, View
 from quorate.generation.kmeans import KMeans, Nearest, Trained, lloyd, random_rows
 from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_landmarks

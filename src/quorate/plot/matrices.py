@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quorate import _check
-from quorate._ensemble import as_ensemble, compress
-from quorate._evaluate import _labelling, inter_density, member_nmi_matrix
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._data.selection import add_member
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled_rows, runs
+from quorate._evaluation.matching import translated
+from quorate._evaluation.scores import inter_density, member_nmi_matrix
 from quorate._types import Ensemble, FloatArray
 from quorate.plot import _axes
-from quorate.plot._numbers import translated
-from quorate.plot._rows import cluster_ranks, cut_into_bins, heatmap, labelled, runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,11 +50,12 @@ def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Ax
     >>> ax = plot.consensus_heatmap(consensus(members, 2), members)
     """
     bins = _check.integer(max_bins, "max_bins", low=1)
-    matrix, clusters, edges = heatmap(labelled(result, ensemble), bins)
+    picture = heatmap(labelled_rows(result, ensemble), bins)
+    edges = picture.edges
     ax = _axes.axes(ax, (6.0, 5.0))
-    image = ax.pcolormesh(edges, edges, matrix, cmap=_axes.SHADES, vmin=0, vmax=1, rasterized=True)
+    image = ax.pcolormesh(edges, edges, picture.matrix, cmap=_axes.SHADES, vmin=0, vmax=1, rasterized=True)
     total = int(edges[-1])
-    found, borders = runs(clusters, edges)
+    found, borders = runs(picture.clusters, edges)
     _axes.cluster_bars(ax, found, borders, sides="left top")
     ax.set(xlim=(-0.05 * total, total), ylim=(total, -0.05 * total), aspect="equal")
     _axes.cluster_ticks(ax, "y", found, borders)
@@ -162,7 +165,7 @@ def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: A
     >>> ax = plot.membership_heatmap(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled(result, ensemble)
+    found = labelled_rows(result, ensemble)
     seen = translated(found)
     against = ((seen >= 0) & (seen != found.labels[:, None])).sum(axis=1)
     order = np.lexsort((*seen.T[::-1], against, cluster_ranks(found)[found.labels]))
@@ -209,16 +212,5 @@ def _shaded(ax: Axes, matrix: FloatArray, meaning: str, low: float = 0.0) -> Non
 
 def _with_consensus(ensemble: Ensemble, result: Any) -> Ensemble:
     """The ensemble with the labelling as one more member."""
-    codes, n_clusters = _labelling(result, "result")
-    if len(codes) != ensemble.n_rows:
-        raise ValueError(
-            f"result must have one label a row of the ensemble, {ensemble.n_rows:,} in all, got {len(codes):,}."
-        )
-    return replace(
-        ensemble,
-        labels=np.column_stack([ensemble.labels, codes.astype(np.int32)]),
-        n_clusters=np.append(ensemble.n_clusters, n_clusters),
-        weights=np.append(ensemble.weights, 1.0),
-        member_names=(*ensemble.member_names, "consensus"),
-        categories=(*ensemble.categories, np.arange(n_clusters)),
-    )
+    labelling = code_labelling(result, "result", ensemble.n_rows)
+    return add_member(ensemble, labelling.codes, labelling.categories, name="consensus")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._evaluate import cluster_density
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled_rows, runs
+from quorate._evaluation.closeness import bin_item_consensus, closeness, silhouettes
+from quorate._evaluation.scores import cluster_density
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
-from quorate.plot._numbers import bin_item_consensus, closeness, silhouettes
-from quorate.plot._rows import cluster_ranks, cut_into_bins, labelled, runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
     >>> ax = plot.item_consensus(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled(result, ensemble)
+    found = labelled_rows(result, ensemble)
     order = np.lexsort((-closeness(found).own, cluster_ranks(found)[found.labels]))
     bins = cut_into_bins(found, order, n_bins)
     heights = bin_item_consensus(found, bins)
@@ -158,7 +158,7 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
     >>> ax = plot.silhouette(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled(result, ensemble)
+    found = labelled_rows(result, ensemble)
     if found.n_clusters < 2:
         raise ValueError("a silhouette compares clusters and needs two at least, but the result has one.")
     values = silhouettes(found)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._choose import Choice
+from quorate._consensus.choose_k import Choice
+from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
+from quorate._evaluation.matching import matched_rows
 from quorate._types import Consensus
 from quorate.plot import _axes
-from quorate.plot._numbers import IndexDistribution, by_size, index_distribution, matched_rows, relative_gains
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

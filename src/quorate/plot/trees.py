@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._tree import KEEP, CATree
+from quorate._coarsening.tree import KEEP, CATree
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 

@@ -1,5 +1,5 @@
 """The report: one HTML page that tells what a consensus is worth, opens offline and needs nothing else."""
 
-from quorate.reporting.door import report
+from quorate.reporting.writing import report
 
 __all__ = ["report"]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose import Choice
-from quorate._types import FloatArray, IntArray
+from quorate._consensus.choose_k import Choice
+from quorate._evaluation.binning import heatmap, leaf_order
+from quorate._evaluation.other_numbers import Partition
+from quorate._evaluation.subject import Subject
 from quorate.plot._axes import MISSING, colours
-from quorate.plot._rows import cluster_ranks, cut_into_bins, leaf_order, mean_co_association, ordered_bins
-from quorate.reporting.numbers import Partition, Stops
 from quorate.reporting.pack import packed, packed_shares
-from quorate.reporting.subject import Subject
+from quorate.reporting.slider import Stops
 
 BINS = 180
 """About how many bins objects are gathered in."""
@@ -27,17 +26,6 @@ LABELS_TOLD = 6_000
 STACKED = 7
 """Clusters up to which the histogram is stacked by cluster."""
 HISTOGRAM_BARS = 40
-
-
-class Bins(NamedTuple):
-    """Objects in the order of the maps, cut into bins: mean co-association between them, cluster, size, confidence,
-    and the row of the ensemble in the midst of each."""
-
-    matrix: FloatArray
-    clusters: IntArray
-    sizes: NDArray[np.int64]
-    confidence: FloatArray
-    middle: NDArray[np.intp]
 
 
 def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, Any]:
@@ -90,42 +78,24 @@ def _stop(part: Partition) -> dict[str, Any]:
     }
 
 
-def binned(subject: Subject) -> Bins:
-    """As the heatmap of `quorate.plot` has them: ordered by the tree, or within clusters by a tree over the bins."""
-    found = subject.found
-    rest = () if found.has_tree else tuple(found.rows.labels.T[::-1])
-    bins = cut_into_bins(found, np.lexsort((*rest, found.place, cluster_ranks(found)[found.labels])), BINS)
-    pieces = replace(found.rows, labels=found.rows.labels[bins.row], counts=bins.counts)
-    matrix = mean_co_association(pieces, bins.bin, len(bins.clusters))
-    order = np.arange(len(matrix)) if found.has_tree else ordered_bins(matrix, bins.clusters)
-    confidence = bins.mean(subject.confidence[subject.first])
-    return Bins(
-        matrix[np.ix_(order, order)],
-        bins.clusters[order],
-        np.diff(bins.edges)[order],
-        confidence[order],
-        subject.first[bins.middle()[order]],
-    )
-
-
 def _maps(subject: Subject, stops: Stops, members: NDArray[np.intp]) -> dict[str, Any]:
-    bins, ensemble = binned(subject), subject.ensemble
-    said = ensemble.labels[np.ix_(bins.middle, members)].astype(np.int64)
+    picture, ensemble = heatmap(subject.labelled, BINS), subject.ensemble
+    rows = subject.first[picture.row]
+    said = ensemble.labels[np.ix_(rows, members)].astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[members])])
     base = np.concatenate([np.arange(*ensemble.offsets[[m, m + 1]]) for m in members.tolist()])
     # 0 is a missing label, all others are numbered over the members shown
     cells = np.where(said >= 0, said + offsets[:-1] + 1, 0).T
     return {
-        "n": len(bins.clusters),
-        "heat": packed_shares(bins.matrix),
-        "sizes": bins.sizes,
-        "confidence": packed_shares(bins.confidence),
-        "sample": _ids(subject, bins.middle),
+        "n": len(picture.clusters),
+        "heat": packed_shares(picture.matrix),
+        "sizes": picture.sizes,
+        "confidence": packed_shares(picture.mean(subject.confidence[subject.first])),
+        "sample": _ids(subject, rows),
         "cells": packed(cells),
         "labels": _label_names(subject, members),
         "stops": [
-            {"bins": packed(part.labels[bins.middle] + 1), "closest": packed(part.closest[base])}
-            for part in stops.partitions
+            {"bins": packed(part.labels[rows] + 1), "closest": packed(part.closest[base])} for part in stops.partitions
         ],
     }
 
@@ -143,7 +113,7 @@ def _label_names(subject: Subject, members: NDArray[np.intp]) -> list[str] | Non
 
 def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
     """Names, agreement with the consensus, and the matrix of agreement in an order that brings like to like."""
-    between = subject.pairs[0][np.ix_(members, members)]
+    between = subject.between_members[0][np.ix_(members, members)]
     own = subject.member_nmi[members]
     order = leaf_order(np.nan_to_num(between))
     matrix = np.block([[between[np.ix_(order, order)], own[order][:, None]], [own[order][None, :], np.ones((1, 1))]])

@@ -11,10 +11,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from quorate._evaluation.subject import Subject
 from quorate.plot._axes import colours
-from quorate.reporting.objects import AMBIGUOUS
+from quorate.reporting.object_table import AMBIGUOUS
 from quorate.reporting.pack import as_json
-from quorate.reporting.subject import Subject
 from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
 
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
@@ -127,11 +127,11 @@ def _thresholds(subject: Subject) -> str:
 
 
 def _cluster_table(subject: Subject) -> str:
-    shades, total = colours(subject.n_clusters), int(subject.found.sizes.sum())
-    order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.found.sizes[cluster]), cluster))
+    shades, total = colours(subject.n_clusters), int(subject.labelled.sizes.sum())
+    order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.labelled.sizes[cluster]), cluster))
     rows = []
     for cluster in order[:ROWS_OF_TABLES]:
-        size = int(subject.found.sizes[cluster])
+        size = int(subject.labelled.sizes[cluster])
         rows.append(
             f'<tr><th scope="row"><span class="swatch" style="background:{shades[cluster]}"></span>'
             f"{escape(subject.names[cluster])}</th><td>{size:,}</td><td>{size / total:.1%}</td>"

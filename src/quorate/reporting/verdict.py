@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate.reporting.objects import AMBIGUOUS
-from quorate.reporting.subject import Subject
+from quorate._evaluation.subject import Subject
+from quorate.reporting.object_table import AMBIGUOUS
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
 """Mean NMI of two members from which these words are used."""
@@ -104,7 +104,7 @@ def _objects(subject: Subject) -> Point:
         return Point("Objects", f"None of {n_known:,} objects is ambiguous: every confidence is {AMBIGUOUS} or higher.")
     text = f"{n_low:,} of {n_known:,} objects ({_share(n_low / n_known)}) are ambiguous: confidence below {AMBIGUOUS}."
     labels = subject.labels[known][low]
-    shares = np.bincount(labels, weights=counts[known][low], minlength=subject.n_clusters) / subject.found.sizes
+    shares = np.bincount(labels, weights=counts[known][low], minlength=subject.n_clusters) / subject.labelled.sizes
     worst = int(shares.argmax())
     return Point("Objects", f"{text} Cluster {subject.names[worst]} has most for its size, {_share(shares[worst])}.")
 

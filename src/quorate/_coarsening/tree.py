@@ -1,0 +1,314 @@
+"""The CA-tree: distinct label rows grouped by shared labels, built once and cut at as many thresholds as one likes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._coarsening import tree_passes as passes
+from quorate._data.compression import compress
+from quorate._data.labelling import code_labelling
+from quorate._data.missing import DEFAULT
+from quorate._data.selection import add_member, select_rows
+from quorate._types import Ensemble, FloatArray, IntArray, read_only
+from quorate.ops.ca_tree import descend, least_above, mark_ancestors
+from quorate.ops.coding import canonical
+from quorate.ops.distinct_rows import distinct_rows
+from quorate.ops.threads import map_blocks
+
+N_DES = 32
+KEEP = 0.9
+COMPACT = 0.5
+ROUNDING = 1 + 1e-9
+"""theta = 1 - 0.9 must reach a size of a tenth of the members, which it misses by a rounding."""
+
+
+class Shape(NamedTuple):
+    """What the tree tells about the shape of clusters: the minimal ratio, where it lies, and what to do about it."""
+
+    ratio: float
+    theta: float
+    compact: bool
+    advice: str
+
+
+class Threshold(NamedTuple):
+    """A threshold and a kept share that bring the rows under a budget, and why these."""
+
+    theta: float
+    keep: float
+    n_rows: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CATree:
+    """A tree over distinct label rows, made by `ca_tree`; nodes are numbered from the root, 0, children after parents.
+
+    Parameters
+    ----------
+    rows : Ensemble
+        The distinct rows, in order of first appearance, with counts.
+    inverse, given_counts : arrays of shape (n_given_rows,)
+        The distinct row of each row of the ensemble the tree was built from, and the objects it stood for.
+    n_des : int or None
+        How many descendants stood for a node when its size was estimated; None: all, sizes are exact.
+    parent, first_child, n_children : int32 arrays of shape (n_nodes,)
+        The parent (-1 for the root); children are first_child, first_child + 1, ... (-1 and 0 for a leaf).
+    split : int32 array of shape (n_nodes,)
+        The member at which the node splits; -1 for a leaf.
+    start, stop, order : int32 arrays
+        Node z holds the distinct rows ``order[start[z]:stop[z]]``.
+    size : float64 array of shape (n_nodes,)
+        Radius in label space: no row of the node differs from its representative in more members than this
+        (in more weight of members, where members carry weights).
+    representative : int32 array of shape (n_nodes,)
+        The distinct row that stands for the node.
+    counts : int64 array of shape (n_nodes,)
+        Number of objects.
+    """
+
+    rows: Ensemble
+    inverse: NDArray[np.intp]
+    given_counts: NDArray[np.int64]
+    n_des: int | None
+    parent: IntArray
+    first_child: IntArray
+    n_children: IntArray
+    split: IntArray
+    start: IntArray
+    stop: IntArray
+    order: IntArray
+    size: FloatArray
+    representative: IntArray
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, entry.name, read_only(value))
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def _ceiling(self) -> FloatArray:
+        """The least size above a node: exactly the cuts from the node's own size up to it stop at the node."""
+        least: FloatArray = least_above(self.parent, self.size)
+        return least
+
+    def __repr__(self) -> str:
+        objects = self.rows.n_objects
+        return f"CATree({self.n_nodes:,} nodes over {self.rows.n_rows:,} distinct rows of {objects:,} objects)"
+
+    def cut(self, theta: float) -> IntArray:
+        """The highest nodes, on each path from the root, of a size of at most `theta` of the members; by id.
+
+        They share the rows out for every theta. 0 gives the distinct rows, 1 the root alone.
+
+        Examples
+        --------
+        >>> from quorate import as_ensemble
+        >>> tree = ca_tree(as_ensemble([[0, 0, 1, 1], [0, 1, 2, 2], [0, 0, 1, 2]]))
+        >>> [tree.counts[tree.cut(theta)].tolist() for theta in (0, 1 / 3, 1)]
+        [[1, 1, 1, 1], [2, 2], [4]]
+        """
+        theta = _check.fraction(theta, "theta", advice="it is a fraction of the number of members")
+        allowed = theta * self.rows.weights.sum() * ROUNDING
+        return np.flatnonzero((self.size <= allowed) & (self._ceiling > allowed))
+
+    def largest(self, nodes: IntArray, keep: float = KEEP) -> IntArray:
+        """Of the given nodes, the largest that hold at least a share `keep` of all objects; ties to the lowest id."""
+        share = _check.fraction(keep, "keep", advice="it is the share of objects whose nodes are kept")
+        if share == 1:
+            return nodes
+        ranked = nodes[np.argsort(-self.counts[nodes], kind="stable")]
+        held = np.cumsum(self.counts[ranked]) / self.rows.n_objects
+        return np.sort(ranked[: 1 + int(np.searchsorted(held, share))])
+
+    def curve(self, thetas: Any = None, *, keep: float = 1.0) -> tuple[FloatArray, NDArray[np.int64]]:
+        """How many nodes a cut leaves, N_Z, at each of many thresholds; 0, 1/H, ..., (H-1)/H by default.
+
+        Returns
+        -------
+        thetas, n_nodes : arrays of the same length
+            With keep=1, n_nodes never rises with theta.
+        """
+        members = self.rows.n_members
+        at = np.arange(members) / members if thetas is None else np.atleast_1d(np.asarray(thetas, dtype=np.float64))
+        return at, np.array([len(self.largest(self.cut(float(theta)), keep)) for theta in at], dtype=np.int64)
+
+    def shape_indicator(self) -> Shape:
+        """The least ratio over theta of nodes that hold nine tenths of the objects to all nodes, and its meaning.
+
+        Compact clusters leave thin regions between them, so that a few large nodes hold most objects. In
+        elongated clusters the borders of base clusters run through the midst of objects, and nodes are of
+        similar size. A rough guide, as the paper says: 0.5 lies between its six data sets.
+        """
+        thetas, whole = self.curve()
+        ratios = self.curve(keep=KEEP)[1] / whole
+        place = int(np.argmin(ratios))
+        ratio, compact = float(ratios[place]), bool(ratios[place] < COMPACT)
+        advice = (
+            f"clusters look compact: keep={KEEP} drops small nodes at little loss; theta=0.2 is a good start"
+            if compact
+            else "clusters look elongated: keep all nodes, and theta no larger than it must be; 0.4 at most"
+        )
+        return Shape(ratio, float(thetas[place]), compact, advice)
+
+    def choose(self, max_rows: int) -> Threshold:
+        """The smallest theta that leaves at most `max_rows` nodes, small nodes dropped where clusters are compact."""
+        budget = _check.integer(max_rows, "max_rows", low=1)
+        distinct = self.rows.n_rows
+        if distinct <= budget:
+            return Threshold(
+                0.0, 1.0, distinct, f"{distinct:,} distinct rows fit a budget of {budget:,}: nothing was merged"
+            )
+        shape = self.shape_indicator()
+        keep, shaped, good = (KEEP, "compact", 0.2) if shape.compact else (1.0, "elongated", 0.4)
+        thetas, found = self.curve(np.arange(self.rows.n_members + 1) / self.rows.n_members, keep=keep)
+        place = int(np.argmax(found <= budget))
+        theta = float(thetas[place])
+        beyond = f"; above {good:g}, so look twice at the result" if theta > good * ROUNDING else ""
+        reason = (
+            f"{distinct:,} distinct rows exceed a budget of {budget:,}; minimal ratio {shape.ratio:.3f} "
+            f"({shaped} clusters), so keep={keep:g}; theta={theta:g} is the smallest that fits{beyond}"
+        )
+        return Threshold(theta, keep, int(found[place]), reason)
+
+    def coarsen(
+        self, theta: float = 0.4, *, keep: float = 1.0, weighted: bool = True
+    ) -> tuple[Ensemble, NDArray[np.intp]]:
+        """As the function `coarsen`, from a tree that is built already."""
+        cut = self.cut(theta)
+        kept = self.largest(cut, keep)
+        target = np.full(self.n_nodes, -1, dtype=np.int32)
+        target[kept] = kept
+        dropped = cut[target[cut] < 0]
+        if len(dropped):
+            target[dropped] = self._descend(kept, dropped)
+        by_start = cut[np.argsort(self.start[cut])]
+        owner = np.empty(self.rows.n_rows, dtype=np.int32)
+        owner[self.order] = np.repeat(target[by_start], self.stop[by_start] - self.start[by_start])
+        number = canonical(owner, self.n_nodes)
+        nodes = np.empty(len(kept), dtype=np.int64)
+        nodes[number] = owner
+        # bincount adds in float64, which is exact below 2**53 objects
+        counts = np.bincount(number, weights=self.rows.counts).astype(np.int64)
+        rows = select_rows(self.rows, self.representative[nodes], counts if weighted else np.ones_like(counts))
+        return rows, number.astype(np.intp)[self.inverse]
+
+    def _descend(self, kept: IntArray, dropped: IntArray) -> IntArray:
+        """The kept node each dropped node ends at."""
+        marked = np.zeros(self.n_nodes, dtype=np.int8)
+        mark_ancestors(self.parent, kept, marked)
+        reached = np.empty(len(dropped), dtype=np.int32)
+        weights = passes.metric(self.rows)[0]
+        tables = (self.representative, self.first_child, self.n_children, marked, dropped)
+
+        def part(low: int, high: int) -> None:
+            descend(self.rows.labels, weights, *tables, low, high, reached)
+
+        map_blocks(part, len(dropped), work=passes.WORK)
+        return reached
+
+    def grow(self, labels: Any, *, name: str | None = None, weight: float = 1.0, missing: Any = DEFAULT) -> CATree:
+        """The tree with one more member: labels of the same objects the tree was built from, in their order.
+
+        Nodes keep their numbers, leaves in which the new member tells objects apart get children, and sizes are
+        measured anew, since every row has become longer. The result equals `ca_tree` of all members.
+
+        Parameters
+        ----------
+        labels : vector of labels of any type
+        name : str, optional
+            Name of the member.
+        weight : float
+            Weight of the member.
+        missing : value or list of values, default -1
+            What stands for a missing label, beside nulls.
+
+        Examples
+        --------
+        >>> from quorate import as_ensemble
+        >>> tree = ca_tree(as_ensemble([[0, 0, 1, 1], [0, 0, 1, 2]]))
+        >>> tree.grow(["a", "b", "b", "b"])
+        CATree(7 nodes over 4 distinct rows of 4 objects)
+        """
+        advice = "give one label for each row that the tree was built from; grow takes one member at a time"
+        codes, categories = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        pairs = read_only(np.stack([self.inverse.astype(np.int32), codes], axis=1))
+        inverse = np.empty(len(pairs), dtype=np.intp)
+        old, new = pairs[distinct_rows(pairs, inverse)].T
+        counts = np.bincount(inverse, weights=self.given_counts).astype(np.int64)
+        split = replace(self.rows, labels=self.rows.labels[old], counts=counts)
+        rows = add_member(split, new, categories, name=name, weight=weight)
+        nodes = passes.refine(self._topology, old)
+        nodes = passes.split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
+        return _measured(rows, inverse, self.given_counts, nodes, self.n_des)
+
+    @property
+    def _topology(self) -> passes.Topology:
+        return passes.Topology(*(getattr(self, name) for name in passes.Topology._fields))
+
+
+def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
+    """The CA-tree of an ensemble: its distinct rows, split member by member.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Made by `as_ensemble`; rows need not be distinct.
+    n_des : int or None, default 32
+        How many descendants stand for a node when its size is estimated. None takes all, so that sizes are
+        exact radii, at a cost quadratic in the distinct rows of the largest nodes.
+
+    Returns
+    -------
+    CATree
+
+    Notes
+    -----
+    m distinct rows of H members: O(m H) to split, O(m H (n_des + k)^2) at most to measure, a few hundred bytes
+    a row. Distances are weights of the members in which two rows differ, so with member weights theta is a
+    fraction of the weight of all members. A missing label is a label of its own here. The tree depends on the
+    order of the members, as the paper says; children are numbered by their first object, so it does not
+    depend on the names of labels. Ties go to the lowest node, and for representatives to the lowest row.
+
+    References
+    ----------
+    T. Wang, CA-tree: a hierarchical structure for efficient and scalable coassociation-based cluster ensembles,
+    IEEE Transactions on Systems, Man, and Cybernetics B 41(3), 2011, doi:10.1109/TSMCB.2010.2086059.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble
+    >>> tree = ca_tree(as_ensemble([[0, 0, 1, 1], [0, 1, 2, 2], [0, 0, 1, 2]]))
+    >>> tree
+    CATree(7 nodes over 4 distinct rows of 4 objects)
+    >>> tree.parent.tolist(), tree.size.tolist()
+    ([-1, 0, 0, 1, 1, 2, 2], [3.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    >>> tree.curve()[1].tolist()
+    [4, 2, 2]
+    """
+    if n_des is not None:
+        n_des = _check.integer(n_des, "n_des", low=2, advice="None takes all descendants, which gives exact sizes")
+    rows, inverse = compress(ensemble)
+    nodes = passes.split(rows.labels, passes.root(rows.n_rows), range(rows.n_members))
+    return _measured(rows, inverse, ensemble.counts, nodes, n_des)
+
+
+def _measured(
+    rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: passes.Topology, n_des: int | None
+) -> CATree:
+    size, representative = passes.measure(rows, nodes, n_des)
+    held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
+    counts = held[nodes.stop] - held[nodes.start]
+    return CATree(rows, inverse, given_counts, n_des, *nodes, size, representative, counts)

@@ -1,0 +1,1 @@
+"""From an ensemble to one labelling: consensus, solve, auto, choose_k, refine."""

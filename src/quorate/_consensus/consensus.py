@@ -1,0 +1,128 @@
+"""consensus, the door: code, compress, coarsen if asked to, solve, expand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.choose_k import Numbers
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._consensus.solve import HARDEN, solve
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.soft_members import as_soft_ensemble
+from quorate._data.tables import holds_matrices
+from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
+
+
+def consensus(
+    labels: Any,
+    n_clusters: Numbers = None,
+    *,
+    method: str = DEFAULT_METHOD,
+    coarsen: Any = None,
+    random_state: Any = None,
+    max_bytes: int = MAX_BYTES,
+    refine: bool = False,
+    **options: Any,
+) -> Consensus:
+    """One labelling out of many.
+
+    The labels are coded and compressed to distinct rows, coarsened if asked to, solved by a method, and the result is
+    carried back to all objects.
+
+    Parameters
+    ----------
+    labels : Ensemble, SoftEnsemble, or anything `as_ensemble` takes
+        One row per object, one column per member. A list (or mapping) in which a member is a matrix of memberships goes
+        through `as_soft_ensemble`; methods that take labels alone refuse it.
+    n_clusters : int, "auto", (low, high) or range, optional
+        Number of clusters wanted; exactly that many come back. Methods that find it themselves take None ("auto" then
+        takes one of those).
+        "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`; ``info["choice"]`` is its result.
+    method : str
+        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows, by the
+        share of missing labels and by whether `n_clusters` is given; ``info["auto"]`` says why, `method` says which.
+    coarsen : float, mapping or "auto", optional
+        Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
+        "auto" for as little merging as leaves 5,000 rows; ``dict(max_rows=...)`` sets another number.
+        ``info["coarsen"]`` tells what was done and why.
+    random_state : None, int, Generator or RandomState
+        One seed, one answer. The global random state is never touched.
+    max_bytes : int
+        A method that needs a matrix over pairs of distinct rows is refused above this.
+    refine : bool
+        Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
+        ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    **options
+        The method's own options.
+
+    Returns
+    -------
+    Consensus
+        Labels of all objects, in their order, and what the method knows about them.
+        ``info["n_rows"]`` is the number of distinct rows the method worked on.
+
+    See Also
+    --------
+    solve : the same on rows that are compressed already.
+    choose_k : compare numbers of clusters.
+    evaluate : how far to believe the result.
+
+    Examples
+    --------
+    >>> segments = {"legacy": ["a", "a", "b", "b", "c"], "web": [1, 1, 2, 2, None], "region": [7, 7, 8, 8, 8]}
+    >>> consensus(segments, 2, random_state=0).labels
+    array([0, 0, 1, 1, 1], dtype=int32)
+    """
+    is_soft = isinstance(labels, SoftEnsemble) or holds_matrices(labels)
+    ensemble: AnyEnsemble = as_soft_ensemble(labels) if is_soft else as_ensemble(labels)
+    return solve_objects(
+        ensemble,
+        n_clusters,
+        coarsen=coarsen,
+        method=method,
+        random_state=random_state,
+        max_bytes=max_bytes,
+        refine=refine,
+        **options,
+    ).objects
+
+
+class Solved(NamedTuple):
+    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
+
+    ensemble: AnyEnsemble
+    rows: Consensus
+    objects: Consensus
+
+
+def solve_objects(
+    ensemble: AnyEnsemble, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
+) -> Solved:
+    """Compress an ensemble, coarsen it if asked to, solve, and carry the labels back to the objects.
+
+    This is `consensus` on data that has been through the door already; `settings` are those of `solve`.
+    """
+    rows, inverse = compress(ensemble)
+    told = {}
+    if coarsen is not None:
+        if isinstance(rows, SoftEnsemble):
+            raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
+        budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
+        rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
+        inverse = joined[inverse]
+    result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
+    result = replace(result, info={**result.info, **told})
+    return Solved(rows, result, expand(result, inverse, ensemble.object_ids))
+
+
+def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
+    """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
+    confidence = None if result.confidence is None else result.confidence[inverse]
+    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)

@@ -1,0 +1,149 @@
+"""Exact compression of an ensemble to its distinct rows (compress), also block by block (merge)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.coding import narrowest
+from quorate._types import AnyEnsemble, E, Ensemble, read_only
+from quorate.solvers import label_rows
+
+
+def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
+    """Distinct rows with counts, in order of first appearance; nothing is lost.
+
+    Objects with equal label rows cannot be told apart by any method that sees labels alone, so one row
+    with their number stands for all of them. The ensemble remembers the result, because an ensemble never changes:
+    a second call costs nothing, and neither does compressing what is compressed already.
+
+    Returns
+    -------
+    ensemble : Ensemble, or SoftEnsemble where that was given
+        One row for each distinct row, counts added up.
+    inverse : array of shape (n_rows,)
+        Where each row went: ``compressed.labels[inverse]`` is the input again. It cannot be written to.
+
+    See Also
+    --------
+    merge : the same for several ensembles of different objects.
+    coarsen : fewer rows still, at a loss.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble
+    >>> rows, inverse = compress(as_ensemble([[0, 1, 0, 0], [0, 1, 0, 1]]))
+    >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
+    ([[0, 0], [1, 1], [0, 1]], [2, 1, 1], [0, 1, 0, 2])
+    """
+    if ensemble.is_distinct:
+        return ensemble, read_only(np.arange(ensemble.n_rows))
+    if ensemble.compressed is None:
+        rows, inverse = _distinct_rows(ensemble)
+        rows.remember(is_distinct=True)
+        ensemble.remember(compressed=(rows, inverse))
+    remembered: tuple[E, NDArray[np.intp]] = ensemble.compressed
+    return remembered
+
+
+def _distinct_rows(ensemble: E) -> tuple[E, NDArray[np.intp]]:
+    first, inverse = label_rows.distinct(ensemble)
+    if len(first) == ensemble.n_rows:
+        return replace(ensemble, object_ids=None), read_only(inverse)
+    return label_rows.take(ensemble, first, _added_counts(ensemble, inverse)), read_only(inverse)
+
+
+def _added_counts(ensemble: AnyEnsemble, inverse: NDArray[np.intp]) -> NDArray[np.int64]:
+    # bincount adds in float64, which is exact below 2**53 objects; where all counts are 1 it need not make them floats
+    alone = ensemble.n_objects == ensemble.n_rows
+    return np.bincount(inverse, weights=None if alone else ensemble.counts).astype(np.int64)
+
+
+def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
+    """One compressed ensemble out of several that hold different objects.
+
+    Each part may be coded by itself: its categories say what the codes mean, so `merge` of
+    ``compress(as_ensemble(chunk))[0]`` over the chunks of a table equals compressing the whole table.
+
+    Returns
+    -------
+    ensemble : Ensemble
+        The distinct rows of all parts, counts added up.
+    where : list of arrays
+        For each part, where its rows went.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble
+    >>> chunks = [as_ensemble(["x", "y", "x"]), as_ensemble(["y", "z"])]
+    >>> whole, where = merge(compress(chunk)[0] for chunk in chunks)
+    >>> whole.counts.tolist(), [w.tolist() for w in where]
+    ([2, 2, 1], [[0, 1], [1, 2]])
+    """
+    parts = list(parts)
+    if not parts:
+        raise ValueError("merge needs at least one ensemble, got none.")
+    _refuse_different(parts)
+    categories, codings = _common_categories(parts)
+    dtype = narrowest(max(map(len, categories)))
+    labels = np.concatenate([_recode(p.labels, c, dtype) for p, c in zip(parts, codings, strict=True)])
+    stacked = replace(
+        parts[0],
+        labels=labels,
+        counts=np.concatenate([part.counts for part in parts]),
+        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
+        categories=categories,
+    )
+    merged, inverse = compress(stacked)
+    edges = np.cumsum([part.n_rows for part in parts])[:-1]
+    return merged, np.split(inverse, edges)
+
+
+def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...], list[list[NDArray[Any]]]]:
+    """Categories of all parts by first appearance, and for each part and member the new codes of its codes."""
+    categories = []
+    codings: list[list[NDArray[Any]]] = [[] for _ in parts]
+    for member in range(parts[0].n_members):
+        numbers: dict[Any, int] = {}
+        values = _one_type([part.categories[member] for part in parts])
+        for labels, coding in zip(values, codings, strict=True):
+            codes = [numbers.setdefault(v, len(numbers)) for v in labels.tolist()]
+            # the last place serves code -1, which stays missing
+            coding.append(np.array([*codes, -1], dtype=np.int64))
+        categories.append(_gather(values, [coding[-1][:-1] for coding in codings], len(numbers)))
+    return tuple(categories), codings
+
+
+def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Categories of several parts in one type: as objects where NumPy would turn numbers into texts."""
+    kinds = {labels.dtype.kind for labels in values}
+    common = np.result_type(*values) if len(kinds) == 1 or kinds <= set("bif") else np.dtype(object)
+    return [labels.astype(common) for labels in values]
+
+
+def _gather(values: list[NDArray[Any]], places: list[NDArray[Any]], size: int) -> NDArray[Any]:
+    stacked = np.concatenate(values)
+    gathered = np.empty(size, dtype=stacked.dtype)
+    gathered[np.concatenate(places)] = stacked
+    return gathered
+
+
+def _recode(labels: NDArray[Any], coding: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if all(np.array_equal(new[:-1], np.arange(len(new) - 1)) for new in coding):
+        return labels.astype(dtype, copy=False)
+    return np.stack([new[column] for new, column in zip(coding, labels.T, strict=True)], axis=1).astype(dtype)
+
+
+def _refuse_different(parts: list[Ensemble]) -> None:
+    for place, part in enumerate(parts):
+        if part.member_names != parts[0].member_names:
+            raise ValueError(
+                f"parts must have the same members, but part 0 has {list(parts[0].member_names)} and part {place} "
+                f"has {list(part.member_names)}."
+            )
+        if not np.array_equal(part.weights, parts[0].weights):
+            raise ValueError(f"parts must have the same member weights; part {place} differs from part 0.")

@@ -1,0 +1,94 @@
+"""as_ensemble, the one door for data: any table of labels becomes a checked and coded Ensemble."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from quorate._data.building import as_counts, as_ids, as_weights, build_ensemble
+from quorate._data.coding import code_integers, code_table
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.tables import as_table, holds_matrices
+from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble
+
+
+def as_ensemble(
+    labels: Any,
+    *,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    orientation: str | None = None,
+    ids: Any = None,
+    counts: Any = None,
+) -> Ensemble:
+    """Check and code a table of labels: one row per object, one column per member.
+
+    The labels are read as columns, each column is coded by first appearance, missing labels become -1, and what
+    cannot be a table of labels is refused with the reason.
+
+    Parameters
+    ----------
+    labels : array, data frame, list of label vectors, mapping of label vectors, or Ensemble
+        Labels of any type: integers, floats, texts, categories. A list holds one label vector per member; in
+        arrays and data frames rows are objects. A vector alone is an ensemble of one member.
+    weights : array of shape (n_members,), optional
+        Positive member weights; 1 each by default.
+    missing : value or list of values, default -1
+        What stands for a missing label. None, NaN, NaT and nulls of data frames always do. Where something
+        is declared, -1 no longer is missing; other negative integers are an error either way.
+        An empty list makes every value that is not null a label.
+    orientation : {"objects", "members"}, optional
+        What one row (of an array or data frame) or one item (of a list) stands for. A table with more
+        members than objects is refused without it.
+    ids : str or array of shape (n_objects,), optional
+        Names of the objects, or the name of the column of a data frame that holds them. A pandas index
+        other than 0..n-1 is used by itself.
+    counts : array of shape (n_objects,), optional
+        How many objects each row stands for, where the table is aggregated already.
+
+    Returns
+    -------
+    Ensemble
+
+    See Also
+    --------
+    load_labels : read the table from a file.
+    as_soft_ensemble : the same for matrices of memberships.
+    compress : one row per distinct row of labels.
+
+    Examples
+    --------
+    >>> ensemble = as_ensemble([["a", "a", "b", None], [1, 1, 2, 2]])
+    >>> ensemble
+    Ensemble(4 objects, 2 members, 2 clusters, labels missing)
+    >>> ensemble.labels
+    array([[ 0,  0],
+           [ 0,  0],
+           [ 1,  1],
+           [-1,  1]], dtype=int8)
+    """
+    if isinstance(labels, SoftEnsemble) or holds_matrices(labels):
+        raise TypeError(NEEDS_LABELS)
+    if isinstance(labels, Ensemble):
+        if missing != DEFAULT or orientation is not None:
+            raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
+        return with_options(labels, weights, ids, counts)
+    rule = missing_rule(missing)
+    table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
+    if table.block is not None:
+        matrix, categories = code_integers(table.block, table.names, rule)
+    else:
+        matrix, categories = code_table(table.columns, table.names, rule)
+    given_ids = table.ids if ids is None or isinstance(ids, str) else ids
+    return build_ensemble(matrix, table.names, categories, weights=weights, counts=counts, ids=given_ids)
+
+
+def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
+    """The ensemble with other weights, ids or counts, where they are given."""
+    if weights is not None:
+        ensemble = replace(ensemble, weights=as_weights(weights, ensemble.n_members))
+    if ids is not None:
+        ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
+    if counts is not None:
+        ensemble = replace(ensemble, counts=as_counts(counts, ensemble.n_rows))
+    return ensemble

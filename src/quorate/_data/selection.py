@@ -1,0 +1,78 @@
+"""The one selection of members and objects, and its counterpart: an ensemble with one more member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.building import refuse_unlabelled
+from quorate._data.coding import code_integers, narrowest
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._types import Ensemble, IntArray
+
+
+def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ensemble:
+    """Some of the members, by number and in the order given; codes and rows stay as they are.
+
+    An object that none of them labels stays, as a row that shares nothing with any other.
+    """
+    places = np.asarray(members, dtype=np.intp)
+    return replace(
+        ensemble,
+        labels=ensemble.labels[:, places],
+        n_clusters=ensemble.n_clusters[places],
+        weights=ensemble.weights[places],
+        member_names=tuple(ensemble.member_names[place] for place in places),
+        categories=tuple(ensemble.categories[place] for place in places),
+    )
+
+
+def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemble:
+    """Some of the members, by name; refused where that leaves an object without any label."""
+    if names == ensemble.member_names:
+        return ensemble
+    chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
+    refuse_unlabelled(chosen.labels, names, chosen.categories)
+    return chosen
+
+
+def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -> Ensemble:
+    """Some of the rows, with these counts, coded anew.
+
+    Clusters that none of the rows is in are gone, and so are members that label none of them.
+    """
+    if len(rows) == ensemble.n_rows:
+        return replace(ensemble, counts=counts)
+    labels = ensemble.labels[rows]
+    chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
+    codes, kept = code_integers(chosen.labels, chosen.member_names, missing_rule(DEFAULT))
+    return replace(
+        chosen,
+        labels=codes,
+        n_clusters=np.array([len(values) for values in kept], dtype=np.int64),
+        categories=tuple(values[codes] for values, codes in zip(chosen.categories, kept, strict=True)),
+    )
+
+
+def add_member(
+    ensemble: Ensemble, codes: IntArray, categories: NDArray[Any], *, name: str | None = None, weight: float = 1.0
+) -> Ensemble:
+    """The ensemble with one more member, whose codes are given for each row."""
+    if not weight > 0:
+        raise ValueError(f"weight must be positive, got {weight!r}; leave out a member that should not count.")
+    n_clusters = np.append(ensemble.n_clusters, len(categories))
+    labels = np.empty((ensemble.n_rows, ensemble.n_members + 1), dtype=narrowest(int(n_clusters.max())))
+    labels[:, :-1] = ensemble.labels
+    labels[:, -1] = codes
+    return replace(
+        ensemble,
+        labels=labels,
+        n_clusters=n_clusters,
+        weights=np.append(ensemble.weights, float(weight)),
+        member_names=(*ensemble.member_names, name or f"member {ensemble.n_members}"),
+        categories=(*ensemble.categories, categories),
+    )

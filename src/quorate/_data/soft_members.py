@@ -1,0 +1,266 @@
+"""The door for soft clusterings: matrices of memberships, and labels beside them, as one SoftEnsemble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.coding import code_values
+from quorate._data.ensemble import as_ensemble, with_options
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.tables import is_matrix, label_vector, refuse_duplicates
+from quorate._types import Ensemble, SoftEnsemble
+from quorate.solvers.label_rows import likeliest_labels, one_hot
+
+TOLERANCE = 1e-3
+"""How far the memberships of an object may be from adding up to 1: what three printed digits leave."""
+UNIT = SoftEnsemble.unit
+
+
+class _Member(NamedTuple):
+    """Memberships (n, k) in units, sparse by column; clusters by first appearance, and what each stands for."""
+
+    matrix: Any
+    categories: NDArray[Any]
+
+
+def as_soft_ensemble(
+    members: Any, *, weights: Any = None, missing: Any = DEFAULT, ids: Any = None, counts: Any = None
+) -> SoftEnsemble:
+    """Check and code soft clusterings: one matrix a member, one row an object, one column a cluster.
+
+    Parameters
+    ----------
+    members : list or mapping of matrices and label vectors, Ensemble or SoftEnsemble
+        A matrix (n_objects, n_clusters), dense, sparse or a data frame, holds memberships from 0 to 1; those of an
+        object add up to 1, or are all 0 or all NaN where the member does not know it. A label vector may stand beside
+        them: its labels are memberships of 1.
+    weights : array of shape (n_members,), optional
+        Positive member weights; 1 each by default.
+    missing : value or list of values, default -1
+        What stands for a missing label in label vectors, as for `as_ensemble`.
+    ids : array of shape (n_objects,), optional
+        Names of the objects.
+    counts : array of shape (n_objects,), optional
+        How many objects each row stands for.
+
+    Returns
+    -------
+    SoftEnsemble
+
+    Notes
+    -----
+    Memberships that add up to 1 within 0.001 are divided by their sum, and then rounded to multiples of 2^-16, so that
+    sums of them are exact; those below 2^-17 are zeros, and clusters without any others are left out. Clusters are
+    numbered by the first object in which they differ, the larger membership first: for labels, by first appearance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> soft = as_soft_ensemble([np.array([[0.9, 0.1], [0.5, 0.5], [0.0, 1.0]]), ["a", "a", "b"]])
+    >>> soft
+    SoftEnsemble(3 objects, 2 members, 2 clusters)
+    >>> from quorate import consensus
+    >>> consensus(soft, 2, random_state=0).labels.tolist()
+    [0, 0, 1]
+    """
+    if isinstance(members, Ensemble):
+        members = _from_labels(members)
+    if isinstance(members, SoftEnsemble):
+        return _with_options(members, weights, ids, counts)
+    names, values = _named(members)
+    found = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
+    _refuse_lengths(found, names)
+    stacked = _stacked(found, names)
+    ensemble = SoftEnsemble(
+        starts=stacked.indptr.astype(np.int64),
+        columns=stacked.indices.astype(np.int32),
+        memberships=stacked.data.astype(np.int32),
+        counts=np.ones(stacked.shape[0], dtype=np.int64),
+        n_clusters=np.array([len(member.categories) for member in found], dtype=np.int64),
+        weights=np.ones(len(found)),
+        member_names=names,
+        categories=tuple(member.categories for member in found),
+    )
+    return _with_options(ensemble, weights, ids, counts)
+
+
+def harden(members: Any) -> Ensemble:
+    """The labels of the likeliest clusters: an Ensemble, for methods and scores that take labels alone.
+
+    Parameters
+    ----------
+    members : SoftEnsemble, or anything `as_soft_ensemble` takes
+
+    Returns
+    -------
+    Ensemble
+        Each member labels each object it knows by its cluster of the largest membership; of equal ones by the cluster
+        numbered first. Clusters that are nobody's likeliest are gone.
+
+    Examples
+    --------
+    >>> harden([[[0.9, 0.1], [0.4, 0.6], [0.0, 1.0]], ["a", "a", "b"]]).labels.tolist()
+    [[0, 0], [1, 0], [1, 1]]
+    """
+    soft = as_soft_ensemble(members)
+    hard = as_ensemble(
+        likeliest_labels(soft), weights=soft.weights, orientation="objects", ids=soft.object_ids, counts=soft.counts
+    )
+    kept = zip(soft.categories, hard.categories, strict=True)
+    return replace(
+        hard, member_names=soft.member_names, categories=tuple(all_[codes] for all_, codes in kept), info=soft.info
+    )
+
+
+def _named(members: Any) -> tuple[tuple[str, ...], list[Any]]:
+    if isinstance(members, Mapping):
+        names, values = tuple(map(str, members)), list(members.values())
+    elif isinstance(members, Sequence) and not isinstance(members, str | bytes):
+        names, values = tuple(f"member {place}" for place in range(len(members))), list(members)
+    else:
+        raise TypeError(
+            f"members must be a list or mapping of membership matrices and label vectors, one each, got "
+            f"{type(members).__name__}; put a single matrix into a list."
+        )
+    if not values:
+        raise ValueError("members must hold at least one membership matrix or label vector, got none.")
+    refuse_duplicates(names)
+    return names, values
+
+
+def _member(values: Any, name: str, missing: Any) -> _Member:
+    from scipy.sparse import csc_array
+
+    if is_matrix(values):
+        matrix = _in_units(_checked(values, name), name)
+        return _numbered(matrix, _cluster_names(values, matrix.shape[1]))
+    codes, categories = code_values(label_vector(values, name), name, missing_rule(missing))
+    rows = np.flatnonzero(codes >= 0)
+    units = np.full(len(rows), UNIT, dtype=np.int64)
+    shape = (len(codes), len(categories))
+    return _Member(csc_array((units, (rows, codes[rows].astype(np.int64))), shape=shape), categories)
+
+
+def _checked(values: Any, name: str) -> Any:
+    """Memberships as a sparse matrix of float64, each known row adding up to 1."""
+    from scipy.sparse import csr_array
+
+    sparse = values.tocsr() if hasattr(values, "tocsr") else _floats(values, name)
+    matrix = csr_array(sparse, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    unknown = np.isnan(matrix.data)
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    if unknown.any():
+        partly = np.intersect1d(row[unknown], row[~unknown & (matrix.data != 0)])
+        _refuse(partly, name, "mix NaN and memberships", "A row is all NaN where the member does not know the object")
+        matrix.data[unknown] = 0.0
+    outside = row[(matrix.data < 0) | (matrix.data > 1 + TOLERANCE)]
+    _refuse(np.unique(outside), name, "have values outside of [0, 1]", "Pass labels as 1-D vectors, not as matrices")
+    sums = matrix.sum(axis=1)
+    apart = np.flatnonzero((np.abs(sums - 1) > TOLERANCE) & (sums != 0))
+    advice = "Divide each row by its sum, or add a column for what belongs to no cluster"
+    _refuse(apart, name, "do not add up to 1", advice)
+    matrix.data /= np.where(sums == 0, 1.0, sums)[row]
+    return matrix
+
+
+def _floats(values: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.array(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64, ndmin=2)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a matrix of memberships, all rows of one length: {error}") from error
+
+
+def _refuse(rows: NDArray[Any], name: str, fault: str, advice: str) -> None:
+    if len(rows):
+        shown = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
+        raise ValueError(
+            f"{name}: memberships of {len(rows):,} objects {fault} (rows {shown}, counted from 0); "
+            f"memberships lie in [0, 1] and those of an object add up to 1. {advice}."
+        )
+
+
+def _in_units(matrix: Any, name: str) -> Any:
+    known = matrix.sum(axis=1) > 0
+    units = matrix.copy()
+    units.data = np.rint(matrix.data * UNIT).astype(np.int64)
+    units.eliminate_zeros()
+    vanished = np.flatnonzero(known & (np.diff(units.indptr) == 0))
+    _refuse(vanished, name, f"are all below {1 / (2 * UNIT):.1g}", "An object belongs to some cluster more than that")
+    return units.tocsc()
+
+
+def _numbered(matrix: Any, categories: NDArray[Any]) -> _Member:
+    """Clusters in an order that does not depend on the one given: by the first object in which they differ.
+
+    Columns are compared as bytes: of two, that comes first whose next membership stands in a lower row, or is larger.
+    """
+    matrix.sort_indices()
+    pairs = np.column_stack([matrix.indices, UNIT - matrix.data]).astype(">u4")
+    edges = matrix.indptr
+    keys = [pairs[edges[c] : edges[c + 1]].tobytes() + b"\xff" * 8 for c in range(matrix.shape[1])]
+    order = [c for c in sorted(range(len(keys)), key=keys.__getitem__) if edges[c] < edges[c + 1]]
+    return _Member(matrix[:, order], categories[order])
+
+
+def _cluster_names(values: Any, n_clusters: int) -> NDArray[Any]:
+    return np.array([str(c) for c in values.columns]) if hasattr(values, "columns") else np.arange(n_clusters)
+
+
+def _refuse_lengths(found: list[_Member], names: tuple[str, ...]) -> None:
+    lengths = [member.matrix.shape[0] for member in found]
+    if len(set(lengths)) > 1:
+        odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
+        raise ValueError(
+            f"members speak of different numbers of objects: {names[0]} of {lengths[0]:,}, {names[odd]} of "
+            f"{lengths[odd]:,}; a row of zeros says that a member does not know an object."
+        )
+    empty = [repr(name) for name, member in zip(names, found, strict=True) if not len(member.categories)]
+    if empty:
+        raise ValueError(f"{', '.join(empty)} knows no object at all; leave it out.")
+
+
+def _stacked(found: list[_Member], names: tuple[str, ...]) -> Any:
+    from scipy.sparse import hstack
+
+    stacked = hstack([member.matrix for member in found], format="csr")
+    stacked.sort_indices()
+    silent = np.flatnonzero(np.diff(stacked.indptr) == 0)
+    if len(silent):
+        shown = ", ".join(map(str, silent[:5].tolist())) + (", ..." if len(silent) > 5 else "")
+        raise ValueError(
+            f"{len(silent)} of {stacked.shape[0]} objects are known to no member (rows {shown}, counted from 0); "
+            f"leave them out: nothing is known about them."
+        )
+    return stacked
+
+
+def _from_labels(ensemble: Ensemble) -> SoftEnsemble:
+    matrix = one_hot(ensemble)
+    return SoftEnsemble(
+        starts=matrix.indptr.astype(np.int64),
+        columns=matrix.indices.astype(np.int32),
+        memberships=np.full(matrix.nnz, UNIT, dtype=np.int32),
+        counts=ensemble.counts,
+        n_clusters=ensemble.n_clusters,
+        weights=ensemble.weights,
+        member_names=ensemble.member_names,
+        categories=ensemble.categories,
+        object_ids=ensemble.object_ids,
+        info=ensemble.info,
+    )
+
+
+def _with_options(ensemble: SoftEnsemble, weights: Any, ids: Any, counts: Any) -> SoftEnsemble:
+    ensemble = with_options(ensemble, weights, ids, counts)
+    if ensemble.n_objects * ensemble.n_members >= 2**31:
+        raise ValueError(
+            f"{ensemble.n_objects:,} objects of {ensemble.n_members} soft members are too many: sums of memberships "
+            f"are exact up to 2^31 objects times members; pass labels (quorate.harden of parts), or fewer members."
+        )
+    return ensemble

@@ -1,0 +1,243 @@
+"""Whatever holds a table of labels, as plain columns: arrays, lists, mappings, and data frames of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+
+Array = NDArray[Any]
+
+
+class Table(NamedTuple):
+    """One column a member; `block` instead of `columns` where all labels are integers of one array."""
+
+    columns: list[Array]
+    names: tuple[str, ...]
+    ids: Array | None = None
+    block: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        if self.block is not None:
+            return self.block.shape[0], self.block.shape[1]
+        return (len(self.columns[0]) if self.columns else 0), len(self.columns)
+
+
+def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
+    """Read `labels` with objects as rows, or as `orientation` says; `ids` may name a column of a data frame."""
+    if orientation is not None:
+        _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
+    if hasattr(labels, "tocsr"):
+        raise TypeError("sparse labels are not supported; pass a dense table, or a list of label vectors.")
+    if isinstance(labels, np.ndarray):
+        table = _from_array(labels, orientation)
+    elif isinstance(labels, Mapping):
+        table = _from_vectors(list(labels.values()), tuple(str(name) for name in labels))
+    elif hasattr(labels, "__array__") and not hasattr(labels, "columns") and not hasattr(labels, "dtype"):
+        table = _from_array(np.asarray(labels), orientation)
+    else:
+        table = _from_frame(labels, orientation, ids) or _from_sequence(labels, orientation)
+    if ids is not None and table.ids is None:
+        raise ValueError(f"ids={ids!r} names a column, but the labels have no named columns; pass the ids themselves.")
+    refuse_shape(table.shape, orientation)
+    return table
+
+
+def holds_matrices(labels: Any) -> bool:
+    """Whether this is a list or mapping with a matrix of memberships among its members, not label vectors alone."""
+    if isinstance(labels, Mapping):
+        return any(is_matrix(member) for member in labels.values())
+    return isinstance(labels, list | tuple) and any(is_matrix(member) for member in labels)
+
+
+def is_matrix(member: Any) -> bool:
+    """A matrix, data frame or list of rows with two dimensions; a frame of one column is a label vector."""
+    if hasattr(member, "columns") and hasattr(member, "shape"):
+        return len(member.shape) == 2 and member.shape[1] > 1
+    if hasattr(member, "ndim"):
+        return bool(member.ndim == 2)
+    # strings are sequences, too
+    first = member[0] if isinstance(member, list | tuple) and len(member) else None
+    return isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
+
+
+def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
+    n_objects, n_members = shape
+    if n_objects == 0 or n_members == 0:
+        raise ValueError(
+            f"labels must hold at least one object and one member, got {n_objects} objects and {n_members} members."
+        )
+    if orientation is None and n_members > n_objects:
+        raise ValueError(
+            f"labels have {n_objects} rows and {n_members} columns; rows are objects and columns are members, and more "
+            f"members than objects is unusual. Pass orientation='members' if each row is one clustering, "
+            f"orientation='objects' if the table is right as it is."
+        )
+
+
+def _from_array(array: Array, orientation: str | None) -> Table:
+    array = _plain(array)
+    if array.ndim == 1:
+        array, orientation = array[:, None], None
+    if array.ndim != 2:
+        raise ValueError(
+            f"labels must be (n_objects, n_members), got {array.ndim} dimensions of shape {array.shape}; "
+            f"stack the members with np.column_stack."
+        )
+    if array.dtype.names is not None:
+        raise ValueError("labels must not be a structured array; pass a data frame or a plain 2-D array.")
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: labels must be integers, texts or real numbers.")
+    if orientation == "members":
+        array = array.T
+    names = _member_names(array.shape[1])
+    if array.dtype.kind in "iu" and array.dtype != np.uint64 and array.size:
+        return Table([], names, block=array)
+    return Table([array[:, column] for column in range(array.shape[1])], names)
+
+
+def _plain(array: Array) -> Array:
+    """A masked array with None where it is masked; any other as it is, without its subclass."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        known = ~np.ma.getmaskarray(array)
+        plain = np.full(array.shape, None, dtype=object)
+        plain[known] = array.data[known]
+        return plain
+    return np.asarray(array)
+
+
+def _from_sequence(labels: Any, orientation: str | None) -> Table:
+    if hasattr(labels, "__array__"):
+        return _from_array(np.asarray(labels), orientation)
+    if isinstance(labels, str | bytes) or not isinstance(labels, Sequence):
+        raise TypeError(
+            f"labels must be an array, a data frame or a list of label vectors, got {type(labels).__name__}; "
+            f"to read a file use load_labels."
+        )
+    if labels and all(_is_scalar(value) for value in labels):
+        return _from_array(label_vector(labels, "labels"), None)
+    if orientation == "objects":
+        labels = list(zip(*labels, strict=True)) if _one_length(labels, "row") else []
+    return _from_vectors(list(labels), None)
+
+
+def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
+    """A list of label vectors: one vector a member."""
+    _one_length(vectors, "label vector")
+    names = names or _member_names(len(vectors))
+    refuse_duplicates(names)
+    return Table([label_vector(v, name) for v, name in zip(vectors, names, strict=True)], names)
+
+
+def _one_length(vectors: Sequence[Any], what: str) -> bool:
+    for place, vector in enumerate(vectors):
+        if _is_scalar(vector):
+            raise ValueError(f"{what} {place} is the single value {vector!r}; labels must be a list of label vectors.")
+    lengths = [len(vector) for vector in vectors]
+    if len(set(lengths)) > 1:
+        odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
+        raise ValueError(
+            f"labels are ragged: {what} 0 has {lengths[0]} labels, {what} {odd} has {lengths[odd]}; every member must "
+            f"speak of the same objects, with None where it has no label."
+        )
+    return True
+
+
+def label_vector(values: Any, name: str) -> Array:
+    """One label vector as a 1-D array, types kept (np.asarray would turn [1, 'a', None] into text)."""
+    if isinstance(values, np.ndarray):
+        array = _plain(values)
+    elif hasattr(values, "__array__"):
+        frame = _from_frame(values, None, None)
+        array = frame.columns[0] if frame is not None else np.asarray(values)
+    else:
+        array = _plain_vector(list(values))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one label per object, got an array of shape {array.shape}.")
+    return array
+
+
+def _plain_vector(values: list[Any]) -> Array:
+    kinds = {type(value) for value in values}
+    if kinds and kinds <= {int, bool} and all(abs(value) < 2**62 for value in values):
+        return np.asarray(values, dtype=np.int64)
+    small = all(not isinstance(value, int) or abs(value) < 2**53 for value in values)
+    if kinds and kinds <= {int, float, bool, type(None)} and small:
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table | None:
+    """Through narwhals: pandas, polars, pyarrow and others alike; None where it is none of them."""
+    import narwhals as nw
+
+    native = labels
+    if type(labels).__name__ == "LazyFrame":
+        raise TypeError("labels must be in memory, got a LazyFrame; call .collect() on it.")
+    try:
+        frame = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
+    except Exception as error:
+        refuse_duplicates(tuple(map(str, getattr(labels, "column_names", getattr(labels, "columns", ())))))
+        raise ValueError(f"labels could not be read as a table: {error}") from error
+    if frame is native:
+        if hasattr(native, "categories") and hasattr(native, "codes"):
+            return _from_vectors([np.asarray(native, dtype=object)], None)
+        return None
+    index = nw.maybe_get_index(frame)
+    if isinstance(frame, nw.Series):
+        return Table([_series(frame)], (str(frame.name or "member 0"),), index_ids(index))
+    names = tuple(str(name) for name in frame.columns)
+    refuse_duplicates(names)
+    found = index_ids(index)
+    if ids is not None:
+        if ids not in names:
+            raise ValueError(f"ids={ids!r} is not a column; the columns are {', '.join(map(repr, names))}.")
+        found = _series(list(frame.iter_columns())[names.index(ids)])
+    # by place: a column whose name is a number would be taken for a row
+    kept = [(column, name) for column, name in zip(frame.iter_columns(), names, strict=True) if name != ids]
+    columns = [_series(column) for column, _ in kept]
+    if orientation == "members":
+        return _from_array(np.column_stack([np.asarray(c, dtype=object) for c in columns]), "members")
+    return Table(columns, tuple(name for _, name in kept), found)
+
+
+def _series(series: Any) -> Array:
+    """One column as an array; nulls as NaN in floats, NaT in times, None in everything else."""
+    if series.dtype.is_nested():
+        raise ValueError(f"{series.name} holds {series.dtype} where a single label was expected; leave it out.")
+    nulls = series.is_null().to_numpy()
+    values = series.to_numpy()
+    if not nulls.any() or series.dtype.is_float() or values.dtype.kind in "mM":
+        return np.asarray(values, dtype=object) if values.dtype.kind not in "biufmMUSO" else np.asarray(values)
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    values[nulls.astype(bool)] = None
+    return values
+
+
+def index_ids(index: Any) -> Array | None:
+    """A pandas index as ids, unless it is the one pandas makes up."""
+    if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
+        return None
+    return np.asarray(index)
+
+
+def _member_names(n_members: int) -> tuple[str, ...]:
+    return tuple(f"member {place}" for place in range(n_members))
+
+
+def refuse_duplicates(names: tuple[str, ...]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"column names must be unique, got {', '.join(map(repr, twice))} more than once; rename them.")
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | bytes) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0

@@ -1,0 +1,1 @@
+"""Scores, and the numbers that figures and reports draw."""

@@ -1,0 +1,300 @@
+"""Scores of a labelling: against another one, and against the ensemble it was made from; in linear time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._evaluation.scored import (
+    Scored,
+    densities_between,
+    densities_within,
+    mean_density_between,
+    mean_density_within,
+    score_labelling,
+    scores_of_truth,
+    shared_table,
+)
+from quorate._types import FloatArray, Scores
+from quorate.solvers import contingency as tables_of
+from quorate.solvers.contingency import AVERAGES, Average, Contingency
+from quorate.solvers.member_agreement import mean_of_others, member_pairs, member_scores
+
+ADVICE = "score all objects against the ensemble of all objects, or rows against the compressed ensemble"
+
+
+def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
+    """Normalized mutual information: 1 where two labellings are the same partition, 0 where they are independent.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        Labels of any type, one per object. Objects without a label (-1, None, NaN) in either are left out;
+        where -1 is a class of its own, pass the labels as text.
+    average : {"geometric", "arithmetic"}
+        The mean of the two entropies that normalizes.
+
+    Returns
+    -------
+    float
+        1 for two trivial labellings (one cluster each), 0 where only one is trivial.
+
+    Examples
+    --------
+    >>> nmi([0, 0, 1, 1], ["b", "b", "a", "a"])
+    1.0
+    >>> round(nmi([0, 0, 1, 1], [0, 0, 1, 2]), 6)
+    0.816497
+    """
+    _check.choice(average, "average", AVERAGES)
+    return tables_of.nmi(_table_of_two(first, second), average)
+
+
+def ari(first: Any, second: Any) -> float:
+    """Adjusted Rand index of two labellings: 1 where they are the same partition, 0 on average by chance.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        As for `nmi`.
+
+    Examples
+    --------
+    >>> round(ari([0, 0, 1, 1], [0, 0, 1, 2]), 6)
+    0.571429
+    """
+    return tables_of.ari(_table_of_two(first, second))
+
+
+def accuracy(first: Any, second: Any) -> float:
+    """Share of objects two labellings agree on when clusters are matched one to one in the best way.
+
+    Also known as the consistency index. Clusters that find no partner count as errors.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        As for `nmi`.
+
+    Examples
+    --------
+    >>> accuracy([0, 0, 1, 1], ["x", "x", "y", "z"])
+    0.75
+    """
+    return tables_of.accuracy(_table_of_two(first, second))
+
+
+def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float:
+    """Average NMI of a labelling with the members of an ensemble.
+
+    Each member's NMI is taken on the objects it knows, and counts by the number of these objects times the
+    member's weight.
+
+    Parameters
+    ----------
+    labels : array of labels, or Consensus
+        One label per row of the ensemble; unlabelled rows are left out.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    average : {"geometric", "arithmetic"}
+        As for `nmi`.
+
+    Examples
+    --------
+    >>> round(anmi([0, 0, 1, 1], {"a": [0, 0, 1, 1], "b": [0, 0, 1, 2], "c": [0, None, 0, None]}), 6)
+    0.726599
+    """
+    _check.choice(average, "average", AVERAGES)
+    return _scored(labels, ensemble).anmi(average)
+
+
+def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
+    """Mean co-association of the pairs of objects within each cluster; 0 for a cluster of one object.
+
+    Parameters
+    ----------
+    labels : array of labels, or Consensus
+        One label per row of the ensemble; unlabelled rows are left out.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+
+    Returns
+    -------
+    array of shape (n_clusters,)
+        Clusters in order of first appearance, which for a Consensus is the order of its labels.
+
+    Notes
+    -----
+    D(C) = sum_f w_f alpha_f (alpha_f - 1) / (W |C| (|C| - 1)), where alpha_f objects of C are in base cluster f,
+    w_f is the weight of its member and W that of all members [1]_. A missing label shares nothing.
+
+    References
+    ----------
+    .. [1] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272.
+
+    Examples
+    --------
+    >>> cluster_density(["a", "a", "b", "b", "c"], [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
+    array([1. , 0.5, 0. ])
+    """
+    return densities_within(_scored(labels, ensemble))
+
+
+def density(labels: Any, ensemble: Any) -> float:
+    """Mean of the cluster densities, clusters by their size; compares labellings with equally many clusters.
+
+    Parameters
+    ----------
+    labels, ensemble
+        As for `cluster_density`.
+
+    Examples
+    --------
+    >>> density(["a", "a", "b", "b", "c"], [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]])
+    0.6
+    """
+    return mean_density_within(_scored(labels, ensemble))
+
+
+def inter_density(labels: Any, ensemble: Any) -> FloatArray:
+    """Mean co-association between each two clusters; on the diagonal within each, as `cluster_density`.
+
+    Parameters
+    ----------
+    labels, ensemble
+        As for `cluster_density`.
+
+    Returns
+    -------
+    array of shape (n_clusters, n_clusters)
+        Symmetric; clusters in order of first appearance.
+
+    Examples
+    --------
+    >>> inter_density(["a", "a", "b", "b"], [[0, 0, 1, 1], [0, 0, 0, 1]])
+    array([[1.  , 0.25],
+           [0.25, 0.5 ]])
+    """
+    return densities_between(_scored(labels, ensemble))
+
+
+def member_nmi_matrix(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
+    """NMI of every two members on the objects both know; NaN where there are none.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    average : {"geometric", "arithmetic"}
+        As for `nmi`.
+
+    Returns
+    -------
+    array of shape (n_members, n_members)
+        Symmetric, with ones on the diagonal.
+
+    Examples
+    --------
+    >>> member_nmi_matrix([[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 0, 1]]).round(3)
+    array([[1.   , 0.816, 0.   ],
+           [0.816, 1.   , 0.408],
+           [0.   , 0.408, 1.   ]])
+    """
+    _check.choice(average, "average", AVERAGES)
+    rows, _ = compress(as_ensemble(ensemble))
+    return member_pairs(rows, average)[0]
+
+
+def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
+    """ANMI of each member with the other members; NaN for one that shares objects with no other.
+
+    Parameters
+    ----------
+    ensemble : Ensemble, or anything `as_ensemble` takes
+    average : {"geometric", "arithmetic"}
+        As for `nmi`.
+
+    Returns
+    -------
+    array of shape (n_members,)
+
+    Examples
+    --------
+    >>> member_anmi([[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 0, 1]]).round(3)
+    array([0.408, 0.612, 0.204])
+    """
+    _check.choice(average, "average", AVERAGES)
+    rows, _ = compress(as_ensemble(ensemble))
+    values, shared = member_pairs(rows, average)
+    return mean_of_others(values, shared * rows.weights)
+
+
+def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
+    """Score a labelling against the ensemble it stands for, and against the truth where there is one.
+
+    Parameters
+    ----------
+    labels : array of labels, or Consensus
+        One label per row of the ensemble; unlabelled rows (-1, None, NaN) are left out.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+        A row with a count of c stands for c objects.
+    truth : array of labels, optional
+        The classes the objects are known to belong to.
+
+    Returns
+    -------
+    Scores
+        `n_objects` counts the labelled objects, `n_clusters` the clusters they use. `anmi` and `density` are
+        those of the functions of these names; `inter_density` is the mean co-association of two objects in
+        different clusters, 0 where there is one cluster. `best_member` is the highest ANMI (geometric) of a
+        member with the others, `mean_member` the mean NMI over pairs of members, weighted alike; None where
+        there is no pair [1]_. With `truth`: `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
+
+    References
+    ----------
+    .. [1] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272, 5.4.
+
+    Examples
+    --------
+    >>> evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 1, 1]])
+    n objects                   4
+    n clusters                  2
+    anmi                 0.720696
+    anmi arithmetic      0.714570
+    density              0.666667
+    inter density        0.166667
+    mean member          0.481421
+    best member          0.581044
+    """
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(labels, "labels", members.n_rows, advice=ADVICE)
+    scored = score_labelling(labelling, members)
+    mean_member, best_member = member_scores(compress(members)[0])
+    return Scores(
+        n_objects=int(scored.sizes.sum()),
+        n_clusters=labelling.n_clusters,
+        anmi=scored.anmi("geometric"),
+        anmi_arithmetic=scored.anmi("arithmetic"),
+        density=mean_density_within(scored),
+        inter_density=mean_density_between(scored),
+        mean_member=mean_member,
+        best_member=best_member,
+        **({} if truth is None else scores_of_truth(labelling, truth, members)),
+    )
+
+
+def _table_of_two(first: Any, second: Any) -> Contingency:
+    one, other = code_labelling(first, "first"), code_labelling(second, "second")
+    if len(one.codes) != len(other.codes):
+        raise ValueError(
+            f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "
+            f"labels; put None where an object has no label."
+        )
+    return shared_table(one, other, np.ones(len(one.codes), dtype=np.int64), "first and second")
+
+
+def _scored(labels: Any, ensemble: Any) -> Scored:
+    members = as_ensemble(ensemble)
+    return score_labelling(code_labelling(labels, "labels", members.n_rows, advice=ADVICE), members)

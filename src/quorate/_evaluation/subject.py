@@ -1,0 +1,150 @@
+"""A labelling beside its ensemble, with everything that a report tells about it: each number is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.pairing import Pairing, locate_pairs, pair_rows
+from quorate._evaluation.binning import LabelledRows, with_places
+from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.solvers.confidence import row_confidence
+from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A labelling and the ensemble it was made of.
+
+    Attributes
+    ----------
+    result : Consensus or None
+        The labelling as it was given, where it was a Consensus.
+    ensemble : Ensemble
+    labelling : Labelling
+        Codes of the rows of the ensemble, -1 where unlabelled, and the names of the clusters.
+    pairs : Pairing
+        Distinct pairs of row and cluster.
+    labelled : LabelledRows
+        The same, with the place of each row in the tree of the result.
+    known, pair, first : arrays
+        The rows of the ensemble that have a label, the pair of each of them, and the first row of each pair.
+    truth : dict
+        Scores beside the known classes; empty where there are none.
+    """
+
+    result: Consensus | None
+    ensemble: Ensemble
+    labelling: Labelling
+    pairs: Pairing
+    labelled: LabelledRows
+    known: NDArray[np.intp]
+    pair: NDArray[np.intp]
+    first: NDArray[np.intp]
+    truth: dict[str, float]
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The cluster of each row of the ensemble, -1 where it has none."""
+        return self.labelling.codes
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the clusters are called; the clusters of a Consensus are called by their numbers."""
+        return tuple(map(str, self.labelling.categories.tolist()))
+
+    @property
+    def n_distinct(self) -> int:
+        """How many distinct rows the ensemble has, labelled or not."""
+        return compress(self.ensemble)[0].n_rows
+
+    @property
+    def n_clusters(self) -> int:
+        return self.labelling.n_clusters
+
+    @cached_property
+    def ids(self) -> NDArray[Any] | None:
+        """Names of the objects, from the ensemble or from the result."""
+        ids = self.ensemble.object_ids
+        return self.result.object_ids if ids is None and self.result is not None else ids
+
+    @cached_property
+    def has_own_confidence(self) -> bool:
+        return self.result is not None and self.result.confidence is not None
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """How sure each row of the ensemble is: as the result says, or as most methods say it; NaN where unlabelled."""
+        if self.result is not None and self.result.confidence is not None:
+            return self.result.confidence
+        values = np.full(len(self.labels), np.nan)
+        values[self.known] = row_confidence(self.pairs.rows, self.pairs.labels)[self.pair]
+        return values
+
+    @cached_property
+    def scored(self) -> Scored:
+        return score_pairs(self.pairs)
+
+    @cached_property
+    def anmi(self) -> float:
+        return self.scored.anmi()
+
+    @cached_property
+    def densities(self) -> FloatArray:
+        return densities_within(self.scored)
+
+    @cached_property
+    def member_nmi(self) -> FloatArray:
+        """NMI of each member with the labelling; NaN where they share no object."""
+        return self.scored.member_nmi()
+
+    @cached_property
+    def between_members(self) -> tuple[FloatArray, FloatArray]:
+        """NMI of every two members, and on how many objects."""
+        return member_pairs(compress(self.ensemble)[0], "geometric")
+
+    @cached_property
+    def member_scores(self) -> tuple[float | None, float | None]:
+        """Mean NMI over pairs of members, and the ANMI of the best with the others; None where there is no pair."""
+        return pair_scores(*self.between_members, self.ensemble.weights)
+
+    @cached_property
+    def missing(self) -> FloatArray:
+        """Share of the objects that each member leaves out."""
+        return missing_shares(self.ensemble)
+
+    @cached_property
+    def cluster_confidence(self) -> FloatArray:
+        """Mean over the objects of each cluster."""
+        weights = self.ensemble.counts[self.known]
+        labels = self.labels[self.known]
+        sums = np.bincount(labels, weights=self.confidence[self.known] * weights, minlength=self.n_clusters)
+        return np.asarray(sums / self.labelled.sizes, dtype=np.float64)
+
+
+def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
+    """Check and code everything that the report is about."""
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(result, "result", members.n_rows)
+    pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
+    known, pair, first = locate_pairs(members, labelling.codes)
+    consensus = result if isinstance(result, Consensus) else None
+    return Subject(
+        result=consensus,
+        ensemble=members,
+        labelling=labelling,
+        pairs=pairs,
+        labelled=with_places(pairs, result, members),
+        known=known,
+        pair=pair,
+        first=first,
+        truth={} if truth is None else scores_of_truth(labelling, truth, members),
+    )

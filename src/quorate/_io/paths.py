@@ -1,0 +1,200 @@
+"""Files as such: which format a name asks for, what the first bytes say, and writing aside before renaming."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import shutil
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from numpy.typing import NDArray
+
+from quorate._data.missing import is_null
+
+FilePath = str | os.PathLike[str]
+STANDARD = "-"
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".parquet": "parquet",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".zarr": "zarr",
+}
+_ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
+# what a file of another kind starts with; a name that promises text must not lead us to parse these
+_FIRST_BYTES = {
+    b"PAR1": "a Parquet file",
+    b"\x93NUMPY": "a NumPy .npy file",
+    b"PK\x03\x04": "a zip archive, as .npz and .xlsx files are",
+    b"\x1f\x8b": "a gzip file",
+    b"\x89HDF": "an HDF5 file",
+    b"\x80": "a Python pickle",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+
+
+def format_of(path: FilePath) -> str:
+    """csv, tsv, parquet, npy, npz or zarr, by the suffix; standard input and output speak CSV."""
+    if is_standard(path):
+        return "csv"
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    suffix = suffixes[-2 if packed else -1] if len(suffixes) > packed else ""
+    kind = FORMATS.get(suffix)
+    if kind is None or (packed and kind not in ("csv", "tsv")):
+        raise ValueError(
+            f"{os.fspath(path)!r} must end in {', '.join(FORMATS)} or .csv.gz, so that its format is known; "
+            f"rename it, or use '-' for CSV through standard input and output."
+        )
+    return kind
+
+
+def is_standard(path: FilePath) -> bool:
+    return isinstance(path, str) and path == STANDARD
+
+
+def name_of(path: FilePath) -> str:
+    """How messages call the file."""
+    return "standard input" if is_standard(path) else os.fspath(path)
+
+
+@contextmanager
+def reading(path: FilePath) -> Iterator[io.BufferedReader]:
+    """Open for reading, unpacked where the name ends in .gz; errors name the path and the reason."""
+    if is_standard(path):
+        # not closed: standard input is not ours
+        yield getattr(sys.stdin, "buffer", None) or io.BufferedReader(io.BytesIO(sys.stdin.read().encode()))
+        return
+    refuse_unreadable(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below; only the opening is guarded
+    except OSError as error:
+        raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    with file:
+        if Path(path).suffix.lower() != ".gz":
+            yield file
+            return
+        refuse_content(path, file.peek(8), b"\x1f\x8b")
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield io.BufferedReader(unpacked)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{os.fspath(path)} is damaged or cut short: {error}.") from error
+
+
+def refuse_unreadable(path: FilePath) -> None:
+    """A missing file and a folder in place of a file, in words."""
+    place, kind = Path(path), format_of(path)
+    if not place.exists():
+        raise FileNotFoundError(f"cannot read {place}: there is no such file.")
+    if kind != "zarr" and place.is_dir():
+        raise IsADirectoryError(f"cannot read {place}: it is a folder, and a .{kind} file was expected.")
+    if kind == "zarr" and not _is_zarr(place):
+        raise ValueError(f"{place} is no Zarr store: none of {', '.join(_ZARR_MARKS)} is in it.")
+
+
+def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:
+    """Raise where the first bytes belong to another kind of file than the suffix says.
+
+    `wanted` is what the file must start with; without it text is expected, and any text will do.
+    """
+    if wanted and head.startswith(wanted):
+        return
+    found = next((kind for start, kind in _FIRST_BYTES.items() if head.startswith(start)), None)
+    if found is None and wanted:
+        found = "empty" if not head else "something else, perhaps text"
+    if found is not None:
+        raise ValueError(
+            f"{name_of(path)} should be a .{format_of(path)} file by its name, but its content is {found}; "
+            f"give it the suffix of its content or write it anew."
+        )
+
+
+def refuse_repeated(ids: NDArray[Any] | None, source: str) -> None:
+    """Raise where two objects have one id, or one has none."""
+    seen: dict[Any, int] = {}
+    for row, value in enumerate(() if ids is None else ids.tolist()):
+        if is_null(value) or value == "":
+            raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
+        if seen.setdefault(value, row) != row:
+            raise ValueError(
+                f"{source} has the id {value!r} twice, in rows {seen[value]} and {row} (counted from 0); "
+                f"every object needs an id of its own."
+            )
+
+
+def refuse_output(path: FilePath, overwrite: bool) -> None:
+    """Raise where `path` cannot or must not be written, before any work is done for it."""
+    format_of(path)
+    if not is_standard(path):
+        refuse_place(path, overwrite)
+
+
+def refuse_place(path: FilePath, overwrite: bool) -> None:
+    """The same for a file of any kind."""
+    place = Path(path)
+    if not place.parent.is_dir():
+        reason = "is not a folder" if place.parent.exists() else "does not exist"
+        raise FileNotFoundError(f"cannot write {place}: the folder {place.parent} {reason}; make it first.")
+    if place.is_dir() and not (place.suffix == ".zarr" and _is_zarr(place)):
+        raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
+    if place.exists() and not overwrite:
+        raise FileExistsError(
+            f"{place} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
+        )
+
+
+def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
+    """Write under a temporary name in the same folder, then rename: readers see the old file or the new one."""
+    refuse_place(path, overwrite)
+    target = Path(os.path.realpath(path))
+    aside = _aside(target)
+    try:
+        with open(aside, "xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, target)
+    except BaseException as error:
+        aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise type(error)(f"cannot write {target}: {error.strerror or error}") from error
+        raise
+
+
+def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
+    """As `write_aside` for a format that is a folder; an old folder is moved away and comes back on failure."""
+    refuse_place(path, overwrite)
+    target = Path(os.path.realpath(path))
+    aside, old = _aside(target), _aside(target)
+    try:
+        write(aside)
+        if target.exists():
+            os.replace(target, old)
+        os.replace(aside, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _aside(target: Path) -> Path:
+    # not tempfile: its files are readable by their owner alone, and would stay so after the renaming
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+
+
+def _is_zarr(folder: Path) -> bool:
+    return any((folder / mark).is_file() for mark in _ZARR_MARKS)

@@ -1,0 +1,130 @@
+"""main: parse the arguments, run the command, and turn every error into one line and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from quorate.cli.guide_commands import add_demo, add_methods
+from quorate.cli.label_commands import add_consensus, add_score
+from quorate.cli.measurement_commands import add_cluster, add_generate
+from quorate.cli.report_command import add_report
+
+EPILOG = """examples:
+  quorate consensus labels.csv --id customer -k 5 -o consensus.csv
+  quorate score labels.csv consensus.csv --id customer
+  quorate report labels.csv consensus.csv --id customer -o report.html
+  quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
+  quorate cluster features.csv -k 10 -o labels.csv
+  quorate methods
+  quorate demo
+
+A table of labels has a header, one row per object and one column per clustering. Empty cells are missing labels.
+The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .npy, .npz or .zarr.
+The name - stands for standard input or standard output, both in CSV format."""
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the shell tool.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after the name of the program; those of the running process by default.
+
+    Returns
+    -------
+    int
+        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
+        Bad input and Ctrl-C are told in one line on standard error.
+    """
+    with warnings.catch_warnings():
+        _show_warnings_in_one_line()
+        try:
+            arguments = _parse(sys.argv[1:] if argv is None else argv)
+            arguments.run(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python flushes standard output again at exit, which must not fail a second time
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            return _tell_error("interrupted", INTERRUPTED)
+        except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+            return _tell_error(str(error) or "not enough memory", BAD_INPUT)
+    return 0
+
+
+def _tell_error(message: str, status: int) -> int:
+    sys.stderr.write(f"quorate: error: {_one_line(message)}\n")
+    return status
+
+
+def _show_warnings_in_one_line() -> None:
+    """Show our own and numerical warnings; deprecations in other libraries do not help a user of the shell."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        sys.stderr.write(f"quorate: warning: {_one_line(str(message))}\n")
+
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("always", UserWarning)
+    warnings.simplefilter("always", RuntimeWarning)
+    warnings.showwarning = show
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises instead of printing its usage, so that bad options are told as all errors are."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message}; see {self.prog} --help")
+
+
+class _Version(argparse.Action):
+    """Imports the package only if its version is asked for."""
+
+    def __call__(self, *_: Any) -> NoReturn:
+        from quorate import __version__
+
+        sys.stdout.write(f"quorate {__version__}\n")
+        raise SystemExit(0)
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with the function of the command as `run` and the whole command line for the reports."""
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see quorate {arguments.command} --help")
+    arguments.command_line = ["quorate", *argv]
+    return arguments
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="quorate",
+        description="Consensus clustering: combine many clusterings of the same objects into one.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
+    add_consensus(commands)
+    add_score(commands)
+    add_report(commands)
+    add_generate(commands)
+    add_cluster(commands)
+    add_methods(commands)
+    add_demo(commands)
+    return parser

@@ -1,0 +1,151 @@
+"""The options that several commands have, and what they mean for `quorate.consensus`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from quorate.cli.values import integer, named_values, number
+
+
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], None], title: str
+) -> argparse.ArgumentParser:
+    """Add a command that calls `run` with its arguments; `title` is its line in `quorate --help`."""
+    sentence = f"{title[0].upper()}{title[1:]}."
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=title, description=sentence, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """The table of labels, and how to read it."""
+    parser.add_argument("labels", help="table of labels: one row per object, one column per clustering")
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
+    parser.add_argument(
+        "--columns", metavar="A,B,C", help="columns that are clusterings (default: all except the id column)"
+    )
+    parser.add_argument(
+        "--missing",
+        metavar="VALUE",
+        action="append",
+        help="value that stands for a missing label, instead of -1; may be given several times",
+    )
+    parser.add_argument("--weights", metavar="W,W,W", help="weights of the clusterings (default: 1 each)")
+
+
+def add_labelling_options(parser: argparse.ArgumentParser) -> None:
+    """A labelling of the objects of the table, and the classes known to be true."""
+    parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
+    parser.add_argument(
+        "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
+    )
+    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
+
+
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """The consensus function and its own options."""
+    parser.add_argument(
+        "-m", "--method", default="auto", help="consensus function; quorate methods lists them (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="option of the consensus function; may be given several times",
+    )
+
+
+def add_seed_option(parser: argparse.ArgumentParser) -> None:
+    """--seed."""
+    parser.add_argument(
+        "--seed", metavar="INT", default="0", help="the same seed gives the same result (default: %(default)s)"
+    )
+
+
+def add_rows_options(parser: argparse.ArgumentParser) -> None:
+    """What may be done with the rows of the table before the method runs (coarsen) and after it (refine)."""
+    parser.add_argument(
+        "--coarsen",
+        metavar="THETA",
+        help="first merge rows that differ in at most this share of the clusterings; auto chooses the share",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="SHARE",
+        help="with --coarsen THETA: keep the largest merged rows, which together hold this share of the objects",
+    )
+    parser.add_argument(
+        "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
+    )
+
+
+def add_labels_output(parser: argparse.ArgumentParser) -> None:
+    """Where `consensus` and `cluster` write their results."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
+    )
+    parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
+
+
+def add_force_option(parser: argparse.ArgumentParser) -> None:
+    """--force."""
+    parser.add_argument("--force", action="store_true", help="replace output files that exist")
+
+
+def add_talk_options(parser: argparse.ArgumentParser) -> None:
+    """What is written to the terminal."""
+    parser.add_argument("--json", action="store_true", help="write one JSON object instead of a table")
+    parser.add_argument(
+        "--quiet", action="store_true", help="write neither table nor progress, only errors and warnings"
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--progress", action="store_true", help="show progress also when standard error is not a terminal"
+    )
+    shown.add_argument("--no-progress", action="store_true", help="show no progress")
+
+
+# options of quorate.consensus that have an option of their own in the shell
+_OWN_OPTIONS = {
+    "n_clusters": "-k",
+    "method": "--method",
+    "random_state": "--seed",
+    "coarsen": "--coarsen",
+    "refine": "--refine",
+    "max_bytes": "--max-bytes",
+}
+
+
+def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others: Any) -> dict[str, Any]:
+    """All that is passed to `quorate.consensus` by name: -k, --method, --seed, `others`, and each --option."""
+    settings = {
+        "n_clusters": n_clusters,
+        "method": arguments.method,
+        "random_state": integer(arguments.seed, "--seed"),
+        **others,
+    }
+    options = named_values(arguments.option, "--option")
+    for name in options:
+        if name in settings:
+            raise ValueError(f"--option {name} is the same as {_OWN_OPTIONS[name]}; give {_OWN_OPTIONS[name]} alone")
+    return {**settings, **options}
+
+
+def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """`coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are asked for."""
+    settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
+    if arguments.keep is not None and arguments.coarsen in (None, "auto"):
+        raise ValueError(
+            "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"
+        )
+    if arguments.coarsen == "auto":
+        settings["coarsen"] = "auto"
+    elif arguments.coarsen is not None:
+        share = "a number from 0 to 1"
+        settings["coarsen"] = {"theta": number(arguments.coarsen, "--coarsen", wanted=f"auto or {share}")}
+        if arguments.keep is not None:
+            settings["coarsen"]["keep"] = number(arguments.keep, "--keep", wanted=share)
+    return settings

@@ -1,0 +1,199 @@
+"""report, the door: check, compute, fill the page, write it aside and rename it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._consensus.choose_k import Choice
+from quorate._evaluation.subject import Subject, subject_of
+from quorate._io import refuse_place, write_aside
+from quorate._types import Consensus
+from quorate.methods import METHODS
+from quorate.reporting.figures import figures
+from quorate.reporting.object_table import ambiguous_rows, download, object_table
+from quorate.reporting.page import page
+from quorate.reporting.slider import stops
+from quorate.reporting.verdict import headline, points
+
+
+def report(
+    result: Any,
+    ensemble: Any,
+    path: str | os.PathLike[str],
+    *,
+    truth: Any = None,
+    title: str = "Consensus clustering",
+    numbers: Any = "auto",
+    choice: Choice | None = None,
+    random_state: int | None = None,
+    command: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write one HTML page that tells what a consensus is worth; it opens offline and fetches nothing.
+
+    Parameters
+    ----------
+    result : Consensus, or labels of the objects
+    ensemble : Ensemble, or anything `as_ensemble` takes
+        What the consensus was made of.
+    path : str or path
+        The file to write. It is written under another name and then renamed, so that it is never there by half.
+    truth : array of labels, optional
+        The classes the objects are known to belong to.
+    title : str
+    numbers : "auto", None, numbers of clusters, or mapping
+        The stops of the slider: numbers to cut the tree at, or to run the method for again; a mapping from them to
+        labellings of the same objects; None for no slider. See Notes for "auto".
+    choice : Choice, optional
+        What `choose_k` returned; that of the result by default.
+    random_state : int, optional
+        The seed the consensus was made with, to tell and to run the method again with.
+    command : str, optional
+        The command to do it again, where it was done from a shell.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the page is.
+
+    Notes
+    -----
+    "auto" takes up to four numbers of clusters on either side of the result's: cuts of its tree where it has one, else
+    runs of its method where these are cheap, and merges of its clusters where they are not. Costs as `evaluate` does,
+    and that for each stop. Maps gather objects in about 180 bins. Labels, confidence and ids of all
+    objects lie in the page while they fit into 2 MB, in this order; it tells what does not.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from quorate import consensus, report
+    >>> members = {"web": [0, 0, 1, 1, 1], "shop": ["a", "a", "b", "b", None]}
+    >>> result = consensus(members, 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = report(result, members, f"{folder}/report.html", random_state=0)
+    ...     "2 clusterings of 5 objects, made one of 2 clusters" in path.read_text(encoding="utf-8")
+    True
+    """
+    refuse_page(path, overwrite)
+    if choice is not None and not isinstance(choice, Choice):
+        raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
+    subject = subject_of(result, ensemble, truth)
+    if choice is None and subject.result is not None:
+        choice = subject.result.info.get("choice")
+    found = stops(subject, numbers, random_state)
+    text = page(
+        subject,
+        title=str(title),
+        headline=headline(subject),
+        points=points(subject),
+        facts=facts(subject, choice, random_state),
+        redo=redo(subject, random_state, command),
+        data={
+            **figures(subject, found, choice),
+            "objects": object_table(subject, found),
+            "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
+            "download": download(subject, found),
+            "has_ids": subject.ids is not None,
+        },
+        made_by=found.made_by if len(found.partitions) > 1 else "",
+    )
+    write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
+    return Path(path)
+
+
+def refuse_page(path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Raise where the page cannot or must not be written, before any work is done for it."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{os.fspath(path)!r} must end in .html, so that it opens in a browser; rename it.")
+    refuse_place(path, overwrite)
+
+
+def _write(file: Any, text: str) -> None:
+    file.write(text.encode("utf-8", "replace"))
+
+
+def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str, str]:
+    """What was done, to what, with which versions."""
+    from quorate import __version__
+
+    ensemble, result = subject.ensemble, subject.result
+    low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
+    clusters = f"{low:,} to {high:,}" if low != high else f"{low:,}"
+    told = {
+        "Objects": f"{ensemble.n_objects:,}, of which {subject.labelled.rows.n_objects:,} have a label",
+        "Distinct rows": f"{subject.n_distinct:,}",
+        "Members": f"{ensemble.n_members:,}, with {clusters} clusters each",
+        "Labels missing": f"{float(subject.missing.mean()):.2%}",
+    }
+    if not ensemble.unit_weights:
+        told["Weights"] = f"of members, from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
+    if ensemble.info.get("k") is not None:
+        told["Members made by"] = f"quorate.generate, k {ensemble.info['k']}, seed {ensemble.info.get('seed')}"
+    if result is not None:
+        told |= _method_facts(subject)
+    told["Seed"] = "not told" if seed is None else f"{seed}"
+    if choice is not None:
+        told["Choice of k"] = choice.reason
+    told["Versions"] = f"quorate {__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+    told["Written"] = _now().strftime("%Y-%m-%d %H:%M UTC")
+    return told
+
+
+def _method_facts(subject: Subject) -> dict[str, str]:
+    result = subject.result
+    assert result is not None
+    method = METHODS.get(result.method)
+    told = {"Method": result.method or "not told"}
+    if method is not None:
+        told["Method"] = f"{result.method}: {method.title} ({method.reference})"
+    if "auto" in result.info:
+        told["Method taken"] = f"by itself: {result.info['auto']}"
+    state = "converged" if result.converged else "stopped before it converged"
+    told["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
+    if "coarsen" in result.info:
+        merged = result.info["coarsen"]
+        told["Coarsened"] = (
+            f"theta {merged['theta']:g}, keep {merged['keep']:g}: {merged['n_distinct_rows']:,} distinct rows became "
+            f"{merged['n_rows']:,} ({merged['why']})"
+        )
+    if "refine" in result.info:
+        moved = result.info["refine"]
+        told["Refined"] = f"{moved['n_moves']:,} moves, from an ANMI of {moved['start_anmi']:.4f} on"
+    return told
+
+
+def _now() -> datetime:
+    """The time, or that which whoever wants the same bytes twice has set."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.now(timezone.utc) if fixed is None else datetime.fromtimestamp(int(fixed), timezone.utc)
+
+
+def redo(subject: Subject, seed: int | None, command: str | None) -> dict[str, str]:
+    """The command that was given, and the same in Python."""
+    told = {} if command is None else {"In a shell": command}
+    result = subject.result
+    if result is not None and result.method in METHODS:
+        told["In Python"] = (
+            "from quorate import consensus, load_labels, report\n\n"
+            'ensemble = load_labels("labels.csv")  # your table of labels\n'
+            "# add the method's own options, where you gave any\n"
+            f"result = consensus(ensemble, {subject.n_clusters}, {_options(result, seed)})\n"
+            f'report(result, ensemble, "report.html", random_state={seed})'
+        )
+    return told
+
+
+def _options(result: Consensus, seed: int | None) -> str:
+    """What is known of the options the consensus was made with, as they are written in a call."""
+    options = [f"method={result.method!r}", f"random_state={seed}"]
+    if "coarsen" in result.info:
+        options.append(f"coarsen=dict(theta={result.info['coarsen']['theta']}, keep={result.info['coarsen']['keep']})")
+    return ", ".join([*options, *(["refine=True"] if "refine" in result.info else [])])

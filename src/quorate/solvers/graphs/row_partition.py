@@ -1,0 +1,119 @@
+"""Partitions of rows: answers that need no partitioner, the least of several cuts, empty clusters, what was cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import AnyEnsemble
+from quorate.ops.coding import canonical
+from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.graphs.ensemble_graphs import components
+from quorate.solvers.graphs.graph_partition import Scheme, partition_graph
+from quorate.solvers.graphs.integer_weights import Parts
+from quorate.solvers.label_rows import own_and_rival, tally
+from quorate.solvers.weights import cluster_weights_whole
+
+LARGE_GRAPH = 50_000
+"""Above so many vertices a second try costs more than it wins."""
+
+
+class Cuts(NamedTuple):
+    """What a partition separates, each by member weight.
+
+    `pairs` counts pairs of objects that a member joins; `labels` counts labels outside the part that holds most of
+    their cluster; `clusters` counts clusters that are not whole, and `parts` the parts they reach beyond the first.
+    """
+
+    pairs: float
+    labels: float
+    clusters: float
+    parts: float
+
+
+def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
+    """The answer if only one is possible: one cluster, one cluster per row, or the connected components; else None."""
+    if n_clusters == 1:
+        return np.zeros(ensemble.n_rows, dtype=np.int32)
+    if n_clusters == ensemble.n_rows:
+        return np.arange(n_clusters, dtype=np.int32)
+    return components(ensemble, n_clusters)
+
+
+def partition_rows(
+    ensemble: AnyEnsemble, n_clusters: int, partition: Callable[[], tuple[NDArray[np.int32], int]]
+) -> tuple[NDArray[np.int32], int]:
+    """Canonical labels of a balanced partition of the rows, and the number of parts that had to be repaired.
+
+    `partition` runs the partitioner and returns labels and that number; it is called only if the answer is not forced.
+    """
+    forced = forced_partition(ensemble, n_clusters)
+    labels, n_repaired = partition() if forced is None else (forced, 0)
+    return canonical(labels, n_clusters), n_repaired
+
+
+def least_cut(
+    graph: Any,
+    vertex_weights: NDArray[Any] | None,
+    n_clusters: int,
+    rng: np.random.Generator,
+    imbalance: float,
+    n_init: int = 2,
+) -> Parts:
+    """The least of `n_init` cuts by METIS, k-way and by bisection in turn; one k-way cut of a large graph.
+
+    On graphs of labels k-way cuts are mostly the better ones, on small graphs sometimes those by bisection.
+    """
+    if graph.shape[0] > LARGE_GRAPH:
+        n_init = 1
+    schemes: tuple[Scheme, ...] = ("k-way", "bisection")
+    tries = (
+        partition_graph(
+            graph.indptr,
+            graph.indices,
+            graph.data,
+            vertex_weights,
+            n_clusters,
+            draw_seed(rng),
+            imbalance,
+            scheme=schemes[attempt % 2],
+        )
+        for attempt in range(n_init)
+    )
+    return min(tries, key=lambda parts: parts.cut)
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """A seed of 31 bits for a partitioner."""
+    return int(rng.integers(2**31 - 1))
+
+
+def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> int:
+    """Give each empty cluster the row least co-associated with its own, in place; returns how many were empty.
+
+    A cluster keeps its last row; ties go to the lowest row.
+    """
+    if np.bincount(labels, minlength=n_clusters).all():
+        return 0
+    means, _ = cluster_means(ensemble, labels, n_clusters)
+    own, _ = own_and_rival(ensemble, means, labels)
+    return fill_empty(labels, -own, n_clusters)
+
+
+def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
+    """What the partition cuts, computed from its contingency tables in O(rows x members)."""
+    table = tally(ensemble, labels, n_clusters)
+    weights = cluster_weights_whole(ensemble)
+    counts = table.astype(np.float64)
+    reached = np.maximum((table > 0).sum(axis=1), 1)
+    sizes = counts.sum(axis=1)
+    return Cuts(
+        pairs=float(weights @ (sizes**2 - (counts**2).sum(axis=1)) / 2),
+        labels=float(weights @ (sizes - counts.max(axis=1))),
+        clusters=float(weights @ (reached > 1)),
+        parts=float(weights @ (reached - 1)),
+    )

@@ -1,0 +1,245 @@
+"""What methods ask of rows, whether these hold labels or memberships: the one place that knows the difference.
+
+Memberships are kept as whole numbers of `unit` and returned as shares of one. So rows in which each member has one
+membership of 1 give the same results as rows of labels, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
+from quorate.ops import competition, soft, tables
+from quorate.ops.distinct_rows import distinct_rows
+from quorate.ops.threads import map_blocks
+
+
+def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
+    """Some of the rows, with these counts. Ids are dropped, because a row no longer stands for one object."""
+    if isinstance(ensemble, Ensemble):
+        return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
+    length = np.diff(ensemble.starts)[rows]
+    starts = np.concatenate([[0], np.cumsum(length)])
+    places = np.repeat(ensemble.starts[rows] - starts[:-1], length) + np.arange(starts[-1])
+    return replace(
+        ensemble,
+        starts=starts,
+        columns=ensemble.columns[places],
+        memberships=ensemble.memberships[places],
+        counts=counts,
+        object_ids=None,
+    )
+
+
+def distinct(ensemble: AnyEnsemble) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first place of each distinct row, increasing, and for each row its number among the distinct rows."""
+    inverse = np.empty(ensemble.n_rows, dtype=np.intp)
+    if isinstance(ensemble, Ensemble):
+        return distinct_rows(ensemble.labels, inverse), inverse
+    # rows of one length are a table, whose rows the kernel for labels tells apart
+    length = np.diff(ensemble.starts)
+    by_length = np.argsort(length, kind="stable")
+    edges = np.flatnonzero(np.diff(length[by_length])) + 1
+    equal_to = np.empty(ensemble.n_rows, dtype=np.intp)
+    for rows in np.split(by_length, edges):
+        places = ensemble.starts[rows][:, None] + np.arange(length[rows[0]])
+        table = np.hstack([ensemble.columns[places], ensemble.memberships[places]])
+        within = np.empty(len(rows), dtype=np.intp)
+        first = distinct_rows(table, within)
+        equal_to[rows] = rows[first[within]]
+    firsts, inverse[:] = np.unique(equal_to, return_inverse=True)
+    return firsts, inverse
+
+
+def likeliest_labels(ensemble: AnyEnsemble) -> IntArray:
+    """The labels, or each member's cluster of the largest membership (ties to the lowest), -1 where missing."""
+    if isinstance(ensemble, Ensemble):
+        return ensemble.labels
+    labels = np.full((ensemble.n_rows, ensemble.n_members), -1, dtype=np.int32)
+    soft.likeliest(*_cells(ensemble), ensemble.column_members, ensemble.offsets, labels)
+    return labels
+
+
+def one_hot(ensemble: AnyEnsemble) -> Any:
+    """The sparse indicator matrix (n_rows, d), of integer ones or of memberships; clusters numbered by `offsets`."""
+    from scipy.sparse import csr_array
+
+    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
+    if isinstance(ensemble, SoftEnsemble):
+        return csr_array((ensemble.memberships / ensemble.unit, ensemble.columns, ensemble.starts), shape=shape)
+    known = ensemble.labels >= 0
+    columns = (ensemble.labels + ensemble.offsets[:-1])[known].astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))]).astype(np.int64)
+    return csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape=shape)
+
+
+def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int) -> NDArray[Any]:
+    """The number of objects of each base cluster in each cluster of an assignment, (d, n_clusters).
+
+    Rows with assignment -1 are left out. The result is int64 for labels, and float64 for memberships; these are exact,
+    too, because they are added up in units.
+    """
+    if isinstance(ensemble, Ensemble):
+        counted: NDArray[np.int64] = tables.cluster_counts(
+            ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters
+        )
+        return counted
+    table = np.zeros((int(ensemble.offsets[-1]), n_clusters), dtype=np.int64)
+    soft.soft_counts(*_cells(ensemble), ensemble.counts, assignment, table)
+    return table / ensemble.unit
+
+
+def own_and_rival(
+    ensemble: AnyEnsemble, means: FloatArray, assignment: NDArray[np.int32]
+) -> tuple[FloatArray, FloatArray]:
+    """What each row shares with its own cluster and with the best other one; means (d, K) are those of the clusters."""
+    own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
+    if isinstance(ensemble, Ensemble):
+        labels, offsets = ensemble.labels, ensemble.offsets
+        map_blocks(
+            lambda start, stop: tables.own_and_rival(labels, offsets, means, assignment, start, stop, own, rival),
+            ensemble.n_rows,
+        )
+        return own, rival
+    cells, scaled = _cells(ensemble), means / ensemble.unit
+    map_blocks(
+        lambda start, stop: soft.soft_own_and_rival(*cells, scaled, assignment, start, stop, own, rival),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
+    return own, rival
+
+
+def look_up(
+    ensemble: AnyEnsemble, rule: tuple[Any, Any, Any], factor: FloatArray, nearest: NDArray[np.int32], score: FloatArray
+) -> None:
+    """Write each row's best cluster under a rule (see `lookup.Rule`), and its value there."""
+    if isinstance(ensemble, Ensemble):
+        labels, offsets = ensemble.labels, ensemble.offsets
+        map_blocks(
+            lambda start, stop: tables.nearest_clusters(labels, offsets, *rule, factor, start, stop, nearest, score),
+            ensemble.n_rows,
+        )
+        return
+    cells = _cells(ensemble)
+    map_blocks(
+        lambda start, stop: soft.soft_nearest_clusters(*cells, *rule, factor, start, stop, nearest, score),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
+
+
+def move(
+    ensemble: AnyEnsemble,
+    masses: NDArray[np.int64],
+    old: NDArray[np.int32],
+    new: NDArray[np.int32],
+    sums: tuple[IntArray, NDArray[np.int64]],
+) -> int:
+    """Change sums (in units) and `old` to the assignment `new`; returns how many rows moved."""
+    if isinstance(ensemble, Ensemble):
+        moved = tables.move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, masses, old, new, *sums)
+    else:
+        moved = soft.soft_move_rows(*_cells(ensemble), ensemble.counts, masses, old, new, *sums)
+    return int(moved)
+
+
+def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
+    """What every row shares with one row: the weight of the members that join the two, or are expected to."""
+    shared = np.empty(ensemble.n_rows)
+    if isinstance(ensemble, Ensemble):
+        labels, weights = ensemble.labels, ensemble.weights
+        map_blocks(
+            lambda start, stop: tables.agreement(labels, weights, row, start, stop, shared),
+            ensemble.n_rows,
+        )
+        return shared
+    cells, pull = _cells(ensemble), np.zeros(int(ensemble.offsets[-1]))
+    own = slice(ensemble.starts[row], ensemble.starts[row + 1])
+    members = ensemble.column_members[ensemble.columns[own]]
+    pull[ensemble.columns[own]] = ensemble.weights[members] * ensemble.memberships[own] / ensemble.unit**2
+    map_blocks(
+        lambda start, stop: soft.soft_agreement(*cells, pull, start, stop, shared),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
+    return shared
+
+
+def row_norms(ensemble: AnyEnsemble) -> FloatArray:
+    """The squared length of each row; for labels this is the weight of the members that know it."""
+    if isinstance(ensemble, Ensemble):
+        squares: NDArray[Any] | None = (ensemble.labels >= 0) if ensemble.has_missing else None
+    else:
+        squares = np.zeros((ensemble.n_rows, ensemble.n_members))
+        soft.squares_by_member(*_cells(ensemble), ensemble.column_members, ensemble.unit, squares)
+    if squares is None or np.all(squares == 1):
+        return np.full(ensemble.n_rows, ensemble.weights.sum())
+    norms: FloatArray = squares @ ensemble.weights
+    return norms
+
+
+def rows_in(ensemble: AnyEnsemble) -> NDArray[np.int64]:
+    """The number of rows in each base cluster, (d,)."""
+    if isinstance(ensemble, SoftEnsemble):
+        return np.bincount(ensemble.columns, minlength=int(ensemble.offsets[-1])).astype(np.int64)
+    once = np.ones(ensemble.n_rows, dtype=np.int64)
+    together = np.zeros(ensemble.n_rows, dtype=np.int32)
+    counted: NDArray[np.int64] = tables.cluster_counts(ensemble.labels, ensemble.offsets, once, together, 1)[:, 0]
+    return counted
+
+
+def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, draws: FloatArray) -> NDArray[np.int32]:
+    """The group of base clusters that each row belongs to most; mass (K,) of the groups, ties are broken by `draws`."""
+    winner = np.empty(ensemble.n_rows, dtype=np.int32)
+    if isinstance(ensemble, Ensemble):
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        map_blocks(
+            lambda start, stop: competition.compete(labels, offsets, groups, weights, mass, draws, start, stop, winner),
+            ensemble.n_rows,
+        )
+        return winner
+    cells, scaled = _cells(ensemble), ensemble.weights[ensemble.column_members] / ensemble.unit
+    map_blocks(
+        lambda start, stop: soft.soft_compete(*cells, scaled, groups, mass, draws, start, stop, winner),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
+    return winner
+
+
+def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDArray[np.int32]) -> FloatArray:
+    """The share (by member weight) of each row's known labels or memberships that are in its winning group."""
+    share = np.empty(ensemble.n_rows)
+    if isinstance(ensemble, Ensemble):
+        labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
+        map_blocks(
+            lambda start, stop: competition.winners_share(labels, offsets, groups, weights, winner, start, stop, share),
+            ensemble.n_rows,
+        )
+        return share
+    cells, scaled = _cells(ensemble), ensemble.weights[ensemble.column_members] / ensemble.unit
+    map_blocks(
+        lambda start, stop: soft.soft_winners_share(*cells, scaled, groups, winner, start, stop, share),
+        ensemble.n_rows,
+        work=_work(ensemble),
+    )
+    return share
+
+
+def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    return ensemble.starts, ensemble.columns, ensemble.memberships
+
+
+def _work(ensemble: SoftEnsemble) -> int:
+    """A row costs as much as this many plain rows of about 16 labels."""
+    return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
+
+
+def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:
+    """The sum of counts times values. BLAS would spread it over threads and wait for them on a busy machine."""
+    return float(np.add.reduce(counts * values))

@@ -1,0 +1,119 @@
+"""Expectation-maximisation for a mixture of products of multinomials over label rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import Ensemble, FloatArray, IntArray
+from quorate.ops.mixture import expect
+from quorate.ops.threads import map_blocks
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_rows import look_up
+from quorate.solvers.label_space.lookup import count, means_rule, row_sums, sample, seed_rows
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
+
+TOLERANCE = 1e-6
+"""A run has converged when the log-likelihood gains no more than this per object."""
+
+
+class Mixture(NamedTuple):
+    """A fitted mixture; `value` is the penalised log-likelihood, `likelihood` the plain one."""
+
+    expected: FloatArray
+    mass: FloatArray
+    labels: NDArray[np.int32]
+    sure: FloatArray
+    likelihood: float
+    value: float
+    n_iter: int
+    converged: bool
+
+
+def best_mixture(
+    ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int, smoothing: float
+) -> Mixture:
+    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample."""
+    part = sample(ensemble, n_clusters, rng)
+    start = ensemble if part is None else part
+    runs = (_seeded(start, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
+    best = max(runs, key=lambda run: run.value)
+    if part is not None:
+        best = maximise(ensemble, best.expected, best.mass, max_iter, smoothing)
+    fill_empty(best.labels, ensemble.counts * (1.0 - best.sure), n_clusters)
+    return best
+
+
+def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_iter: int, smoothing: float) -> Mixture:
+    """A run that starts from clusters around k-means++ seeds."""
+    seeds = row_sums(ensemble, seed_rows(ensemble, n_clusters, rng))
+    labels, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
+    look_up(ensemble, means_rule(ensemble, seeds), np.ones(1), labels, score)
+    sums = count(ensemble, labels, n_clusters)
+    return maximise(
+        ensemble, sums.table[:, :n_clusters].astype(np.float64), sums.mass.astype(np.float64), max_iter, smoothing
+    )
+
+
+def maximise(ensemble: Ensemble, expected: FloatArray, mass: FloatArray, max_iter: int, smoothing: float) -> Mixture:
+    """Sweeps, starting from expected counts, until the penalised log-likelihood gains no more."""
+    labels, sure = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
+    value, likelihood, n_iter, converged = -np.inf, -np.inf, 0, False
+    while not converged and n_iter < max_iter:
+        logarithms, bias = parameters(ensemble, expected, mass, smoothing)
+        expected, mass, likelihood = _expectation(ensemble, logarithms, bias, labels, sure)
+        before, value = value, likelihood + smoothing * float((cluster_weights(ensemble)[:, None] * logarithms).sum())
+        converged = value - before <= TOLERANCE * ensemble.n_objects
+        n_iter += 1
+    return Mixture(expected, mass, labels, sure, likelihood, value, n_iter, converged)
+
+
+def parameters(
+    ensemble: Ensemble, expected: FloatArray, mass: FloatArray, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of the label probabilities (d, K) and of the components' shares (K,)."""
+    known = np.repeat(np.add.reduceat(expected, ensemble.offsets[:-1], axis=0), ensemble.n_clusters, axis=0)
+    n_labels = np.repeat(ensemble.n_clusters, ensemble.n_clusters)[:, None]
+    logarithms: FloatArray = np.log((expected + smoothing) / (known + smoothing * n_labels))
+    with np.errstate(divide="ignore"):
+        bias: FloatArray = np.log(mass / mass.sum())
+    # a component that died keeps a share no object will notice, so that nothing is infinite
+    return logarithms, np.maximum(bias, -700.0)
+
+
+def _expectation(
+    ensemble: Ensemble, logarithms: FloatArray, bias: FloatArray, labels: NDArray[np.int32], sure: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Expected counts and masses in objects, and the log-likelihood; labels and their posteriors are written."""
+    table = whole(logarithms * cluster_weights(ensemble)[:, None])
+    # as fine as 63 bits allow for this many objects
+    share_unit = 2.0 ** min(40, 61 - int(ensemble.n_objects).bit_length())
+    value_unit = 2.0 ** min(30, 50 - int(ensemble.n_objects).bit_length())
+
+    def block(start: int, stop: int) -> tuple[IntArray, IntArray, int]:
+        expected, mass = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
+        likelihood = expect(
+            ensemble.labels,
+            ensemble.offsets,
+            ensemble.counts,
+            table,
+            TABLE_UNIT,
+            bias,
+            share_unit,
+            value_unit,
+            start,
+            stop,
+            expected,
+            mass,
+            labels,
+            sure,
+        )
+        return expected, mass, likelihood
+
+    parts = map_blocks(block, ensemble.n_rows)
+    expected = np.sum([part[0] for part in parts], axis=0) / share_unit
+    mass = np.sum([part[1] for part in parts], axis=0) / share_unit
+    return expected, mass, sum(int(part[2]) for part in parts) / value_unit

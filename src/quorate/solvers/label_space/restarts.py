@@ -1,0 +1,30 @@
+"""From a run of the look-up loop to a Consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from quorate._types import Consensus, E
+from quorate.ops.coding import canonical
+from quorate.solvers.label_space.lookup import Model, Partition, best_of_restarts
+
+
+def restarted(
+    ensemble: E,
+    make: Callable[[E], Model],
+    n_clusters: int,
+    rng: np.random.Generator,
+    n_init: int,
+    max_iter: int,
+) -> Consensus:
+    """The best of `n_init` seeded runs of the model that `make` builds for an ensemble, as a Consensus."""
+    return as_consensus(best_of_restarts(ensemble, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
+
+
+def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+    """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
+    labels = canonical(run.labels, len(run.sums.mass))
+    return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})

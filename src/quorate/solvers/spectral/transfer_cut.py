@@ -1,0 +1,109 @@
+"""Normalised cut of the graph of rows and base clusters, solved for the clusters and carried over to the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.bipartite import row_degrees, unit_sums
+from quorate.ops.threads import map_blocks
+from quorate.solvers.overlaps import fold
+from quorate.solvers.spectral.euclidean_kmeans import point_consensus
+
+DENSE_CLUSTERS = 2000
+"""Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
+MOST_DIRECTIONS = 1000
+"""The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
+LEAST_VALUE = 1e-12
+"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
+
+
+def transfer_cut(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+    info: Mapping[str, Any] | None = None,
+) -> Consensus:
+    """Cut the graph of rows and base clusters into n_clusters parts.
+
+    weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
+    """
+    points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
+    told = {**(info or {}), "eigenvalues": values}
+    return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
+
+
+def transfer_embedding(
+    ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """One point of length 1 per row, and the eigenvalues of the folded graph, of which the first is the largest, 1.
+
+    With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
+    u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
+    """
+    # twice the objects is the same graph; without the common factor it is so to the last bit
+    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
+    degree = np.empty(ensemble.n_rows)
+    labels, offsets = ensemble.labels, ensemble.offsets
+    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
+    mass = counts / degree
+    n_clusters = int(offsets[-1])
+    if n_clusters <= DENSE_CLUSTERS:
+        folded = fold(ensemble, mass) * np.outer(weights, weights)
+        cluster_degree = folded.sum(axis=1)
+        values, vectors = _leading(folded / np.sqrt(np.outer(cluster_degree, cluster_degree)), n_components)
+    else:
+        cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
+    kept = values > LEAST_VALUE * values[0]
+    vectors, values = vectors[:, kept], values[kept]
+    # the sign of an eigenvector is free: its largest entry is made positive
+    vectors *= np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
+    table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
+    points = np.empty((ensemble.n_rows, table.shape[1]))
+    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
+    return points, values
+
+
+def _leading(matrix: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues, descending, and their vectors."""
+    from scipy.linalg import eigh
+
+    size = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(size - min(n_components, size), size - 1))
+    return values[::-1], vectors[:, ::-1]
+
+
+def _sparse_leading(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    counts: Any,
+    mass: FloatArray,
+    n_components: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The degrees of the clusters, and the leading eigenvalues and vectors by Lanczos iterations on a sparse matrix."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    row, member = np.nonzero(ensemble.labels >= 0)
+    columns = ensemble.offsets[member] + ensemble.labels[row, member]
+    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
+    matrix = csr_array((weights[columns], (row, columns)), shape=shape)
+    degree: FloatArray = matrix.T @ counts.astype(np.float64)
+    matrix = csr_array(
+        ((np.sqrt(mass)[row] * weights[columns] / np.sqrt(degree)[columns]), (row, columns)), shape=shape
+    )
+    transposed = matrix.T.tocsr()
+    product = LinearOperator((shape[1], shape[1]), matvec=lambda v: transposed @ (matrix @ v), dtype=np.float64)
+    values, vectors = eigsh(
+        product, k=min(n_components, MOST_DIRECTIONS, shape[1] - 1), which="LA", v0=rng.random(shape[1])
+    )
+    order = np.argsort(-values)
+    return degree, values[order], vectors[:, order]

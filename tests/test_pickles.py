@@ -1,0 +1,38 @@
+"""Pickles that version 0.1 wrote are read by this version, and say the same."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quorate import datasets
+
+FOLDER = Path(__file__).with_name("pickles")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.pickle"))
+
+
+def load(name: str) -> Any:
+    return pickle.loads((FOLDER / f"{name}.pickle").read_bytes())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pickle_of_version_0_1_is_read(name: str) -> None:
+    assert repr(load(name))
+
+
+def test_a_pickled_consensus_keeps_its_choice() -> None:
+    result = load("consensus")
+    assert result.info["choice"].n_clusters == result.n_clusters
+    assert "clusters" in str(result.info["choice"])
+
+
+@pytest.mark.parametrize("name", ["kmeans", "mixed"])
+def test_a_pickled_estimator_places_the_objects_it_was_fitted_to(name: str) -> None:
+    X = datasets.eight_d_five_k(60, random_state=0).X
+    model = load(name)
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert model.transform(X).shape == (60, 3)
