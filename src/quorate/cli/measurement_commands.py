@@ -76,7 +76,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
         "--base",
         metavar="NAME",
         default="auto",
-        help="algorithm of the clusterings, such as kmeans or spectral; auto: what suits the data (default: %(default)s)",
+        help="algorithm of the clusterings, such as kmeans or spectral; auto tries both (default: %(default)s)",
     )
     parser.add_argument(
         "--row-share",
