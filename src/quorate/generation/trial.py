@@ -51,9 +51,8 @@ class Trial:
         """The request with the base that was taken, and the reason."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
-            return self._request._replace(
-                base=KINDS[0]
-            ), f"{KINDS[0]}: no number of clusters is given to try kinds with"
+            reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
+            return self._request._replace(base=KINDS[0]), reason
         sample = self._sample()
         if not 1 < n_clusters <= sample.n_objects // 2:
             return self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
