@@ -121,10 +121,16 @@ def test_equal_objects():
     assert generate(np.ones((40, 2)), 3, k=("default", 2), random_state=0).n_clusters.tolist() == [1, 1, 1]
 
 
+def test_a_number_of_clusters_that_is_to_be_found_wants_kmeans_members():
+    X, _ = spirals()
+    model = EnsembleClustering(None, method="bisecting", random_state=0).fit(X)
+    assert model.ensemble_.info["base"] == "kmeans"
+
+
 def test_given_bases_say_so():
     X, _ = spirals()
-    assert generate(X, 2, base=["kmeans", "spectral"], random_state=0).info["base"] == "kmeans, spectral (given)"
-    assert generate(X, 2, base=None, random_state=0).info["base"] == "kmeans (given)"
+    assert generate(X, 2, base=["kmeans", "spectral"], random_state=0).info["base"] == "kmeans, spectral"
+    assert generate(X, 2, base=None, random_state=0).info["base"] == "kmeans"
 
 
 def test_normalised_cut():

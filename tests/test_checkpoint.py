@@ -152,7 +152,7 @@ def test_a_spoilt_member_is_made_again(tmp_path):
         ({"k": (3, 8)}, r"k was \[3, 7\] and is \[3, 8\]"),
         ({"rows": 0.5}, "rows was 1.0 and is 0.5"),
         ({"columns": 2}, "columns was 1.0 and is 2"),
-        ({"base": KMeans("k-means++")}, "base was None and is quorate.generation.kmeans.KMeans"),
+        ({"base": KMeans("k-means++")}, "base was 'kmeans' and is quorate.generation.kmeans.KMeans"),
         ({"base": SklearnKMeans(3)}, "n_clusters: 3"),
         ({"random_state": 2}, "random_state stood for seed 1 and stands for 2"),
     ],

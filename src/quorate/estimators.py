@@ -19,7 +19,7 @@ from quorate._data.missing import DEFAULT
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
-from quorate.generation.plans import Request, entropy_of, k_towards
+from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 
 
@@ -131,7 +131,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     k, base, rows, columns
         As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k-means
         or spectral members are taken, whichever suit the data (``ensemble_.info["base"]`` says why), and the rule of k
-        that goes with them starts from n_clusters.
+        that goes with them starts from n_clusters; without n_clusters, k-means members.
     method : str, default "auto"
         The consensus function, a name in METHODS.
     method_options : dict, optional
@@ -199,7 +199,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn wants it."""
         entropy = entropy_of(self.random_state)
         k = k_towards(self.k, self.base, self.n_clusters)
-        request = Request(self.n_members, k, self.base, self.rows, self.columns)
+        base = base_towards(self.base, self.n_clusters)
+        request = Request(self.n_members, k, base, self.rows, self.columns)
         options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))

@@ -122,6 +122,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.generation.plans import base_towards
+    generate_settings["base"] = base_towards(arguments.base, n_clusters)
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()

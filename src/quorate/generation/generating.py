@@ -113,7 +113,7 @@ def generate_with_models(
         trial = Trial(features, request, entropy, options)
         request, reason = trial.decided()
     else:
-        reason = f"{', '.join(dict.fromkeys(base.name for base in as_bases(request.base)))} (given)"
+        reason = ", ".join(dict.fromkeys(base.name for base in as_bases(request.base)))
     plans = make_plans(request, features, entropy)
     logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
     known = {} if trial is None else trial.kept(plans.members)

@@ -62,6 +62,15 @@ def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
     return DEFAULT_K, n_clusters
 
 
+def base_towards(base: Any, n_clusters: int | None) -> Any:
+    """`base`, but k-means members in place of "auto" where the consensus has to find the number of clusters.
+
+    Spectral members have many more clusters than the consensus is to have, and the methods that find the number would
+    find too many.
+    """
+    return "kmeans" if is_auto(base) and n_clusters is None else base
+
+
 def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     """Every member draws from a child of the seed of its own, so no member depends on who runs it, or when."""
     n_members = _check.integer(request.n_members, "n_members", low=1)
