@@ -20,16 +20,17 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
-    {"_types", "_check", "_html"},
+    {"_types", "_check", "_html", "_result_table", "_summaries"},
     {"ops"},
     {"solvers"},
     {"_data"},
     {"methods"},
     {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
     {"generation"},
+    {"_comparison"},
     {"plot"},
     {"reporting"},
-    {"estimators", "anndata"},
+    {"estimators", "anndata", "scoring"},
     {"cli", "__main__"},
 ]
 

@@ -23,6 +23,7 @@ from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
 from quorate.methods import METHODS
+from quorate.solvers.confidence import row_runner_up
 
 DEFAULT_METHOD = AUTO
 MAX_BYTES = 4_000_000_000
@@ -156,9 +157,11 @@ def _solve_rows(
     k = _cluster_number(n_clusters, ensemble, method, chosen)
     _refuse_memory(method, chosen, ensemble, options, max_bytes)
     extra = {"runs": _runs(ensemble, max_bytes)} if chosen.combines and isinstance(ensemble, Ensemble) else {}
-    result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options, **extra)
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
-    return replace(result, method=method, info=info)
+    seed = _check.known_seed(random_state)
+    rng = _check.generator(random_state if seed is None else seed)
+    result = chosen.solve(ensemble, k, rng=rng, **options, **extra)
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, "seed": seed}
+    return replace(result, method=method, info=info, runner_up=row_runner_up(ensemble, result.labels))
 
 
 def choose_k(
@@ -257,6 +260,7 @@ def _refined(ensemble: Ensemble, result: Consensus) -> Consensus:
         objective=better.objective,
         converged=result.converged and better.converged,
         confidence=better.confidence,
+        runner_up=better.runner_up,
         info={**result.info, "refine": told},
     )
 
@@ -264,7 +268,14 @@ def _refined(ensemble: Ensemble, result: Consensus) -> Consensus:
 def expand(result: Consensus, inverse: Any, object_ids: Any = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
-    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
+    return replace(
+        result,
+        labels=result.labels[inverse],
+        confidence=confidence,
+        runner_up=None if result.runner_up is None else result.runner_up[inverse],
+        rows=inverse,
+        object_ids=object_ids,
+    )
 
 
 def _refuse_soft(name: str, method: Method, chooses: bool, refine: bool) -> None:

@@ -43,14 +43,21 @@ def place_rows(
 ) -> NDArray[np.int32]:
     """The cluster of each row of `codes`: its label where `ensemble` (distinct rows, labelled) knows the row, else
     the cluster of the highest mean co-association; ties to the lowest."""
+    placed = known_labels(ensemble, labels, codes)
+    new = placed < 0
+    placed[new] = memberships(profiles, ensemble.offsets, codes[new]).argmax(axis=1)
+    return placed
+
+
+def known_labels(ensemble: Ensemble, labels: NDArray[np.int32], codes: IntArray) -> NDArray[np.int32]:
+    """The label of each row of `codes` that is among the distinct rows of `ensemble`, -1 for the others."""
     rows = np.concatenate([ensemble.labels, codes.astype(ensemble.labels.dtype, copy=False)])
     inverse = np.empty(len(rows), dtype=np.intp)
     distinct_rows(read_only(rows), inverse)
     found = inverse[ensemble.n_rows :]
     known = found < ensemble.n_rows
-    placed = np.empty(len(codes), dtype=np.int32)
+    placed = np.full(len(codes), -1, dtype=np.int32)
     placed[known] = labels[found[known]]
-    placed[~known] = memberships(profiles, ensemble.offsets, codes[~known]).argmax(axis=1)
     return placed
 
 

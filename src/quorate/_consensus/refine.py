@@ -14,7 +14,7 @@ from quorate._data.labelling import code_labelling
 from quorate._data.pairing import locate_pairs
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.confidence import row_confidence, row_runner_up
 from quorate.solvers.label_rows import take
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.labellings import anmi, completed
@@ -68,7 +68,9 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     result = refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
-    return replace(result, labels=expanded, confidence=confidence, object_ids=members.object_ids)
+    # blocks are in order of first appearance, so that their clusters keep their numbers
+    other = None if result.runner_up is None else result.runner_up[inverse]
+    return replace(result, labels=expanded, confidence=confidence, runner_up=other, object_ids=members.object_ids)
 
 
 def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int = MAX_SWEEPS) -> Consensus:
@@ -82,6 +84,7 @@ def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter:
         n_iter=run.n_iter,
         converged=run.converged,
         confidence=row_confidence(ensemble, moved),
+        runner_up=row_runner_up(ensemble, moved),
         info={"start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves},
         method="refine",
     )

@@ -15,10 +15,20 @@ def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArr
     `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival`
     the largest such mean over the other clusters. O(rows x members x clusters).
     """
+    own, rival, _ = _standing(ensemble, labels)
+    confidence: FloatArray = own / (own + rival)
+    return confidence
+
+
+def row_runner_up(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The cluster behind `rival`: the best other one for each row, the lowest of several; -1 where no other cluster
+    shares anything with the row. O(rows x members x clusters)."""
+    return _standing(ensemble, labels)[2]
+
+
+def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
     n_clusters = int(labels.max()) + 1
     table = tally(ensemble, labels, n_clusters)
     sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
     means = table * np.repeat(ensemble.weights, ensemble.n_clusters)[:, None] / np.maximum(sizes, 1.0)
-    own, rival = own_and_rival(ensemble, means, labels)
-    confidence: FloatArray = own / (own + rival)
-    return confidence
+    return own_and_rival(ensemble, means, labels)

@@ -85,7 +85,7 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     if not len(empty):
         return 0
     means, _ = cluster_means(ensemble, labels, n_clusters)
-    own, _ = own_and_rival(ensemble, means, labels)
+    own, _, _ = own_and_rival(ensemble, means, labels)
     sizes = np.bincount(labels, minlength=n_clusters)
     loose = iter(np.argsort(own, kind="stable"))
     for cluster in empty:
