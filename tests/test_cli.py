@@ -16,9 +16,10 @@ import pytest
 
 import quorate
 from quorate import METHODS, consensus, evaluate, load_labels
-from quorate.cli import entry as cli
 from quorate.cli import main
+from quorate.cli.output import json_values
 from quorate.cli.progress import steps
+from quorate.cli.values import named_values
 
 Output = pytest.CaptureFixture[str]
 
@@ -88,7 +89,7 @@ def test_json(table: Path, tmp_path: Path, capsys: Output) -> None:
 
 
 def test_json_knows_no_nan() -> None:
-    strict = cli._strict({"a": float("nan"), "b": [float("inf"), 1.5], "c": (None, True), "d": {"e": -float("inf")}})
+    strict = json_values({"a": float("nan"), "b": [float("inf"), 1.5], "c": (None, True), "d": {"e": -float("inf")}})
     assert strict == {"a": None, "b": [None, 1.5], "c": [None, True], "d": {"e": None}}
 
 
@@ -126,7 +127,7 @@ def test_options_of_the_method(table: Path, capsys: Output) -> None:
     assert capsys.readouterr().out == ""
     assert "'kmeans' has no option 'speed'" in fails(capsys, *arguments, "--option", "speed=1")
     assert "--option must be NAME=VALUE, got 'n_init'" in fails(capsys, *arguments, "--option", "n_init")
-    assert cli._options(["a=1", "b=0.5", "c=true", "d=None", "e=x=y", "f="]) == {
+    assert named_values(["a=1", "b=0.5", "c=true", "d=None", "e=x=y", "f="], "--option") == {
         "a": 1,
         "b": 0.5,
         "c": True,
@@ -164,9 +165,11 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
         (["-k", "3", "-o", "out.xlsx"], "must end in .csv"),
         (["-k", "3", "-o", "nowhere/out.csv"], "the folder nowhere does not exist"),
         (["-k", "3", "--json", "-o", "-"], "both write to standard output"),
-        (["-k", "3", "--max-bytes", "much"], "--max-bytes must be numbers"),
+        (["-k", "3", "--max-bytes", "much"], "--max-bytes must be a number, got 'much'"),
+        (["-k", "3", "--max-bytes", "inf"], "--max-bytes must be a number, got 'inf'"),
+        (["-k", "3", "--option", "n_clusters=4"], "--option n_clusters is the same as -k; give -k alone"),
         (["-k"], "argument -k: expected one argument; see quorate consensus --help"),
-        (["--clusters", "3"], "unrecognized arguments: --clusters 3"),
+        (["--clusters", "3"], "unrecognized arguments: --clusters 3; see quorate consensus --help"),
         (["-k", "3", "--progress", "--no-progress"], "not allowed with argument"),
         (["-k", "3", "--orientation", "rows"], "invalid choice: 'rows'"),
     ],
@@ -229,7 +232,7 @@ def test_an_existing_output_needs_force(table: Path, tmp_path: Path, capsys: Out
 
 
 def test_the_output_is_refused_before_the_work(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    monkeypatch.setattr(quorate, "load_labels", pytest.fail)
+    monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
     assert "exists already" in fails(capsys, "consensus", table, "-k", "3", "-o", table)
 
 
@@ -259,7 +262,7 @@ def test_what_stops_it(
     def stop(_: argparse.Namespace) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "_methods", stop)
+    monkeypatch.setattr("quorate.cli.guide_commands.run_methods", stop)
     assert fails(capsys, "methods", status=status) == f"quorate: error: {line}\n"
 
 
@@ -337,9 +340,18 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+HELP = """
+import sys
+from quorate.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    sys.exit(any(name in sys.modules for name in ("numpy", "numba", "json", "csv")))
+"""
+
+
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys, quorate.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'json', 'csv')))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", HELP], check=False, capture_output=True).returncode == 0
 
 
 def test_rows_are_coarsened_where_asked(table: Path, capsys: Output) -> None:
@@ -354,3 +366,14 @@ def test_rows_are_coarsened_where_asked(table: Path, capsys: Output) -> None:
     assert "--coarsen must be auto or a number" in fails(capsys, *base, "--coarsen", "much")
     assert "--keep needs --coarsen" in fails(capsys, *base, "--keep", "0.9")
     assert "theta must lie in" in fails(capsys, *base, "--coarsen", "7")
+
+
+def test_options_of_the_shell_and_of_the_method_are_the_same(table: Path, capsys: Output) -> None:
+    """`--option refine=true` was once ignored, because the shell's own --refine was taken to be off."""
+    base = ["consensus", str(table), *MEMBERS, "-k", "2", "-m", "kmeans", "--json"]
+    facts = []
+    for extra in (["--refine"], ["--option", "refine=true"], []):
+        assert main([*base, *extra]) == 0
+        facts.append(json.loads(capsys.readouterr().out))
+    assert facts[0]["objective"] == facts[1]["objective"] == facts[0]["scores"]["anmi"] != facts[2]["objective"]
+    assert "--option refine is the same as --refine" in fails(capsys, *base, "--refine", "--option", "refine=true")

@@ -102,6 +102,18 @@ def test_refusals_are_one_line(table, tmp_path, capsys, arguments, words):
     assert not (tmp_path / "a.npz").exists()
 
 
+def test_numbers_are_checked_before_the_table_is_read(tmp_path, capsys):
+    """A large table takes long to read, and a misspelt number should not wait for it."""
+    for option, wanted in (
+        ("--members", "an integer"),
+        ("--jobs", "an integer"),
+        ("--row-share", "a number"),
+        ("--column-share", "a number"),
+    ):
+        assert main(["generate", "nowhere.csv", option, "0.5,0.7", "-o", str(tmp_path / "a.npz")]) == 2
+        assert capsys.readouterr().err == f"quorate: error: {option} must be {wanted}, got '0.5,0.7'\n"
+
+
 def test_features_from_every_kind_of_file(table, tmp_path):
     read = load_features(table, ids="name", drop=["truth"])
     assert np.array_equal(read.values, X)

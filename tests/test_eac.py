@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
-from test_average_link import rows_of
-from test_laws import noisy
 
 from quorate import METHODS, as_ensemble, co_association, compress, consensus, solve
 from quorate.solvers.linkage.co_association import common_scale, estimated_pairs, shared_pairs

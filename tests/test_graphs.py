@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import oracle_graphs
 import pytest
+from ensembles import noisy, under_noise
 from sklearn.metrics import adjusted_rand_score
-from test_laws import noisy
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
 from quorate._evaluation.ambiguity import ambiguity
@@ -276,10 +276,8 @@ def test_balance_is_kept() -> None:
 
 
 def test_cspa_sparsifies_only_when_asked() -> None:
-    rng, truth = np.random.default_rng(0), np.arange(400) % 4
-    labels = np.repeat(truth[:, None], 12, axis=1)
-    wrong = rng.random(labels.shape) < 0.2
-    labels[wrong] = rng.integers(4, size=int(wrong.sum()))
+    truth = np.arange(400) % 4
+    labels = under_noise(truth, 12, 0.2)
     with pytest.raises(MemoryError, match="pass neighbours=50"):
         consensus(labels, 4, method="cspa", max_bytes=10**6)
     result = consensus(labels, 4, method="cspa", max_bytes=10**6, neighbours=15, random_state=0)

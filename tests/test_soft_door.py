@@ -9,9 +9,9 @@ import oracle_soft
 import pandas as pd
 import polars as pl
 import pytest
+from ensembles import noisy, one_hot_members, random_members
 from scipy.sparse import csr_array
-from test_laws import noisy
-from test_soft import SOFT, one_hot_members, random_members, same
+from test_soft import SOFT, same
 
 from quorate import (
     METHODS,

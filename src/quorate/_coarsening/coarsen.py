@@ -93,7 +93,7 @@ def coarsen_as_asked(
     budget = _check.integer(options.pop("max_rows", max_rows), "max_rows", low=1)
     tree = ca_tree(ensemble, options.pop("n_des", N_DES))
     weighted = options.pop("weighted", True)
-    if options.pop("auto", False):
+    if options.pop(AUTO, False):
         # fewer rows than clusters would help nobody
         choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
     else:
@@ -112,7 +112,8 @@ def coarsen_as_asked(
 def _options(asked: Any) -> dict[str, Any]:
     """The mapping behind a theta, "auto" or a mapping; "auto" is a key of its own."""
     if isinstance(asked, str):
-        return {_check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options"): True}
+        _check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options")
+        return {AUTO: True}
     if not isinstance(asked, Mapping):
         return {"theta": asked}
     unknown = [key for key in asked if key not in _KEYS]

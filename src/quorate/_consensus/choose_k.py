@@ -20,6 +20,8 @@ PAC_MEMBERS = 5
 """Members of one size that it takes for a proportion of ambiguous pairs."""
 CLEAR_LIFETIME = 1.5
 """How many times the next one a lifetime must last to decide between criteria that disagree."""
+TIED = 1e-12
+"""Values of a criterion that differ by no more than this are equal: the difference is rounding."""
 TREE_ROWS = 20_000
 """Distinct rows up to which a tree is grown only for the sake of its lifetimes."""
 
@@ -44,8 +46,9 @@ class Candidate:
 class Choice:
     """A recommended number of clusters, why, and the table behind it; made by `choose_k`, prints as a table.
 
-    `votes` says which number each criterion speaks for, `failed` why the method gave no answer for a number, and
-    `pairs_drawn` on how many drawn pairs of objects each PAC rests (0: all pairs were counted).
+    `votes` says which number each criterion speaks for (a criterion that is tied over all numbers abstains and is not
+    in it), `failed` why the method gave no answer for a number, and `pairs_drawn` on how many drawn pairs of objects
+    each PAC rests (0: all pairs were counted).
     """
 
     n_clusters: int
@@ -60,7 +63,8 @@ class Choice:
         return asdict(self)
 
     def __str__(self) -> str:
-        names = ["anmi", *(n for n in ("density_gain", "lifetime", "pac") if any(getattr(c, n) for c in self.table))]
+        others = ("density_gain", "lifetime", "pac")
+        names = ["anmi", *(n for n in others if any(getattr(entry, n) is not None for entry in self.table))]
         lines = [f"{'k':>4}" + "".join(f"{name.replace('_', ' '):>14}" for name in names)]
         for entry in self.table:
             values = [getattr(entry, name) for name in names]
@@ -158,18 +162,19 @@ def _ambiguities(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Gene
 
 
 def _votes(table: tuple[Candidate, ...], gains: Mapping[int, float]) -> dict[str, int]:
-    """The number each criterion speaks for; ties go to the smaller number."""
-    votes = {"anmi": max(table, key=lambda c: c.anmi).n_clusters}
-    votes["density_gain"] = max(
-        table, key=lambda c: (c.density_gain or 0.0) - gains.get(c.n_clusters + 1, 0.0)
-    ).n_clusters
-    lasting = [entry for entry in table if entry.lifetime is not None]
-    if lasting:
-        votes["lifetime"] = max(lasting, key=lambda c: c.lifetime or 0.0).n_clusters
-    clear = [entry for entry in table if entry.pac is not None]
-    if len(clear) > 1:
-        votes["pac"] = min(clear, key=lambda c: c.pac or 0.0).n_clusters
-    return votes
+    """The number each criterion speaks for; ties go to the smaller number, and a criterion tied everywhere abstains."""
+    numbers = [entry.n_clusters for entry in table]
+    worth = {
+        "anmi": {entry.n_clusters: entry.anmi for entry in table},
+        "density_gain": {k: gains.get(k, 0.0) - gains.get(k + 1, 0.0) for k in numbers},
+        "lifetime": {entry.n_clusters: entry.lifetime for entry in table if entry.lifetime is not None},
+        "pac": {entry.n_clusters: -entry.pac for entry in table if entry.pac is not None},
+    }
+    return {
+        name: max(values, key=lambda k: values[k])
+        for name, values in worth.items()
+        if values and max(values.values()) - min(values.values()) > TIED
+    }
 
 
 WORDS = {
@@ -180,34 +185,51 @@ WORDS = {
 }
 
 
-def _leader(table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]:
-    """The criterion that decides where as many speak for one number as for another, and how that is told."""
+def _leader(votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]:
+    """The criterion that decides between numbers with equally many votes, and how the reason names it."""
     lasting = sorted((entry.lifetime or 0.0 for entry in table), reverse=True)
-    if len(lasting) > 1 and lasting[0] >= CLEAR_LIFETIME * lasting[1] and lasting[0] > 0:
+    if "lifetime" in votes and len(lasting) > 1 and lasting[0] >= CLEAR_LIFETIME * lasting[1]:
         return "lifetime", f"the lifetime, at least {CLEAR_LIFETIME:g} times the next one,"
     # ANMI leans to the members' own numbers of clusters: it judges small numbers fairly only beside small members
-    if int(ensemble.n_clusters.min()) <= table[0].n_clusters:
+    fair = int(ensemble.n_clusters.min()) <= table[0].n_clusters
+    if "anmi" in votes and (fair or "density_gain" not in votes):
         return "anmi", "ANMI"
-    return "density_gain", "the density gain, for ANMI leans to the members' own larger numbers,"
+    if "density_gain" in votes:
+        why = "is tied" if "anmi" not in votes else "leans to the members' own larger numbers"
+        return "density_gain", f"the density gain, for ANMI {why},"
+    return "lifetime", "the lifetime, for ANMI and the density gain are tied,"
 
 
 def _recommend(
     votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble, failed: Mapping[int, str]
 ) -> tuple[int, str]:
     """The number with most votes; where two have as many, the one of the criterion that leads."""
-    leader, why = _leader(table, ensemble)
-    lead = votes[leader]
+    if votes:
+        best, reason = _most_votes(votes, table, ensemble)
+    elif len(table) > 1:
+        best = table[0].n_clusters
+        reason = f"{best} clusters: no criterion tells the numbers apart, so the smallest is taken."
+    else:
+        best = table[0].n_clusters
+        reason = f"{best} clusters: it is the only number to choose from."
+    if best in (table[0].n_clusters, table[-1].n_clusters) and len(table) > 2:
+        reason += " It is the end of the range tried."
+    if failed:
+        reason += f" No answer for {', '.join(map(str, failed))}."
+    return best, reason
+
+
+def _most_votes(votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[int, str]:
+    """The number that most criteria speak for, and what they say."""
+    leader, why = _leader(votes, table, ensemble)
+    lead = votes.get(leader)
     tally = {k: sum(vote == k for vote in votes.values()) for k in votes.values()}
     most = max(tally.values())
-    best = lead if tally[lead] == most else min(k for k, number in tally.items() if number == most)
+    best = lead if lead is not None and tally[lead] == most else min(k for k, n in tally.items() if n == most)
     told = {k: " and ".join(WORDS[name] for name, vote in votes.items() if vote == k) for k in tally}
     reason = f"{best} clusters: {told.pop(best)} there."
     if told:
         reason += " Against it: " + "; ".join(f"{text} at {k}" for k, text in sorted(told.items())) + "."
         if most == 1:
             reason += f" The criteria disagree, so {why} decides: look at the table."
-    if best in (table[0].n_clusters, table[-1].n_clusters) and len(table) > 2:
-        reason += " It is the end of the range tried."
-    if failed:
-        reason += f" No answer for {', '.join(map(str, failed))}."
     return best, reason

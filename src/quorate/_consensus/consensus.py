@@ -201,7 +201,8 @@ def choose_k(
     pairs on up to 3,000 distinct rows and a million drawn pairs of objects above. The number named by most criteria is
     recommended; in a tie the lifetime decides where it is at least 1.5 times the next one; else ANMI where members have
     as few clusters as the lowest number compared, the density gain otherwise, for ANMI leans to the members' own
-    numbers. No criterion is right always: look at the table.
+    numbers. A criterion whose values are the same for all numbers compared abstains: it is not in ``votes``. If all
+    abstain, the smallest number is recommended. No criterion is right always: look at the table.
     Costs one run of the method a number, and one of bisecting k-means.
 
     References

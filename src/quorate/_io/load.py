@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -138,7 +139,7 @@ def _refuse_id_name(names: tuple[str, ...], source: str) -> None:
     if guilty is not None:
         raise ValueError(
             f"{source} has a column named {guilty!r}, which looks like the objects' ids; pass ids={guilty!r} "
-            f"(--id {guilty or chr(39) * 2}), or name the members with columns= (--columns) if it is one of them."
+            f"(--id {shlex.quote(guilty)}), or name the members with columns= (--columns) if it is one of them."
         )
 
 

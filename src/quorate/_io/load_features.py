@@ -78,6 +78,7 @@ def _choose(
 
 def _read_text(source: IO[bytes], name: str, delimiter: str, chosen: tuple[Any, Any, Any]) -> Measurements:
     stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+    header: tuple[str, ...] = ()
     try:
         header = read_header(csv.reader(stream, delimiter=delimiter, strict=True), name, delimiter)
         choice = _choose(header, *chosen, name)
@@ -91,7 +92,7 @@ def _read_text(source: IO[bytes], name: str, delimiter: str, chosen: tuple[Any, 
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
     except (ValueError, IndexError) as error:
-        raise ValueError(_reworded(str(error), name, locals().get("header", ()))) from error
+        raise ValueError(_reworded(str(error), name, header)) from error
     finally:
         stream.detach()
     return Measurements(values, choice.members, np.array(named) if choice.ids is not None else None)

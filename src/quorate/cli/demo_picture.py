@@ -1,4 +1,4 @@
-"""The picture of the demo: who says what about whom, and who is right how often."""
+"""The picture of the demo: the labels of all segmentations, and the share of customers each of them places right."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble
+from quorate import Ensemble
 
 Array = NDArray[Any]
-# Okabe and Ito: told apart by people with any kind of colour vision; the largest cluster takes the first
+# the palette of Okabe and Ito, which people with any kind of colour vision can tell apart; the largest cluster has
+# the first colour
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00")
 GAP = "#E4E4E4"
 QUIET = "#A6A6A6"
@@ -22,7 +23,21 @@ DARK = "#222222"
 def draw(
     file: IO[bytes], ensemble: Ensemble, labels: Array, names: Sequence[str], right: Sequence[tuple[str, float]]
 ) -> None:
-    """Draw to a PNG file: `names` are those of the clusters, `right` the share each segmentation places right."""
+    """Draw the picture as a PNG file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for writing.
+    ensemble : Ensemble
+        The segmentations of the departments.
+    labels : array of shape (n_objects,)
+        The consensus.
+    names : sequence of str
+        The name of each cluster of the consensus.
+    right : sequence of (str, float)
+        The name of each segmentation and the share of customers it places right; the consensus comes last.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -42,39 +57,46 @@ def draw(
 
 
 def _draw_table(axes: Any, ensemble: Ensemble, labels: Array, names: Sequence[str]) -> None:
-    """One row a customer, large clusters first, one column a segmentation and one for the consensus."""
-    # clusters numbered by size, so that numbers are places and colours
+    """One row per customer, large clusters first; one column per segmentation, the last for the consensus."""
+    # number the clusters by size, so that a number is both a place and a colour
     sizes = np.bincount(labels)
-    ranked = np.argsort(-sizes, kind="stable")
-    names, sizes = [names[cluster] for cluster in ranked], sizes[ranked]
-    ranks = np.argsort(ranked)[labels]
-    seen = np.column_stack([_translate(column, ranks) for column in ensemble.labels.T])
+    by_size = np.argsort(-sizes, kind="stable")
+    names, sizes = [names[cluster] for cluster in by_size], sizes[by_size]
+    ranks = np.argsort(by_size)[labels]
+    members = np.column_stack([_translate(column, ranks) for column in ensemble.labels.T])
+    order = _row_order(members, ranks)
     edges = np.concatenate([[0], np.cumsum(sizes)])
-    # those on whom nobody disagrees first, then equal rows side by side
-    disagreeing = ((seen >= 0) & (seen != ranks[:, None])).sum(axis=1)
-    order = np.lexsort((*seen.T[::-1], disagreeing, ranks))
     places = [*range(ensemble.n_members), ensemble.n_members + 0.25]
-    for place, column in zip(places, [*seen[order].T, ranks[order]], strict=True):
+    for place, column in zip(places, [*members[order].T, ranks[order]], strict=True):
         _draw_column(axes, place, column, len(sizes))
     for member in range(ensemble.n_members):
-        _remark(axes, member, seen[order, member], edges, names)
+        _remark(axes, member, members[order, member], edges, names)
     axes.set(xlim=(-0.5, places[-1] + 0.5), ylim=(edges[-1], 0))
     axes.hlines(edges[1:-1], -0.5, places[-1] + 0.5, color="white", linewidth=4)
     axes.set_xticks(places, [*ensemble.member_names, "consensus"], fontsize=12)
-    axes.set_yticks(
-        (edges[1:] + edges[:-1]) / 2, [f"{n}\n{s:,}" for n, s in zip(names, sizes, strict=True)], fontsize=11
-    )
+    ticks = [f"{name}\n{size:,}" for name, size in zip(names, sizes, strict=True)]
+    axes.set_yticks((edges[1:] + edges[:-1]) / 2, ticks, fontsize=11)
+    _explain_table(axes)
+
+
+def _row_order(members: Array, ranks: Array) -> Array:
+    """By cluster; within a cluster the customers on whom nobody disagrees first, and equal rows side by side."""
+    disagreeing = ((members >= 0) & (members != ranks[:, None])).sum(axis=1)
+    return np.lexsort((*members.T[::-1], disagreeing, ranks))
+
+
+def _explain_table(axes: Any) -> None:
     _strip(axes)
     axes.xaxis.tick_top()
     axes.set_xlabel(
-        "One row a customer, sorted by consensus. A department's segment has the colour of the consensus\n"
-        "segment it shares most customers with; light grey: no label.",
+        "One row per customer, sorted by consensus. A department's segment has the colour of the consensus\n"
+        "segment with which it shares most customers. Light grey: no label.",
         fontsize=10,
     )
 
 
 def _translate(column: Array, labels: Array) -> Array:
-    """A member's codes as the consensus cluster each of them shares most objects with; -1 stays."""
+    """Replace each label of a member by the consensus cluster with which it shares most objects; -1 stays."""
     known = column >= 0
     shared = np.zeros((int(column.max()) + 1, int(labels.max()) + 1), dtype=np.int64)
     np.add.at(shared, (column[known], labels[known]), 1)
@@ -96,15 +118,15 @@ def _draw_column(axes: Any, place: float, column: Array, n_clusters: int) -> Non
 
 
 def _remark(axes: Any, member: int, column: Array, edges: Array, names: Sequence[str]) -> None:
-    """Say it where a member misses most of a cluster, or merges it with another one."""
+    """Write a note wherever a member labels less than half of a cluster, or merges it with another one."""
     for cluster, (start, end) in enumerate(pairwise(edges.tolist())):
         part = column[start:end]
         known = part[part >= 0]
-        told = int(np.bincount(known, minlength=len(names)).argmax()) if len(known) else cluster
+        most_frequent = int(np.bincount(known, minlength=len(names)).argmax()) if len(known) else cluster
         if 2 * len(known) < len(part):
             text = "mostly\nno label"
-        elif told != cluster:
-            text = "merged with\n" + names[told]
+        elif most_frequent != cluster:
+            text = "merged with\n" + names[most_frequent]
         else:
             continue
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
@@ -112,6 +134,7 @@ def _remark(axes: Any, member: int, column: Array, edges: Array, names: Sequence
 
 
 def _draw_bars(axes: Any, right: Sequence[tuple[str, float]]) -> None:
+    """One bar per segmentation, the consensus in a darker colour."""
     names, shares = zip(*right, strict=True)
     places = np.arange(len(names))
     axes.barh(places, shares, color=[QUIET] * (len(names) - 1) + [DARK], height=0.62)
@@ -122,13 +145,14 @@ def _draw_bars(axes: Any, right: Sequence[tuple[str, float]]) -> None:
     axes.set_xlim(0, 1.12)
     axes.set_xticks([])
     _strip(axes)
-    axes.set_title("Customers placed right, of all", fontsize=12, pad=10, loc="left")
+    axes.set_title("Share of all customers placed right", fontsize=12, pad=10, loc="left")
     axes.set_xlabel(
-        "Segments matched to the true types in the best way;\nwho has no label is not placed right.",
+        "Segments are matched to the true types in the\nbest way. No label counts as not placed right.",
         fontsize=10,
     )
 
 
 def _strip(axes: Any) -> None:
+    """Remove ticks and frame."""
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

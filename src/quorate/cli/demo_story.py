@@ -1,4 +1,4 @@
-"""A retailer's customers, made up with a seed, and the story of their segmentations."""
+"""The demo: made-up customers of a retailer, four segmentations of them, and their consensus told as a story."""
 
 from __future__ import annotations
 
@@ -10,12 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._consensus.consensus import consensus
-from quorate._data.ensemble import as_ensemble
-from quorate._evaluation.scores import accuracy, anmi, evaluate, nmi
-from quorate._io import load_labels, refuse_place, save_ensemble, save_labels, write_aside
-from quorate._types import Consensus, Ensemble, Scores
-from quorate.reporting import report
+from quorate import (
+    Consensus,
+    Ensemble,
+    Scores,
+    accuracy,
+    anmi,
+    as_ensemble,
+    consensus,
+    evaluate,
+    load_labels,
+    nmi,
+    report,
+    save_ensemble,
+    save_labels,
+)
+from quorate._io import refuse_place, write_aside
 
 Array = NDArray[Any]
 N_CUSTOMERS = 3_000
@@ -25,27 +35,27 @@ SHARES = (0.28, 0.24, 0.20, 0.16, 0.12)
 
 
 class Department(NamedTuple):
-    """How one department sees the types: its segments, how often it errs, whom it does not know."""
+    """How one department sees the types of customers: its segments, its mistakes, and whom it does not know."""
 
     segments: tuple[tuple[str, ...], ...]  # for each type, the segments its customers fall into
-    error: float
+    error: float  # the share of customers that it takes for a type drawn at random
     unknown: tuple[float, ...]  # for each type, the share of customers without a segment
 
 
 DEPARTMENTS = {
-    # segments of old, never given to customers who came since
+    # old segments that new customers were never given
     "marketing": Department((("Family",), ("Deals",), ("Urban",), ("Silver",), ("Premium",)), 0.24, (0.25,) * 5),
-    # by the size of the basket alone
+    # segments by the size of the basket alone
     "finance": Department((("L",), ("S",), ("S",), ("M",), ("XL",)), 0.15, (0.0,) * 5),
-    # clusters of clicks: finer than needed, and silent about those who never shop online
+    # clusters of clicks: finer than the types, and without those who rarely shop online
     "web": Department((("1", "2"), ("3",), ("4", "5"), ("6",), ("7",)), 0.12, (0.30, 0.35, 0.10, 0.75, 0.30)),
-    # a survey that calls everybody who minds the price the same
+    # a survey that puts all customers who mind the price into one segment
     "region": Department((("family",), ("thrifty",), ("career",), ("thrifty",), ("quality",)), 0.18, (0.15,) * 5),
 }
 
 
 def customers(seed: int = 0) -> tuple[Ensemble, Array]:
-    """The four segmentations, and the type each customer truly is, which no department knows."""
+    """The four segmentations, and the true type of each customer, which no department knows."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(len(TYPES), size=N_CUSTOMERS, p=SHARES)
     table = {name: _segments(truth, department, rng) for name, department in DEPARTMENTS.items()}
@@ -53,7 +63,7 @@ def customers(seed: int = 0) -> tuple[Ensemble, Array]:
 
 
 def _segments(truth: Array, department: Department, rng: np.random.Generator) -> Array:
-    """What one department says of everybody: its segment, somebody else's by mistake, or nothing."""
+    """The segment that one department gives each customer: the right one, one of another type by mistake, or None."""
     mistaken = rng.random(len(truth)) < department.error
     seen = np.where(mistaken, rng.integers(0, len(TYPES), size=len(truth)), truth)
     labels = np.array([rng.choice(department.segments[kind]) for kind in seen], dtype=object)
@@ -62,65 +72,79 @@ def _segments(truth: Array, department: Department, rng: np.random.Generator) ->
 
 
 def demo(folder: str | os.PathLike[str], *, overwrite: bool = False) -> str:
-    """Play the demo in `folder`; returns the story as text.
+    """Run the demo in `folder` and return its story as text.
+
+    It makes the customers up, writes and reads their table, finds the consensus, writes the labels, a report and a
+    picture, and compares the consensus with each department.
 
     Parameters
     ----------
     folder : str or path
-        Made if it is not there. Gets customers.csv, consensus.csv, report.html and, with matplotlib, consensus.png.
+        Made if it does not exist. Gets customers.csv, consensus.csv, report.html and, with matplotlib, consensus.png.
     overwrite : bool, default False
         Whether files of an earlier demo may be replaced.
     """
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    files = [place / name for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")]
-    for file in files:
-        refuse_place(file, overwrite)
-    table, labelling, page, picture = files
+    files = _files(Path(folder), overwrite)
     made, truth = customers()
-    save_ensemble(table, made, overwrite=overwrite)
-
-    ensemble = load_labels(table, ids="id")
+    save_ensemble(files.table, made, overwrite=overwrite)
+    ensemble = load_labels(files.table, ids="id")
     result = consensus(ensemble, len(TYPES), random_state=0)
     scores = evaluate(result, ensemble, truth=truth)
-    save_labels(labelling, result, overwrite=overwrite)
+    save_labels(files.labelling, result, overwrite=overwrite)
+    _save_report(files, ensemble, result, truth, overwrite)
+    rows = _comparison(ensemble, result, scores, truth)
+    is_drawn = _save_picture(files.picture, ensemble, result, rows, truth, overwrite)
+    return _story(ensemble, result, rows, files, is_drawn)
+
+
+class Files(NamedTuple):
+    """The files that the demo writes."""
+
+    table: Path
+    labelling: Path
+    page: Path
+    picture: Path
+
+
+def _files(folder: Path, overwrite: bool) -> Files:
+    """The files in the folder, which is made; raises if one of them must not be replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = Files(*(folder / name for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")))
+    for file in files:
+        refuse_place(file, overwrite)
+    return files
+
+
+def _save_report(files: Files, ensemble: Ensemble, result: Consensus, truth: Array, overwrite: bool) -> None:
+    options = ["--id", "id", "-k", str(len(TYPES)), "--report", str(files.page)]
     report(
         result,
         ensemble,
-        page,
+        files.page,
         truth=truth,
         title="Customers, segmented four ways",
         random_state=0,
-        command=_report_command(table, page),
+        command=shlex.join(["quorate", "consensus", str(files.table), *options]),
         overwrite=overwrite,
     )
 
-    rows = _comparison(ensemble, result, scores, truth)
-    drawn = _save_picture(picture, ensemble, result, rows, truth, overwrite)
-    return _story(ensemble, result, rows, files, drawn)
-
-
-def _report_command(table: Path, page: Path) -> str:
-    options = ["--id", "id", "-k", str(len(TYPES)), "--report", str(page)]
-    return shlex.join(["quorate", "consensus", str(table), *options])
-
 
 class Row(NamedTuple):
-    """How one segmentation does: whom it labels, and its agreement with the others and with the truth."""
+    """A row of the story's table: one segmentation, the share of customers it labels, and how good its labels are."""
 
     name: str
     n_clusters: int
     labelled: float
-    anmi: float
-    nmi: float
-    right: float
+    anmi: float  # agreement with the four departments
+    nmi: float  # agreement with the truth
+    right: float  # share of all customers that are placed right
 
 
 def _comparison(ensemble: Ensemble, result: Consensus, scores: Scores, truth: Array) -> list[Row]:
     rows = []
     for name, labels, k in zip(ensemble.member_names, ensemble.labels.T, ensemble.n_clusters, strict=True):
         labelled = float(np.mean(labels >= 0))
-        # who has no segment is not placed right, so the gaps count
+        # a customer without a segment is not placed right
         right = accuracy(labels, truth) * labelled
         rows.append(Row(name, int(k), labelled, anmi(labels, ensemble), nmi(labels, truth), right))
     return [*rows, Row("consensus", result.n_clusters, 1.0, scores.anmi, scores.nmi or 0.0, scores.accuracy or 0.0)]
@@ -129,7 +153,7 @@ def _comparison(ensemble: Ensemble, result: Consensus, scores: Scores, truth: Ar
 def _save_picture(
     path: Path, ensemble: Ensemble, result: Consensus, rows: list[Row], truth: Array, overwrite: bool
 ) -> bool:
-    """Draw, where matplotlib is installed; a cluster is called after the type most of its customers are."""
+    """Draw if matplotlib is installed, and return whether it is; a cluster has the name of its most frequent type."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -142,39 +166,50 @@ def _save_picture(
     return True
 
 
-def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: list[Path], drawn: bool) -> str:
-    """What happened, the figures, the files, and how to do it oneself."""
-    *singles, ours = rows
-    best = max(singles, key=lambda row: row.right)
-    unsure = 0 if result.confidence is None else int(np.sum(result.confidence < 0.5))
+def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files, is_drawn: bool) -> str:
+    """What was done, how good the segmentations are, which files were written, and how to do the same."""
+    *departments, ours = rows
+    best = max(departments, key=lambda row: row.right)
+    n_unsure = 0 if result.confidence is None else int(np.sum(result.confidence < 0.5))
     table, labelling, page, picture = (str(file) for file in files)
-    figures = "\n".join(
-        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.anmi:>12.3f}{row.nmi:>9.3f}{row.right:>13.0%}"
-        for row in rows
-    )
     return f"""\
-A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: with
-other names, another number of segments, mistakes, and customers they know nothing about.
-Nobody knows the truth, except this demo, which made the customers up: there are {len(TYPES)} types.
-quorate sees the four columns of labels, nothing else, and makes one segmentation of them.
+A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: the
+names and the number of segments differ, there are mistakes, and most departments do not know all customers.
+The truth is known only because this demo made the customers up: there are {len(TYPES)} types of customers.
+quorate sees only the four columns of labels, and combines them into one segmentation.
 
-               segments  have a label   agreement  NMI with  placed right
-                                       with all 4     truth  of everybody
-{figures}
+               segments     customers   agreement  NMI with     customers
+                         with a label  with all 4     truth  placed right
+{_figures(rows)}
 
-The consensus labels everybody and places {ours.right:.0%} right; the best of the four, {best.name}, {best.right:.0%}.
-Where the departments disagree most it says so: {unsure:,} customers have a confidence below 0.5.
-(Agreement is ANMI, which needs no truth. Whom a department does not label, it does not place right.)
+The consensus labels all customers and places {ours.right:.0%} of them right.
+The best department, {best.name}, places {best.right:.0%} of them right.
+It also shows where the departments disagree most: {n_unsure:,} customers have a confidence below 0.5.
+(Agreement is the ANMI, which needs no truth. A customer without a label counts as not placed right.)
 
   {table:<34} the four segmentations
-  {labelling:<34} id, label, confidence
-  {page:<34} what it is worth, to look at in a browser
-  {picture if drawn else "no picture":<34} {"the picture" if drawn else NO_PICTURE}
+  {labelling:<34} the consensus: id, label, confidence
+  {page:<34} a report about the consensus, to open in a browser
+  {picture if is_drawn else "no picture":<34} {"a picture of all five segmentations" if is_drawn else NO_PICTURE}
 
-The same from the shell (add --force to replace the labels that are there):
-  quorate consensus {shlex.quote(table)} --id id -k {len(TYPES)} -o {shlex.quote(labelling)}
-  quorate score {shlex.quote(table)} {shlex.quote(labelling)} --id id
-  quorate report {shlex.quote(table)} {shlex.quote(labelling)} --id id -o {shlex.quote(page)}
+{_instructions(table, labelling, page)}"""
+
+
+def _figures(rows: list[Row]) -> str:
+    return "\n".join(
+        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.anmi:>12.3f}{row.nmi:>10.3f}{row.right:>14.0%}"
+        for row in rows
+    )
+
+
+def _instructions(table: str, labelling: str, page: str) -> str:
+    """The commands and the Python code that do the same; they can be pasted as they are."""
+    shell_table, shell_labelling = shlex.quote(table), shlex.quote(labelling)
+    return f"""\
+The same from the shell (add --force to replace files that exist):
+  quorate consensus {shell_table} --id id -k {len(TYPES)} -o {shell_labelling}
+  quorate score {shell_table} {shell_labelling} --id id
+  quorate report {shell_table} {shell_labelling} --id id -o {shlex.quote(page)}
 
 and from Python:
   from quorate import consensus, evaluate, load_labels, save_labels

@@ -1,63 +1,151 @@
-"""What the shell tool's -k, --coarsen and --refine mean, and what it tells about choices that were made."""
+"""The options that several commands have, and what they mean for `quorate.consensus`."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from quorate import Consensus
-
-
-def number_of_clusters(text: str | None) -> int | str | tuple[int, int] | None:
-    """A number, "auto", or both ends of a range such as 2:20, as `quorate.consensus` takes them."""
-    if text is None or text == "auto":
-        return text
-    low, colon, high = text.partition(":")
-    try:
-        return (int(low), int(high)) if colon else int(low)
-    except ValueError:
-        raise ValueError(f"-k must be an integer, auto, or a range such as 2:20, got {text!r}") from None
+from quorate.cli.values import integer, named_values, number
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """What may be done before the method (coarsen) and after it (refine)."""
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], None], title: str
+) -> argparse.ArgumentParser:
+    """Add a command that calls `run` with its arguments; `title` is its line in `quorate --help`."""
+    sentence = f"{title[0].upper()}{title[1:]}."
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=title, description=sentence, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """The table of labels, and how to read it."""
+    parser.add_argument("labels", help="table of labels: one row per object, one column per clustering")
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
     parser.add_argument(
-        "--coarsen", metavar="THETA", help="first merge rows that differ in up to this share of clusterings, or auto"
+        "--columns", metavar="A,B,C", help="columns that are clusterings (default: all except the id column)"
     )
-    parser.add_argument("--keep", metavar="SHARE", help="with --coarsen THETA: keep the nodes of this share of objects")
-    parser.add_argument("--refine", action="store_true", help="then move objects to raise the ANMI")
+    parser.add_argument(
+        "--missing",
+        metavar="VALUE",
+        action="append",
+        help="value that stands for a missing label, instead of -1; may be given several times",
+    )
+    parser.add_argument("--weights", metavar="W,W,W", help="weights of the clusterings (default: 1 each)")
 
 
-def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The same as `quorate.consensus` takes it."""
-    options: dict[str, Any] = {"refine": arguments.refine}
+def add_labelling_options(parser: argparse.ArgumentParser) -> None:
+    """A labelling of the objects of the table, and the classes known to be true."""
+    parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
+    parser.add_argument(
+        "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
+    )
+    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
+
+
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """The consensus function and its own options."""
+    parser.add_argument(
+        "-m", "--method", default="auto", help="consensus function; quorate methods lists them (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="option of the consensus function; may be given several times",
+    )
+
+
+def add_seed_option(parser: argparse.ArgumentParser) -> None:
+    """--seed."""
+    parser.add_argument(
+        "--seed", metavar="INT", default="0", help="the same seed gives the same result (default: %(default)s)"
+    )
+
+
+def add_rows_options(parser: argparse.ArgumentParser) -> None:
+    """What may be done with the rows of the table before the method runs (coarsen) and after it (refine)."""
+    parser.add_argument(
+        "--coarsen",
+        metavar="THETA",
+        help="first merge rows that differ in at most this share of the clusterings; auto chooses the share",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="SHARE",
+        help="with --coarsen THETA: keep the largest merged rows, which together hold this share of the objects",
+    )
+    parser.add_argument(
+        "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
+    )
+
+
+def add_labels_output(parser: argparse.ArgumentParser) -> None:
+    """Where `consensus` and `cluster` write their results."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
+    )
+    parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
+
+
+def add_force_option(parser: argparse.ArgumentParser) -> None:
+    """--force."""
+    parser.add_argument("--force", action="store_true", help="replace output files that exist")
+
+
+def add_talk_options(parser: argparse.ArgumentParser) -> None:
+    """What is written to the terminal."""
+    parser.add_argument("--json", action="store_true", help="write one JSON object instead of a table")
+    parser.add_argument(
+        "--quiet", action="store_true", help="write neither table nor progress, only errors and warnings"
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--progress", action="store_true", help="show progress also when standard error is not a terminal"
+    )
+    shown.add_argument("--no-progress", action="store_true", help="show no progress")
+
+
+# options of quorate.consensus that have an option of their own in the shell
+_OWN_OPTIONS = {
+    "n_clusters": "-k",
+    "method": "--method",
+    "random_state": "--seed",
+    "coarsen": "--coarsen",
+    "refine": "--refine",
+    "max_bytes": "--max-bytes",
+}
+
+
+def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others: Any) -> dict[str, Any]:
+    """All that is passed to `quorate.consensus` by name: -k, --method, --seed, `others`, and each --option."""
+    settings = {
+        "n_clusters": n_clusters,
+        "method": arguments.method,
+        "random_state": integer(arguments.seed, "--seed"),
+        **others,
+    }
+    options = named_values(arguments.option, "--option")
+    for name in options:
+        if name in settings:
+            raise ValueError(f"--option {name} is the same as {_OWN_OPTIONS[name]}; give {_OWN_OPTIONS[name]} alone")
+    return {**settings, **options}
+
+
+def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """`coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are asked for."""
+    settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
     if arguments.keep is not None and arguments.coarsen in (None, "auto"):
-        raise ValueError("--keep needs --coarsen with a number: which nodes to keep follows from what was merged")
+        raise ValueError(
+            "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"
+        )
     if arguments.coarsen == "auto":
-        options["coarsen"] = "auto"
+        settings["coarsen"] = "auto"
     elif arguments.coarsen is not None:
-        asked = {"theta": arguments.coarsen, "keep": arguments.keep}
-        options["coarsen"] = {name: _share(text, name) for name, text in asked.items() if text is not None}
-    return options
-
-
-def _share(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        option = {"theta": "--coarsen must be auto or", "keep": "--keep must be"}[name]
-        raise ValueError(f"{option} a number from 0 to 1, got {text!r}") from None
-
-
-def choice_facts(result: Consensus) -> dict[str, Any]:
-    """The reason for the method, the table behind a chosen number and what was merged, where there are such."""
-    facts = {"choice": result.info["choice"].as_dict()} if "choice" in result.info else {}
-    return {**{name: result.info[name] for name in ("auto", "coarsen") if name in result.info}, **facts}
-
-
-def method_line(summary: dict[str, Any]) -> str:
-    """The method, why it was taken where that was left to us, and whether it came to an end."""
-    notes = [f"auto: {summary['auto']}"] if "auto" in summary else []
-    notes += [] if summary["converged"] else ["stopped before it converged"]
-    return str(summary["method"]) + (f" ({'; '.join(notes)})" if notes else "")
+        share = "a number from 0 to 1"
+        settings["coarsen"] = {"theta": number(arguments.coarsen, "--coarsen", wanted=f"auto or {share}")}
+        if arguments.keep is not None:
+            settings["coarsen"]["keep"] = number(arguments.keep, "--keep", wanted=share)
+    return settings

@@ -1,4 +1,4 @@
-"""What the shell tool tells while it works: the step it is at and the seconds it has taken."""
+"""Progress on standard error: the step at which the shell tool is, and for how many seconds it has been there."""
 
 from __future__ import annotations
 
@@ -7,26 +7,37 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO
+from contextlib import AbstractContextManager, contextmanager
+from typing import TextIO
+
+Step = Callable[[str], AbstractContextManager[None]]
+
+FIRST_WAIT = 1.0
+"""Seconds after which a step is shown for the first time; shorter steps are never shown."""
 
 
-def is_watched(arguments: argparse.Namespace) -> bool:
-    """Whether anybody wants to see what goes on."""
-    return not (arguments.quiet or arguments.no_progress) and bool(arguments.progress or sys.stderr.isatty())
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """Whether progress is wanted: by option, or because standard error is a terminal."""
+    if arguments.quiet or arguments.no_progress:
+        return False
+    return bool(arguments.progress or sys.stderr.isatty())
 
 
-def steps(arguments: argparse.Namespace) -> Callable[[str], Any]:
-    """A context manager for each step, that tells its name and time on standard error once it takes long."""
-    shown = is_watched(arguments)
+def steps(arguments: argparse.Namespace) -> Step:
+    """A function that makes a context manager from the name of a step.
+
+    While the body of the ``with`` statement runs, the name and the elapsed seconds are shown on standard error,
+    once the step takes longer than a second.
+    """
+    is_shown = shows_progress(arguments)
 
     @contextmanager
     def step(name: str) -> Iterator[None]:
-        if not shown:
+        if not is_shown:
             yield
             return
         done = threading.Event()
-        ticker = threading.Thread(target=_tick, args=(name, done, sys.stderr), daemon=True)
+        ticker = threading.Thread(target=_show_until_done, args=(name, done, sys.stderr), daemon=True)
         ticker.start()
         try:
             yield
@@ -37,15 +48,15 @@ def steps(arguments: argparse.Namespace) -> Callable[[str], Any]:
     return step
 
 
-def _tick(name: str, done: threading.Event, stream: TextIO) -> None:
-    """On a terminal one line that is renewed and wiped; elsewhere, as in a log, a line every ten seconds."""
-    start, terminal = time.perf_counter(), stream.isatty()
-    wait, told = 1.0, False
+def _show_until_done(name: str, done: threading.Event, stream: TextIO) -> None:
+    """On a terminal keep one line up to date and erase it at the end; elsewhere write a line every ten seconds."""
+    start, is_terminal = time.perf_counter(), stream.isatty()
+    wait, was_shown = FIRST_WAIT, False
     while not done.wait(wait):
-        told, wait = True, 0.2 if terminal else 10.0
+        was_shown, wait = True, 0.2 if is_terminal else 10.0
         text = f"quorate: {name} ... {time.perf_counter() - start:.0f} s"
-        stream.write(f"\r\x1b[K{text}" if terminal else f"{text}\n")
+        stream.write(f"\r\x1b[K{text}" if is_terminal else f"{text}\n")
         stream.flush()
-    if told and terminal:
+    if was_shown and is_terminal:
         stream.write("\r\x1b[K")
         stream.flush()

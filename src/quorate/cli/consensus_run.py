@@ -1,0 +1,88 @@
+"""What `quorate consensus` and `quorate cluster` have in common, from an ensemble to the summary.
+
+Phases, in the order of the functions: refuse output files that cannot be written, find the consensus and score it,
+write the files, tell the user. Importing this module imports the library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from typing import Any, NamedTuple
+
+from quorate import Consensus, Ensemble, Scores, consensus, evaluate, save_labels
+from quorate._io import refuse_output
+from quorate.cli.output import consensus_facts, consensus_summary, tell
+from quorate.cli.progress import Step
+
+
+class Outcome(NamedTuple):
+    """A consensus, what it was made from, its scores, and the seconds it took."""
+
+    result: Consensus
+    ensemble: Ensemble
+    scores: Scores
+    seconds: float
+    seed: int
+
+
+def refuse_outputs(arguments: argparse.Namespace) -> None:
+    """Raise if the labels or the report cannot be written, before any work is done for them."""
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    if arguments.report is not None:
+        from quorate.reporting.writing import refuse_page
+
+        refuse_page(arguments.report, arguments.force)
+
+
+def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, start: float | None = None) -> Outcome:
+    """Find the consensus and score it.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    settings : dict
+        What `quorate.consensus` is given by name; see `consensus_settings`.
+    step : callable
+        Shows progress; see `steps`.
+    start : float, optional
+        The time, by `time.perf_counter`, from which the seconds are counted; now by default.
+    """
+    start = time.perf_counter() if start is None else start
+    with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
+        result = consensus(ensemble, **settings)
+    seconds = time.perf_counter() - start
+    with step("scoring"):
+        scores = evaluate(result, ensemble)
+    return Outcome(result, ensemble, scores, seconds, settings["random_state"])
+
+
+def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
+    """Write the labels and the report, each if it is asked for."""
+    if arguments.output is not None:
+        with step(f"writing {arguments.output}"):
+            save_labels(arguments.output, outcome.result, overwrite=arguments.force)
+    if arguments.report is not None:
+        with step(f"writing {arguments.report}"):
+            from quorate import report
+
+            report(
+                outcome.result,
+                outcome.ensemble,
+                arguments.report,
+                random_state=outcome.seed,
+                command=shlex.join(arguments.command_line),
+                overwrite=arguments.force,
+            )
+
+
+def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
+    """Write the summary or the JSON object; `more` are further facts to tell."""
+    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
+    facts |= {**more, "seed": outcome.seed, "output": arguments.output}
+    if arguments.report is not None:
+        facts["report"] = arguments.report
+    summary = consensus_summary(facts, outcome.scores)
+    tell(arguments, {**facts, "scores": outcome.scores.as_dict()}, summary)

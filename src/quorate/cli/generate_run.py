@@ -1,0 +1,79 @@
+"""What `quorate generate` and `quorate cluster` have in common: reading measurements, making and writing an ensemble.
+
+Importing this module imports the library.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate import Ensemble, generate, save_ensemble
+from quorate._io import refuse_output
+from quorate._io.load_features import Measurements, load_features
+from quorate.cli.progress import Step
+from quorate.cli.values import names
+from quorate.generation.features import as_features
+from quorate.generation.plans import k_towards
+
+
+def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> None:
+    """Raise if the ensemble cannot be written to `path`, before any work is done for it; None is no file."""
+    if path is not None:
+        refuse_output(path, arguments.force)
+
+
+def make_ensemble(
+    arguments: argparse.Namespace, settings: dict[str, Any], step: Step, *, n_clusters: int | None = None
+) -> Ensemble:
+    """Read the measurements and make the ensemble, which keeps the names of the objects.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        Say how to read the measurements.
+    settings : dict
+        What `quorate.generate` is given by name.
+    step : callable
+        Shows progress; see `steps`.
+    n_clusters : int, optional
+        Number of clusters of the consensus that will be made from the ensemble. Without --k it decides how many
+        clusters the members have.
+    """
+    k = k_towards(settings["k"], settings["base"], n_clusters)
+    table = _read_measurements(arguments, step)
+    ensemble = generate(table.values, **{**settings, "k": k})
+    return ensemble if table.ids is None else replace(ensemble, object_ids=table.ids)
+
+
+def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
+    """The table of measurements, scaled if that is asked for."""
+    with step(f"reading {arguments.features}"):
+        table = load_features(
+            arguments.features,
+            ids=arguments.id,
+            columns=None if arguments.columns is None else names(arguments.columns),
+            drop=[] if arguments.drop is None else names(arguments.drop),
+        )
+        return table if arguments.scale is None else table._replace(values=_standardised(table.values))
+
+
+def _standardised(values: Any) -> Any:
+    """Columns with mean 0 and standard deviation 1; a constant column becomes 0."""
+    features = as_features(values)
+    if features.is_sparse:
+        raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
+    dense = np.asarray(features.data)
+    spread = dense.std(axis=0, dtype=np.float64)
+    scaled = (dense - features.shift) / np.where(spread > 0, spread, 1.0)
+    return scaled.astype(np.float32 if dense.dtype == np.float32 else np.float64, copy=False)
+
+
+def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: Ensemble, step: Step) -> None:
+    """Write the ensemble if a file is asked for."""
+    if path is not None:
+        with step(f"writing {path}"):
+            save_ensemble(path, ensemble, overwrite=arguments.force)

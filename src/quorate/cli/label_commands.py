@@ -1,0 +1,86 @@
+"""The commands that start from a table of labels: `quorate consensus` and `quorate score`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from quorate.cli.options import (
+    add_command,
+    add_force_option,
+    add_labelling_options,
+    add_labels_output,
+    add_method_options,
+    add_rows_options,
+    add_seed_option,
+    add_table_options,
+    add_talk_options,
+    consensus_settings,
+    rows_settings,
+)
+from quorate.cli.output import refuse_json_beside_data, tell
+from quorate.cli.progress import steps
+from quorate.cli.values import number, number_of_clusters
+
+
+def add_consensus(commands: Any) -> None:
+    """Add `quorate consensus`."""
+    parser = add_command(commands, "consensus", run_consensus, "combine the clusterings of a table of labels into one")
+    add_table_options(parser)
+    parser.add_argument(
+        "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
+    )
+    parser.add_argument(
+        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20; some methods find it themselves"
+    )
+    add_method_options(parser)
+    add_seed_option(parser)
+    add_rows_options(parser)
+    parser.add_argument(
+        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8e9"
+    )
+    add_labels_output(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_consensus(arguments: argparse.Namespace) -> None:
+    """Check the options, read the table, find the consensus, write the files and tell the user."""
+    refuse_json_beside_data(arguments, "labels")
+    settings = _consensus_settings(arguments)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.reading import read_labels
+    refuse_outputs(arguments)
+    ensemble = read_labels(arguments, step)
+    outcome = find_consensus(ensemble, settings, step)
+    write_results(arguments, outcome, step)
+    tell_outcome(arguments, outcome)
+
+
+def _consensus_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    others = rows_settings(arguments)
+    if arguments.max_bytes is not None:
+        others["max_bytes"] = int(number(arguments.max_bytes, "--max-bytes"))
+    return consensus_settings(arguments, number_of_clusters(arguments.k), **others)
+
+
+def add_score(commands: Any) -> None:
+    """Add `quorate score`."""
+    parser = add_command(commands, "score", run_score, "score a labelling against the table of labels it was made from")
+    add_table_options(parser)
+    add_labelling_options(parser)
+    add_talk_options(parser)
+
+
+def run_score(arguments: argparse.Namespace) -> None:
+    """Read the table and the labelling, score it and tell the scores."""
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import evaluate
+        from quorate.cli.reading import read_labels_and_labelling
+    ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
+    with step("scoring"):
+        scores = evaluate(labelling.labels, ensemble, truth=truth)
+    tell(arguments, scores.as_dict(), f"{scores}\n")

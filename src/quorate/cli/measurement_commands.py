@@ -1,0 +1,142 @@
+"""The commands that start from a table of measurements: `quorate generate` and `quorate cluster`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from quorate.cli.options import (
+    add_command,
+    add_force_option,
+    add_labels_output,
+    add_method_options,
+    add_seed_option,
+    add_talk_options,
+    consensus_settings,
+)
+from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_json_beside_data, tell
+from quorate.cli.progress import shows_progress, steps
+from quorate.cli.values import integer, member_k, number
+
+
+def add_generate(commands: Any) -> None:
+    """Add `quorate generate`."""
+    parser = add_command(commands, "generate", run_generate, "make many clusterings of a table of measurements")
+    _add_measurement_options(parser)
+    _add_member_options(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="file to write the clusterings to; - writes to standard output",
+    )
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def add_cluster(commands: Any) -> None:
+    """Add `quorate cluster`."""
+    parser = add_command(commands, "cluster", run_cluster, "cluster a table of measurements: generate, then consensus")
+    _add_measurement_options(parser)
+    _add_member_options(parser)
+    parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
+    add_method_options(parser)
+    add_labels_output(parser)
+    parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
+    """The table of measurements, and how to read it."""
+    parser.add_argument(
+        "features",
+        help="table of numbers: one row per object, one column per measurement (.csv, .parquet, .npy, .npz, .zarr)",
+    )
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
+    parser.add_argument(
+        "--columns", metavar="A,B,C", help="columns that are measurements (default: all except the id column)"
+    )
+    parser.add_argument("--drop", metavar="A,B,C", help="columns to leave out")
+    parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
+
+
+def _add_member_options(parser: argparse.ArgumentParser) -> None:
+    """How the clusterings are made."""
+    parser.add_argument("--members", metavar="N", default="20", help="number of clusterings (default: %(default)s)")
+    parser.add_argument(
+        "--k",
+        dest="members_k",
+        metavar="RULE",
+        help="number of clusters of each clustering: 25, 10:40, sqrt, linear, linear:50:20, candel, candel:7, mixture",
+    )
+    parser.add_argument("--base", metavar="NAME", help="algorithm of the clusterings (default: kmeans)")
+    parser.add_argument(
+        "--row-share",
+        metavar="SHARE",
+        default="1",
+        help="share of the objects that each clustering is made from (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--column-share",
+        metavar="SHARE",
+        default="1",
+        help="share of the columns that each clustering is made from (default: %(default)s)",
+    )
+    add_seed_option(parser)
+    parser.add_argument("--jobs", metavar="N", help="number of parallel workers (default: all threads with kmeans)")
+    parser.add_argument(
+        "--checkpoint", metavar="DIR", help="folder for finished clusterings, from which a stopped run continues"
+    )
+
+
+def run_generate(arguments: argparse.Namespace) -> None:
+    """Check the options, make the clusterings, write them and tell the user."""
+    refuse_json_beside_data(arguments, "ensemble")
+    settings = _generate_settings(arguments)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+    refuse_ensemble_output(arguments, arguments.output)
+    start = time.perf_counter()
+    ensemble = make_ensemble(arguments, settings, step)
+    seconds = time.perf_counter() - start
+    write_ensemble(arguments, arguments.output, ensemble, step)
+    facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
+    tell(arguments, facts, ensemble_summary(facts))
+
+
+def run_cluster(arguments: argparse.Namespace) -> None:
+    """Check the options, make the clusterings, find their consensus, write the files and tell the user."""
+    refuse_json_beside_data(arguments, "labels")
+    n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
+    generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+    refuse_outputs(arguments)
+    refuse_ensemble_output(arguments, arguments.ensemble)
+    start = time.perf_counter()
+    ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
+    outcome = find_consensus(ensemble, settings, step, start=start)
+    write_results(arguments, outcome, step)
+    write_ensemble(arguments, arguments.ensemble, ensemble, step)
+    tell_outcome(arguments, outcome, k=ensemble.info["k"])
+
+
+def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """All that is passed to `quorate.generate` by name."""
+    return {
+        "n_members": integer(arguments.members, "--members"),
+        "k": member_k(arguments.members_k),
+        "base": arguments.base,
+        "rows": number(arguments.row_share, "--row-share"),
+        "columns": number(arguments.column_share, "--column-share"),
+        "random_state": integer(arguments.seed, "--seed"),
+        "n_jobs": None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
+        "progress": shows_progress(arguments),
+        "checkpoint": arguments.checkpoint,
+    }

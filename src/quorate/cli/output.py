@@ -1,0 +1,150 @@
+"""What the commands write to the terminal: a summary for people, or one JSON object for programs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quorate import Consensus, Ensemble, Scores
+
+MAX_SIZES = 12
+"""Number of cluster sizes in a summary; the JSON object holds all of them."""
+
+
+def refuse_json_beside_data(arguments: argparse.Namespace, what: str) -> None:
+    """Raise if both the JSON object and the results would go to standard output; `what` names the results."""
+    if arguments.json and arguments.output == "-":
+        raise ValueError(f"--json and -o - both write to standard output; write the {what} to a file")
+
+
+def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
+    """Write the facts with --json, nothing with --quiet, and the summary otherwise.
+
+    The summary goes to standard error if the results themselves go to standard output.
+    """
+    if arguments.json:
+        write_json(facts)
+    elif not arguments.quiet:
+        stream = sys.stderr if getattr(arguments, "output", None) == "-" else sys.stdout
+        stream.write(summary)
+
+
+def write_json(facts: dict[str, Any]) -> None:
+    """Write one JSON object to standard output."""
+    import json
+
+    sys.stdout.write(json.dumps(json_values(facts), allow_nan=False, indent=2) + "\n")
+
+
+def json_values(value: Any) -> Any:
+    """The same value with lists for tuples, and None for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): json_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value
+
+
+def aligned(lines: dict[str, str]) -> str:
+    """One line per entry: its name, padded to a common width, and its value."""
+    return "".join(f"{name:<12} {value}\n" for name, value in lines.items())
+
+
+def place_of(output: str) -> str:
+    """Where results are, in words."""
+    return "on standard output" if output == "-" else f"in {output}"
+
+
+def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
+    """The facts about a consensus, and about the choices that were left to the library, if there were any."""
+    import numpy as np
+
+    chosen = {name: result.info[name] for name in ("auto", "coarsen") if name in result.info}
+    if "choice" in result.info:
+        chosen["choice"] = result.info["choice"].as_dict()
+    return {
+        "method": result.method,
+        "n_objects": len(result.labels),
+        "n_rows": result.info["n_rows"],
+        "n_members": ensemble.n_members,
+        "n_clusters": result.n_clusters,
+        "sizes": np.bincount(result.labels).tolist(),
+        "objective": result.objective,
+        "n_iter": result.n_iter,
+        "converged": result.converged,
+        "seconds": round(seconds, 3),
+        **chosen,
+    }
+
+
+def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
+    """The summary of a consensus, from its facts and scores."""
+    lines = {"members": facts["k"]} if "k" in facts else {}
+    lines |= {
+        "method": _method_line(facts),
+        "objects": f"{facts['n_objects']:,} ({facts['n_rows']:,} distinct rows)",
+        "clusterings": f"{facts['n_members']:,}",
+        "clusters": f"{facts['n_clusters']:,}",
+        "sizes": _sizes_line(facts["sizes"]),
+        "ANMI": f"{scores.anmi:.4f}{_member_scores(scores)}",
+        "density": f"{scores.density:.4f}",
+        "seconds": f"{facts['seconds']:.2f}",
+        "labels": "not saved; add -o FILE" if facts["output"] is None else place_of(facts["output"]),
+    }
+    if "report" in facts:
+        lines["report"] = place_of(facts["report"])
+    if "choice" in facts:
+        lines["chosen"] = facts["choice"]["reason"]
+    return aligned(lines)
+
+
+def _method_line(facts: dict[str, Any]) -> str:
+    """The method, why it was chosen if the choice was left to the library, and a note if it did not converge."""
+    notes = [f"auto: {facts['auto']}"] if "auto" in facts else []
+    notes += [] if facts["converged"] else ["stopped before it converged"]
+    return str(facts["method"]) + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _sizes_line(sizes: list[int]) -> str:
+    """The largest sizes first."""
+    largest = ", ".join(f"{size:,}" for size in sorted(sizes, reverse=True)[:MAX_SIZES])
+    return largest + (", ..." if len(sizes) > MAX_SIZES else "")
+
+
+def _member_scores(scores: Scores) -> str:
+    """The ANMI of the clusterings themselves, to compare with; a single clustering has no other to agree with."""
+    if scores.mean_member is None or scores.best_member is None:
+        return ""
+    return f" (best clustering {scores.best_member:.4f}, mean clustering {scores.mean_member:.4f})"
+
+
+def ensemble_facts(ensemble: Ensemble, seconds: float) -> dict[str, Any]:
+    """The facts about a generated ensemble."""
+    return {
+        "n_objects": ensemble.n_objects,
+        "n_members": ensemble.n_members,
+        "k": ensemble.info["k"],
+        "n_clusters": ensemble.n_clusters.tolist(),
+        "seed": ensemble.info["seed"],
+        "members": list(ensemble.info["members"]),
+        "seconds": round(seconds, 3),
+    }
+
+
+def ensemble_summary(facts: dict[str, Any]) -> str:
+    """The summary of a generated ensemble, from its facts."""
+    fewest, most = min(facts["n_clusters"]), max(facts["n_clusters"])
+    return aligned(
+        {
+            "objects": f"{facts['n_objects']:,}",
+            "clusterings": f"{facts['n_members']:,}",
+            "k": facts["k"],
+            "clusters": f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}",
+            "seconds": f"{facts['seconds']:.2f}",
+            "ensemble": place_of(facts["output"]),
+        }
+    )

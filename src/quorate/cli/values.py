@@ -1,0 +1,84 @@
+"""Texts from the command line turned into Python values; every function says what it wanted if a text does not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def integer(text: str, option: str) -> int:
+    """The integer that `text` spells; `option` is named in the error."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{option} must be an integer, got {text!r}") from None
+
+
+def number(text: str, option: str, *, wanted: str = "a number") -> float:
+    """The finite number that `text` spells; the error says that `option` must be what is `wanted`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return value
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Numbers separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{option} must be numbers separated by commas, got {text!r}") from None
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas; a name that holds a comma stands in double quotes, as in a CSV file."""
+    import csv
+
+    return next(csv.reader([text]))
+
+
+def number_of_clusters(text: str | None) -> int | str | tuple[int, int] | None:
+    """The `n_clusters` of `quorate.consensus`: a number, "auto", or the two ends of a range such as 2:20."""
+    if text is None or text == "auto":
+        return text
+    low, colon, high = text.partition(":")
+    try:
+        return (int(low), int(high)) if colon else int(low)
+    except ValueError:
+        raise ValueError(f"-k must be an integer, auto, or a range such as 2:20, got {text!r}") from None
+
+
+def member_k(text: str | None) -> Any:
+    """The `k` of `quorate.generate`: a number, a range such as 10:40, or a rule with or without its own numbers."""
+    if text is None:
+        return None
+    parts = [python_value(part) for part in text.split(":")]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def named_values(pairs: Sequence[str], option: str) -> dict[str, Any]:
+    """A dictionary from texts of the form NAME=VALUE."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not (name and equals):
+            raise ValueError(f"{option} must be NAME=VALUE, got {pair!r}")
+        values[name] = python_value(text)
+    return values
+
+
+def python_value(text: str) -> Any:
+    """An integer, a float, True, False or None if `text` spells one in any case; the text itself otherwise."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
