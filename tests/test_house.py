@@ -47,6 +47,7 @@ SAME_NAME = {
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
+    "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "spectral": "the method, and the family of solvers that is named after it",
     "trees": "linkage trees, and pictures of them",
 }

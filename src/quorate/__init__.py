@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quorate._data.ensemble import as_ensemble
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
-    from quorate._evaluation.members import members
+    from quorate._evaluation.member_table import members
     from quorate._evaluation.profiles import profiles
     from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
@@ -103,7 +103,7 @@ _HOMES = {
     "harden": "_data.soft_members",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
-    "members": "_evaluation.members",
+    "members": "_evaluation.member_table",
     "merge": "_data.compression",
     "nmi": "_evaluation.scores",
     "over_k": "_comparison.over_k",

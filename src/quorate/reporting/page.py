@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from quorate._evaluation.members import APART
+from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
 from quorate._result_table import AMBIGUOUS
 from quorate.plot._axes import colours

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate._evaluation.members import APART, standing_apart
+from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.subject import Subject
 from quorate._result_table import AMBIGUOUS
 
