@@ -96,7 +96,7 @@ def test_an_object_without_a_known_label_is_not_placed() -> None:
     assert placed.confidence[1] == 0
     assert placed.runner_up.tolist() == [-1, -1]
     assert placed.to_frame()["label"].tolist() == [0, pd.NA]
-    assert "1 not placed" in repr(placed)
+    assert "not placed: 1" in repr(placed)
 
 
 def test_placed_objects_are_written_with_the_names_of_clusters(tmp_path) -> None:

@@ -211,7 +211,7 @@ class Placement(ResultTable):
         Members of the ensemble that the new labels say nothing of.
     object_ids : array or None
     cluster_names : tuple of str or None
-        As in the result that the objects were placed in.
+        What the labelling that the objects were placed in calls its clusters, if these are not their numbers.
     """
 
     labels: NDArray[np.int32]
@@ -230,14 +230,11 @@ class Placement(ResultTable):
         return int((self.labels < 0).sum())
 
     def __repr__(self) -> str:
-        parts = [
-            f"{len(self.labels):,} objects in {self.n_clusters} clusters",
-            f"{int(self.known.sum()):,} of rows seen",
-        ]
+        parts = [f"{len(self.labels):,} objects in {self.n_clusters} clusters", f"{int(self.known.sum()):,} known rows"]
         if self.unknown_labels:
-            parts.append(f"{sum(self.unknown_labels.values()):,} unknown labels")
+            parts.append(f"unknown labels: {sum(self.unknown_labels.values()):,}")
         if self.n_unplaced:
-            parts.append(f"{self.n_unplaced:,} not placed")
+            parts.append(f"not placed: {self.n_unplaced:,}")
         return f"Placement({', '.join(parts)})"
 
 

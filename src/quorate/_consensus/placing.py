@@ -13,13 +13,13 @@ from quorate._data.building import as_counts, as_weights
 from quorate._data.coding import code_integers, code_table
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import Labelling, code_labelling
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._data.selection import select_members
 from quorate._data.tables import as_table
 from quorate._summaries import Placement
-from quorate._types import Consensus, Ensemble, FloatArray, IntArray
+from quorate._types import Ensemble, FloatArray, IntArray
 
 NAMES_TOLD = 5
 
@@ -82,7 +82,7 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     >>> result = consensus(segments, 2, random_state=0)
     >>> placed = place(result, segments, {"legacy": ["b", "a"], "web": ["y", "new"], "region": [7, None]})
     >>> placed
-    Placement(2 objects in 2 clusters, 0 of rows seen, 1 unknown labels)
+    Placement(2 objects in 2 clusters, 0 known rows, unknown labels: 1)
     >>> placed.labels, dict(placed.unknown_labels)
     (array([1, 0], dtype=int32), {'web': 1})
     """
@@ -91,11 +91,17 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     found = place_new(
         places_of(pair_rows(members, labelling.codes, labelling.n_clusters), compress(members)[0]),
         match_rows(members, new_labels, missing),
-        labels.cluster_names if isinstance(labels, Consensus) else None,
+        _names(labelling),
     )
     if found.n_unplaced:
         warnings.warn(unplaced_words(found), UserWarning, stacklevel=2)
     return found
+
+
+def _names(labelling: Labelling) -> tuple[str, ...] | None:
+    """What the clusters are called, None where that is their numbers."""
+    called = labelling.categories.tolist()
+    return None if called == list(range(len(called))) else tuple(map(str, called))
 
 
 def unplaced_words(found: Placement) -> str:
