@@ -130,13 +130,27 @@ class ResultTable:
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """One row per object as a polars DataFrame: id where objects have one, label, confidence, runner-up."""
+        """One row per object as a polars DataFrame: id where objects have one, label, confidence, runner-up.
+
+        Examples
+        --------
+        >>> from quorate import consensus
+        >>> consensus([[0, 0, 1], [0, 0, 1]], 2).to_polars().columns
+        ['label', 'confidence', 'runner_up']
+        """
         library = need_library("polars")
         frame: polars.DataFrame = library.DataFrame(_listed(self))
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row per object as an Arrow table: id where objects have one, label, confidence, runner-up."""
+        """One row per object as an Arrow table: id where objects have one, label, confidence, runner-up.
+
+        Examples
+        --------
+        >>> from quorate import consensus
+        >>> consensus([[0, 0, 1], [0, 0, 1]], 2).renamed({1: "late"}).to_arrow()["label"].to_pylist()
+        ['0', '0', 'late']
+        """
         library = need_library("pyarrow")
         table: pyarrow.Table = library.table(_listed(self))
         return table

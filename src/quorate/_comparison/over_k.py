@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ class OverK:
         """The labels for each number of clusters, (n_objects, numbers)."""
         return np.column_stack([result.labels for result in self.results.values()])
 
-    @property
+    @cached_property
     def table(self) -> tuple[AtK, ...]:
         """One line per number of clusters."""
         gains = relative_gains([part.area for part in self.distributions.values()])

@@ -63,6 +63,6 @@ def comparison(table: Comparison, value: str = "agreement", *, ax: Axes | None =
     ax.set_yticks(range(len(table.methods)), list(table.methods))
     ax.set_xticks(range(len(table.numbers)), [str(k) for k in table.numbers])
     _axes.shades_legend(ax, image, value)
-    _axes.finish(ax, TITLES[value], "number of clusters")
+    _axes.finish(ax, TITLES[value], "number of clusters", "method")
     _axes.bare(ax)
     return ax
