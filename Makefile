@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-anndata check bench papers peers coverage clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -18,6 +18,9 @@ demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, ma
 test: $(STAMP)      ## all tests, doctests and README blocks included
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
+test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slower, in a cache of their own
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest -n 2 $(ARGS)
+
 test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
 	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata
 	.venv-anndata/bin/python -m pip install --quiet --disable-pip-version-check -e ".[anndata,plot]" "pytest>=8" "hypothesis>=6.100"
@@ -27,6 +30,9 @@ check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+methods: $(STAMP)   ## the table of docs/methods.md, written anew from the register
+	$(BIN)/python docs/make_methods.py
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)
@@ -46,4 +52,4 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo

@@ -10,14 +10,15 @@ from ensembles import WEIGHTS, noisy, rows_of
 from quorate import as_ensemble, compress, consensus
 from quorate.ops.disagreement import merge_attracted
 from quorate.solvers.label_space import median
-from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle, whole_weights
+from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle
+from quorate.solvers.weights import integer_member_weights
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + np.pi])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_objective_and_bound_count_every_pair(missing: float, weights: object) -> None:
     rows = rows_of(1, 40, missing=missing, weights=weights)
-    _, unit = whole_weights(rows)
+    _, unit = integer_member_weights(rows)
     for k in (1, 3, rows.n_rows):
         labels = np.arange(rows.n_rows, dtype=np.int32) % k
         expected = oracle_local.disagreements(rows, labels)

@@ -12,15 +12,15 @@ from sklearn.metrics import adjusted_rand_score
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
 from quorate._evaluation.ambiguity import ambiguity
-from quorate.methods.hgpa import OBJECTIVES
 from quorate.ops.ambiguity import ambiguous_pairs
 from quorate.ops.competition import compete, winners_share
 from quorate.ops.moves import TOLERANCE
+from quorate.solvers.anmi import anmi as row_anmi
 from quorate.solvers.graphs import ensemble_graphs
+from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES
 from quorate.solvers.label_space import climbing
 from quorate.solvers.label_space.climbing import climb
-from quorate.solvers.labellings import anmi as row_anmi
-from quorate.solvers.labellings import in_content_order
+from quorate.solvers.member_order import in_content_order
 
 GOLDEN = {
     "a": [0, 0, 0, 1, 1, 2, 2],

@@ -16,9 +16,10 @@ from quorate.ops.points import add_points, nearest_points
 from quorate.solvers import overlaps
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
-from quorate.solvers.local_weights import UNIT, cluster_certainty, edge_weights, local_weighting
+from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
 from quorate.solvers.spectral import euclidean_kmeans, transfer_cut
 from quorate.solvers.spectral.propagation import propagated_similarity
+from quorate.solvers.weights import WEIGHT_UNIT
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -59,7 +60,7 @@ def test_lwea_equals_brute_force(seed: int) -> None:
     tree = average_link_tree(rows, local_weighting(rows, cluster_certainty(rows, 0.4)))
     assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / weighting.total, atol=1e-12)
-    np.testing.assert_allclose(weighting.total, WEIGHTS.sum() * UNIT if seed > 3 else 6 * UNIT)
+    np.testing.assert_allclose(weighting.total, WEIGHTS.sum() * WEIGHT_UNIT if seed > 3 else 6 * WEIGHT_UNIT)
 
 
 @pytest.mark.parametrize("seed", range(3))

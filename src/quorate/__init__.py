@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from quorate._coarsening.tree import CATree, ca_tree
     from quorate._comparison.compare import compare
     from quorate._comparison.over_k import over_k
-    from quorate._consensus.consensus import choose_k, consensus, solve
+    from quorate._consensus.choose_k import choose_k
+    from quorate._consensus.consensus import consensus
     from quorate._consensus.placing import place
     from quorate._consensus.refine import refine
+    from quorate._consensus.solve import solve
     from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
     from quorate._data.soft_members import as_soft_ensemble, harden
@@ -91,7 +93,7 @@ _HOMES = {
     "as_ensemble": "_data.ensemble",
     "as_soft_ensemble": "_data.soft_members",
     "ca_tree": "_coarsening.tree",
-    "choose_k": "_consensus.consensus",
+    "choose_k": "_consensus.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
     "compare": "_comparison.compare",
@@ -115,7 +117,7 @@ _HOMES = {
     "save_ensemble": "_io",
     "save_labels": "_io",
     "scorer": "scoring",
-    "solve": "_consensus.consensus",
+    "solve": "_consensus.solve",
 }
 
 

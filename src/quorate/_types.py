@@ -61,17 +61,20 @@ class _Rows:
     def unit_weights(self) -> bool:
         return bool(np.all(self.weights == 1.0))
 
-    # An ensemble never changes, so `compress` leaves here what it found: its result, or that all rows are distinct.
+    # An ensemble never changes, so `compress` leaves here what it found: its result, or that all rows are distinct;
+    # and `proven` that everything compiled code relies on was looked at.
     # The result of an ensemble refers to other ensembles only, so that memory is freed without a garbage collector.
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
+    is_proven: ClassVar[bool] = False
 
     def remember(self, **facts: Any) -> None:
         """Keep what was computed about this ensemble; it is not part of its value and is not pickled."""
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("compressed", "is_distinct")}
+        forgotten = ("compressed", "is_distinct", "is_proven")
+        return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
     def has_missing(self) -> bool:
@@ -282,6 +285,11 @@ class Method:
     that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
     that runs it on the same ensemble within the same limits. One that takes `soft` members is handed an Ensemble or a
     SoftEnsemble, the others an Ensemble alone.
+
+    A method sees the members sorted by what they say, so that their order cannot change its result. `own_order` is
+    the reason why a method sees them in the order given instead; empty for a method that sees them sorted.
+    `by_member` names the entries of its info that are mappings from member names: these are given back in the members'
+    own order. A method that leaves `Consensus.confidence` at None gets the one every method shares.
     """
 
     solve: Callable[..., Consensus]
@@ -294,6 +302,8 @@ class Method:
     instead: str = ""
     combines: bool = False
     soft: bool = False
+    own_order: str = ""
+    by_member: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
+from quorate._data.sparse import prove_sparse
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
@@ -236,17 +239,16 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         request = Request(self.n_members, k, self.base, self.rows, self.columns)
         options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
-        rows, inverse = compress(self.ensemble_)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        found = solve(rows, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = expand(found, inverse, self.ensemble_.object_ids)
+        solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        self.consensus_: Consensus = solved.objects
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
-        self.n_clusters_ = found.n_clusters
-        self._rows, self._row_labels = rows, found.labels
-        self._profiles = cluster_profiles(rows, found.labels)
-        self._n_features_out = found.n_clusters
+        self.n_clusters_ = self.consensus_.n_clusters
+        self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._profiles = cluster_profiles(self._rows, self._row_labels)
+        self._n_features_out = solved.rows.n_clusters
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -277,6 +279,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return recode(self._rows, raw)
 
     def _features(self, X: Any, *, reset: bool) -> Features:
+        if hasattr(X, "tocsr"):
+            prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
         features = as_features(data)
         if reset:

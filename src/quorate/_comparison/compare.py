@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._comparison.asked import numbers_asked
-from quorate._consensus.consensus import MAX_BYTES, expand, solve
+from quorate._consensus.consensus import expand
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._consensus.solve import solve
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling

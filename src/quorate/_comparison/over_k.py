@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._comparison.asked import numbers_asked
-from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.consensus import consensus
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.pairing import locate_pairs

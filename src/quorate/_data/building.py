@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.proof import prove_counts
 from quorate._types import Ensemble, read_only
 
 Array = NDArray[Any]
@@ -49,9 +50,11 @@ def build_ensemble(
     Ensemble
     """
     refuse_unlabelled(labels, names, categories)
-    return Ensemble(
+    values = as_counts(counts, len(labels))
+    prove_counts(values, len(names))
+    ensemble = Ensemble(
         labels=labels,
-        counts=as_counts(counts, len(labels)),
+        counts=values,
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
         weights=as_weights(weights, len(names)),
         member_names=names,
@@ -59,6 +62,8 @@ def build_ensemble(
         object_ids=None if ids is None else as_ids(ids, len(labels)),
         info=info or {},
     )
+    ensemble.remember(is_proven=True)
+    return ensemble
 
 
 def refuse_unlabelled(labels: Array, names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
@@ -96,7 +101,7 @@ def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
     values = np.asarray(counts)
     if values.shape != (n_rows,):
         raise ValueError(f"counts must have one value per row, {n_rows:,} in all, got shape {values.shape}.")
-    if values.dtype.kind not in "iu" or values.min() < 1:
+    if values.dtype.kind not in "iu" or values.min() < 1 or values.max() > np.iinfo(np.int64).max:
         raise ValueError("counts must be integers of at least 1: how many objects each row stands for.")
     return values.astype(np.int64)
 

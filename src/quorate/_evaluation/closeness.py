@@ -9,8 +9,8 @@ import numpy as np
 from quorate._evaluation.binning import Bins, LabelledRows
 from quorate._types import Ensemble, FloatArray, read_only
 from quorate.ops.tables import cluster_counts
+from quorate.solvers.cluster_means import cluster_means
 from quorate.solvers.label_rows import own_and_rival
-from quorate.solvers.labellings import cluster_means
 
 
 class Closeness(NamedTuple):

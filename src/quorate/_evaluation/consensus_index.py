@@ -13,6 +13,8 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.selection import select_members
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.ambiguity import pair_shares
+from quorate.solvers.contingency import squarable
+from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 1_500
 """Rows up to which all pairs are counted; above, pairs of objects are drawn."""
@@ -44,12 +46,13 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     rows, _ = compress(ensemble)
     exact = rows.n_rows <= EXACT_ROWS
     first, second = np.triu_indices(rows.n_rows, 1) if exact else draw_pairs(rows, rng)
-    pairs = rows.counts[first] * rows.counts[second] if exact else np.ones(len(first), dtype=np.int64)
+    counts = squarable(rows.counts)
+    pairs = counts[first] * counts[second] if exact else np.ones(len(first), dtype=np.int64)
     shares = np.empty(len(first))
     pair_shares(rows.labels, rows.weights, first, second, shares)
     if exact:
         # the objects of one row agree in every member that knows them
-        alike = rows.counts[(rows.labels >= 0).any(axis=1)]
+        alike = counts[(rows.labels >= 0).any(axis=1)]
         shares, pairs = np.append(shares, 1.0), np.append(pairs, (alike * (alike - 1)).sum() // 2)
     known = (shares >= 0) & (pairs > 0)
     if not known.any():
@@ -59,13 +62,12 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     return IndexDistribution(values, found / found.sum(), 0 if exact else DRAWN_PAIRS)
 
 
-def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows of DRAWN_PAIRS pairs of different objects, each pair as likely as any other."""
-    ends = np.cumsum(rows.counts)
     one = rng.integers(rows.n_objects, size=DRAWN_PAIRS)
     # the second object is any but the first
     other = (one + rng.integers(1, rows.n_objects, size=DRAWN_PAIRS)) % rows.n_objects
-    return np.searchsorted(ends, one, side="right"), np.searchsorted(ends, other, side="right")
+    return rows_of_objects(rows.counts, one), rows_of_objects(rows.counts, other)
 
 
 def by_size(labels: Any) -> dict[Any, Ensemble]:

@@ -131,8 +131,8 @@ def load_consensus(path: FilePath) -> Consensus:
     if MARK not in arrays:
         raise ValueError(f"{source} was not written by save_consensus; load_labels reads tables of labels.")
     told = _told(arrays[MARK], source)
-    _refuse_arrays(arrays, source)
     names = told["cluster_names"]
+    _refuse_arrays(arrays, names, source)
     try:
         held: dict[str, Any] = {
             **{attribute: arrays.get(name) for name, attribute in _ARRAYS.items()},
@@ -142,7 +142,7 @@ def load_consensus(path: FilePath) -> Consensus:
         }
         return Consensus(**held)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{source} is damaged: {error!r}; save the result again.") from error
+        raise _damaged(source, repr(error)) from error
 
 
 def _told(text: Array, source: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _told(text: Array, source: str) -> dict[str, Any]:
         if told["format"] != MARK or not {*_FACTS, "cluster_names", "info"} <= set(told):
             raise ValueError("facts are missing")
     except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{source} is damaged: its description cannot be read; save the result again.") from error
+        raise _damaged(source, "its description cannot be read") from error
     if version != VERSION:
         raise ValueError(
             f"{source} was written by another version of quorate (format {version}, this one reads {VERSION}); "
@@ -169,16 +169,30 @@ def _refuse_format(path: FilePath) -> None:
         )
 
 
-def _refuse_arrays(arrays: Mapping[str, Array], source: str) -> None:
+def _refuse_arrays(arrays: Mapping[str, Array], names: list[str] | None, source: str) -> None:
+    """Raise unless the arrays are such as a Consensus holds: a number out of range could cost any amount of memory."""
     labels = arrays.get("labels")
-    if labels is None or labels.ndim != 1 or labels.dtype.kind != "i" or not len(labels) or labels.min() < 0:
-        raise ValueError(f"{source} is damaged: it has no labels of at least one object; save the result again.")
+    if labels is None or labels.ndim != 1 or labels.dtype != np.int32 or not len(labels):
+        raise _damaged(source, "it has no labels of at least one object")
+    n_clusters = int(labels.max()) + 1
+    if labels.min() < 0 or n_clusters > len(labels):
+        raise _damaged(source, f"{len(labels):,} objects cannot have labels from {labels.min()} to {labels.max()}")
     for name in _PER_OBJECT:
         if name in arrays and arrays[name].shape != labels.shape:
-            raise ValueError(
-                f"{source} is damaged: {len(labels):,} labels, but {name} of shape {arrays[name].shape}; "
-                f"save the result again."
-            )
+            raise _damaged(source, f"{len(labels):,} labels, but {name} of shape {arrays[name].shape}")
+    for name, low, high in (("runner_up", -1, n_clusters), ("rows", 0, len(labels))):
+        values = arrays.get(name)
+        if values is not None and (values.dtype.kind != "i" or values.min() < low or values.max() >= high):
+            raise _damaged(source, f"{name} must be integers from {low} to {high - 1:,}")
+    tree = arrays.get("tree", np.empty((0, 4)))
+    if tree.ndim != 2 or tree.shape[1] != 4 or tree.dtype.kind != "f" or len(tree) >= len(labels):
+        raise _damaged(source, f"a tree of shape {tree.shape} does not belong to {len(labels):,} objects")
+    if names is not None and (len(names) != n_clusters or not all(isinstance(name, str) for name in names)):
+        raise _damaged(source, f"{len(names)} names for {n_clusters} clusters")
+
+
+def _damaged(source: str, what: str) -> ValueError:
+    return ValueError(f"{source} is damaged: {what}; save the result again.")
 
 
 def _encoded(value: Any, arrays: dict[str, Array]) -> Any:

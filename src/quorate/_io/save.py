@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.building import as_ids
+from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble
 from quorate._io.paths import FilePath, format_of, refuse_repeated
 from quorate._io.write import Column, refuse_loss, write_arrays, write_table
 from quorate._result_table import ResultTable
-from quorate._types import Ensemble
+from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 Array = NDArray[Any]
 
@@ -93,6 +94,9 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     tin,7
     """
     kind = format_of(path)
+    if isinstance(ensemble, SoftEnsemble):
+        raise TypeError(NEEDS_LABELS)
+    proven(ensemble)
     if kind in ("npz", "zarr"):
         write_arrays(path, arrays_of_ensemble(ensemble), overwrite)
         return

@@ -6,12 +6,11 @@ Importing this module imports the library.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from quorate import Ensemble, generate, save_ensemble
+from quorate import Ensemble, as_ensemble, generate, save_ensemble
 from quorate._io import refuse_output
 from quorate._io.load_features import Measurements, load_features
 from quorate.cli.progress import Step
@@ -46,7 +45,7 @@ def make_ensemble(
     k = k_towards(settings["k"], settings["base"], n_clusters)
     table = _read_measurements(arguments, step)
     ensemble = generate(table.values, **{**settings, "k": k})
-    return ensemble if table.ids is None else replace(ensemble, object_ids=table.ids)
+    return as_ensemble(ensemble, ids=table.ids)
 
 
 def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:

@@ -1,34 +1,37 @@
-"""How sure each row's label is: its co-association with its own cluster beside that with the best other."""
+"""How sure the label of each row is: its co-association with its own cluster beside that with the best other one."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, FloatArray
-from quorate.solvers.label_rows import own_and_rival, tally
+from quorate._types import AnyEnsemble, Consensus, FloatArray
+from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.label_rows import own_and_rival
+
+
+def with_confidence(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
+    """A result on these rows with the best other cluster of each row, and with the confidence that `row_confidence`
+    gives unless the method gave a confidence of its own."""
+    confidence, runner_up = _standing(ensemble, result.labels)
+    own = confidence if result.confidence is None else result.confidence
+    return replace(result, confidence=own, runner_up=runner_up)
 
 
 def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
-    """own / (own + rival): 1 where no other cluster shares anything with the row, 0.5 at a draw.
+    """own / (own + rival): 1 if no other cluster shares anything with the row, 0.5 at a draw.
 
-    `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival`
-    the largest such mean over the other clusters. O(rows x members x clusters).
+    `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival` is the
+    largest such mean over the other clusters. O(rows x members x clusters).
     """
-    own, rival, _ = _standing(ensemble, labels)
+    return _standing(ensemble, labels)[0]
+
+
+def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
+    """The confidence of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
+    means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
+    own, rival, runner_up = own_and_rival(ensemble, means, labels)
     confidence: FloatArray = own / (own + rival)
-    return confidence
-
-
-def row_runner_up(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The cluster behind `rival`: the best other one for each row, the lowest of several; -1 where no other cluster
-    shares anything with the row. O(rows x members x clusters)."""
-    return _standing(ensemble, labels)[2]
-
-
-def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
-    n_clusters = int(labels.max()) + 1
-    table = tally(ensemble, labels, n_clusters)
-    sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
-    means = table * np.repeat(ensemble.weights, ensemble.n_clusters)[:, None] / np.maximum(sizes, 1.0)
-    return own_and_rival(ensemble, means, labels)
+    return confidence, runner_up

@@ -7,27 +7,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, IntArray
+from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.mixture import expect
 from quorate.ops.threads import map_blocks
-from quorate.solvers.label_rows import look_up
-from quorate.solvers.label_space.lookup import (
-    column_weights,
-    count,
-    fill_empty,
-    means_rule,
-    row_sums,
-    sample,
-    seed_rows,
-)
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_rows import look_up, weighted_total
+from quorate.solvers.label_space.lookup import count, means_rule, row_sums, sample, seed_rows
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
-UNIT = 2.0**36
+MANY = 2**40
+SHIFT = 26
+"""Bits of a count that are added up apart from the others if there are more than MANY objects."""
 TOLERANCE = 1e-6
-"""Gain of log-likelihood an object below which a run has converged."""
+"""A run has converged when the log-likelihood gains no more than this per object."""
 
 
 class Mixture(NamedTuple):
-    """Parameters and where they lead: `value` is the penalised log-likelihood, `likelihood` the plain one."""
+    """A fitted mixture; `value` is the penalised log-likelihood, `likelihood` the plain one."""
 
     expected: FloatArray
     mass: FloatArray
@@ -42,19 +39,19 @@ class Mixture(NamedTuple):
 def best_mixture(
     ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int, smoothing: float
 ) -> Mixture:
-    """The highest penalised likelihood of `n_init` runs; on many rows the runs see a sample, and the best all rows."""
+    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample."""
     part = sample(ensemble, n_clusters, rng)
     start = ensemble if part is None else part
     runs = (_seeded(start, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
     best = max(runs, key=lambda run: run.value)
     if part is not None:
         best = maximise(ensemble, best.expected, best.mass, max_iter, smoothing)
-    fill_empty(ensemble, 1.0 - best.sure, best.labels, n_clusters)
+    fill_empty(best.labels, ensemble.counts * (1.0 - best.sure), n_clusters)
     return best
 
 
 def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_iter: int, smoothing: float) -> Mixture:
-    """A run from the clusters of the rows nearest to k-means++ seeds."""
+    """A run that starts from clusters around k-means++ seeds."""
     seeds = row_sums(ensemble, seed_rows(ensemble, n_clusters, rng))
     labels, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, means_rule(ensemble, seeds), np.ones(1), labels, score)
@@ -65,13 +62,13 @@ def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_i
 
 
 def maximise(ensemble: Ensemble, expected: FloatArray, mass: FloatArray, max_iter: int, smoothing: float) -> Mixture:
-    """Sweeps from expected counts until the penalised log-likelihood gains no more."""
+    """Sweeps, starting from expected counts, until the penalised log-likelihood gains no more."""
     labels, sure = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     value, likelihood, n_iter, converged = -np.inf, -np.inf, 0, False
     while not converged and n_iter < max_iter:
         logarithms, bias = parameters(ensemble, expected, mass, smoothing)
         expected, mass, likelihood = _expectation(ensemble, logarithms, bias, labels, sure)
-        before, value = value, likelihood + smoothing * float((column_weights(ensemble)[:, None] * logarithms).sum())
+        before, value = value, likelihood + smoothing * float((cluster_weights(ensemble)[:, None] * logarithms).sum())
         converged = value - before <= TOLERANCE * ensemble.n_objects
         n_iter += 1
     return Mixture(expected, mass, labels, sure, likelihood, value, n_iter, converged)
@@ -94,32 +91,38 @@ def _expectation(
     ensemble: Ensemble, logarithms: FloatArray, bias: FloatArray, labels: NDArray[np.int32], sure: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Expected counts and masses in objects, and the log-likelihood; labels and their posteriors are written."""
-    table = np.rint(logarithms * column_weights(ensemble)[:, None] * UNIT).astype(np.int64)
-    # as fine as 63 bits allow for this many objects
-    share_unit = 2.0 ** min(40, 61 - int(ensemble.n_objects).bit_length())
-    value_unit = 2.0 ** min(30, 50 - int(ensemble.n_objects).bit_length())
+    table = whole(logarithms * cluster_weights(ensemble)[:, None])
+    height = np.empty(ensemble.n_rows)
+    expected, mass = np.zeros(table.shape), np.zeros(len(bias))
+    for counts, factor in _summable(ensemble.counts, ensemble.n_objects):
+        # as fine as 63 bits allow for this many objects
+        share_unit = 2.0 ** min(40, 61 - int(counts.sum()).bit_length())
 
-    def block(start: int, stop: int) -> tuple[IntArray, IntArray, int]:
-        expected, mass = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
-        likelihood = expect(
-            ensemble.labels,
-            ensemble.offsets,
-            ensemble.counts,
-            table,
-            UNIT,
-            bias,
-            share_unit,
-            value_unit,
-            start,
-            stop,
-            expected,
-            mass,
-            labels,
-            sure,
-        )
-        return expected, mass, likelihood
+        def block(
+            start: int, stop: int, counts: IntArray = counts, unit: float = share_unit
+        ) -> tuple[IntArray, IntArray]:
+            sums = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
+            rows = (ensemble.labels, ensemble.offsets, counts, table)
+            expect(*rows, TABLE_UNIT, bias, unit, start, stop, *sums, labels, sure, height)
+            return sums
 
-    parts = map_blocks(block, ensemble.n_rows)
-    expected = np.sum([part[0] for part in parts], axis=0) / share_unit
-    mass = np.sum([part[1] for part in parts], axis=0) / share_unit
-    return expected, mass, sum(int(part[2]) for part in parts) / value_unit
+        parts = map_blocks(block, ensemble.n_rows)
+        expected += np.sum([part[0] for part in parts], axis=0) / share_unit * factor
+        mass += np.sum([part[1] for part in parts], axis=0) / share_unit * factor
+    return expected, mass, _total(ensemble, height)
+
+
+def _summable(counts: IntArray, n_objects: int) -> list[tuple[IntArray, float]]:
+    """Counts, and what one of them is worth: beyond 2^40 objects in two parts, or shares of them would be coarse."""
+    if n_objects <= MANY:
+        return [(counts, 1.0)]
+    return [(read_only(counts >> SHIFT), 2.0**SHIFT), (read_only(counts & (2**SHIFT - 1)), 1.0)]
+
+
+def _total(ensemble: Ensemble, height: FloatArray) -> float:
+    """The log-likelihood of all objects: in integers, which no order and no count can change, while they are fine."""
+    n_bits = int(ensemble.n_objects).bit_length()
+    if n_bits > 30:
+        return weighted_total(ensemble.counts, height)
+    unit = 2.0 ** min(30, 50 - n_bits)
+    return int((ensemble.counts * np.rint(height * unit).astype(np.int64)).sum()) / unit
