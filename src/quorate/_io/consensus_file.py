@@ -67,12 +67,12 @@ def save_consensus(path: FilePath, result: Consensus, *, overwrite: bool = False
     >>> import tempfile
     >>> from pathlib import Path
     >>> from quorate import consensus
-    >>> result = consensus([[0, 0, 1], [0, 0, 1]], 2, random_state=7)
+    >>> result = consensus([[0, 0, 1], [0, 0, 1]], 2, method="kmeans", random_state=7)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_consensus(Path(folder) / "result.npz", result)
     ...     again = load_consensus(Path(folder) / "result.npz")
-    >>> again, again.info["seed"]
-    (Consensus(3 objects in 2 clusters by transfer, objective 0), 7)
+    >>> again.labels, again.method, again.info["seed"]
+    (array([0, 0, 1], dtype=int32), 'kmeans', 7)
     """
     if not isinstance(result, Consensus):
         raise TypeError(f"result must be a Consensus, got {type(result).__name__}; save_labels writes plain labels.")
