@@ -14,6 +14,14 @@ from quorate._types import Ensemble, read_only
 Array = NDArray[Any]
 
 
+class EmptyMemberError(ValueError):
+    """Raised where members label no object at all; `members` are their names."""
+
+    def __init__(self, members: list[str]) -> None:
+        super().__init__(f"{', '.join(map(repr, members))} labels no object at all; leave it out.")
+        self.members = members
+
+
 def build_ensemble(
     labels: Array,
     names: tuple[str, ...],
@@ -62,7 +70,7 @@ def refuse_unlabelled(labels: Array, names: tuple[str, ...], categories: tuple[A
     """Raise where a member labels no object, or where an object has no label in any member."""
     empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
     if empty:
-        raise ValueError(f"{', '.join(map(repr, empty))} labels no object at all; leave it out.")
+        raise EmptyMemberError(empty)
     if labels.min() >= 0:
         return
     silent = np.flatnonzero(labels.max(axis=1) < 0)

@@ -51,7 +51,8 @@ def code_labelling(
     Labelling
     """
     if isinstance(labels, Consensus):
-        coded = Labelling(labels.labels.astype(np.int32, copy=False), np.arange(labels.n_clusters))
+        names = np.arange(labels.n_clusters) if labels.cluster_names is None else np.array(labels.cluster_names)
+        coded = Labelling(labels.labels.astype(np.int32, copy=False), names)
     else:
         table = as_table(labels, "objects", None)
         if table.shape[1] != 1:
