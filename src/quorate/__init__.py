@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from quorate._consensus.refine import refine
     from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
+    from quorate._data.joining import join
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
     from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
@@ -48,6 +49,7 @@ __all__ = [
     "evaluate",
     "generate",
     "harden",
+    "join",
     "load_labels",
     "merge",
     "nmi",
@@ -85,6 +87,7 @@ _HOMES = {
     "evaluate": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
+    "join": "_data.joining",
     "load_labels": "_io",
     "merge": "_data.compression",
     "nmi": "_evaluation.scores",

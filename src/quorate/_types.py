@@ -36,6 +36,8 @@ class _Rows:
     counts: NDArray[np.int64]
     n_clusters: NDArray[np.int64]
     weights: FloatArray
+    object_ids: NDArray[Any] | None
+    id_name: str
 
     @property
     def n_rows(self) -> int:
@@ -103,6 +105,8 @@ class Ensemble(_Rows):
         For each member, the label each code stands for.
     object_ids : array or None
         Names of the objects, where the data had them and rows still are objects.
+    id_name : str
+        What the column of these names is called.
     info : mapping
         How the ensemble was made, where `generate` made it: the seed, and what each member drew.
     """
@@ -115,6 +119,7 @@ class Ensemble(_Rows):
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    id_name: str = "id"
 
     unit: ClassVar[int] = 1
 
@@ -144,7 +149,7 @@ class SoftEnsemble(_Rows):
     ----------
     starts : int64 array of shape (n_rows + 1,)
     columns, memberships : int32 arrays
-    counts, n_clusters, weights, member_names, object_ids, info
+    counts, n_clusters, weights, member_names, object_ids, id_name, info
         As in `Ensemble`.
     categories : tuple of arrays
         For each member, the column of its matrix (or the label) each cluster stands for.
@@ -160,6 +165,7 @@ class SoftEnsemble(_Rows):
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    id_name: str = "id"
 
     unit: ClassVar[int] = 2**16
 
@@ -214,6 +220,8 @@ class Consensus:
         For each object the row of the compressed ensemble that stood for it.
     object_ids : array or None
         Names of the objects, where the data had them.
+    id_name : str
+        What the column of these names is called.
     """
 
     labels: NDArray[np.int32]
@@ -226,6 +234,7 @@ class Consensus:
     method: str = ""
     rows: NDArray[np.intp] | None = None
     object_ids: NDArray[Any] | None = None
+    id_name: str = "id"
 
     @cached_property
     def n_clusters(self) -> int:
@@ -248,17 +257,18 @@ class Consensus:
 class Method:
     """A line of the register METHODS: a consensus function and what one should know before calling it.
 
-    `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
-    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much. A method
-    that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
-    that runs it on the same ensemble within the same limits. One that takes `soft` members is handed an Ensemble or a
-    SoftEnsemble, the others an Ensemble alone.
+    `memory` and `time` tell how both grow with the number of distinct rows, with the options left alone. Where options
+    decide, `memory_for(ensemble, options)` tells the bytes needed beyond the linear, of options not checked yet, and
+    `instead` what to do where that is too much. A method that `combines` others is handed `runs`: for each method that
+    does not, a function of n_clusters and a generator that runs it on the same ensemble within the same limits. One
+    that takes `soft` members is handed an Ensemble or a SoftEnsemble, the others an Ensemble alone.
     """
 
     solve: Callable[..., Consensus]
     title: str
     reference: str
     memory: Memory = "linear"
+    time: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
     memory_for: Callable[..., int] | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from quorate import _check
 from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._data.compression import compress
@@ -53,7 +54,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     X is always (n_objects, n_members), also where members are more than objects: an estimator cannot ask back.
-    X may be a data frame with text columns. Floats are labels like any others.
+    X may be a data frame with text columns. Floats are labels like any others, as scikit-learn wants it: measurements
+    belong into `EnsembleClustering`.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column a member; y is ignored, as scikit-learn wants it."""
+        _check.no_anndata(X, "X")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
         validate_data(self, X, skip_check_array=True)
         shape = getattr(X, "shape", (1, 1))
@@ -91,7 +94,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")
         if shape[1] == 0:
             raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects")
+        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
         self.consensus_: Consensus = consensus(
             ensemble,
             self.n_clusters,
@@ -203,7 +206,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
         found = solve(rows, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = expand(found, inverse, self.ensemble_.object_ids)
+        self.consensus_: Consensus = expand(found, inverse, self.ensemble_.object_ids, self.ensemble_.id_name)
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self._rows, self._row_labels = rows, found.labels
@@ -234,6 +237,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return recode(self._rows, raw)
 
     def _features(self, X: Any, *, reset: bool) -> Features:
+        _check.no_anndata(X, "X")
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
         features = as_features(data)
         if reset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import math
 import numbers
 from collections.abc import Callable
@@ -17,13 +18,16 @@ from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus import choose_k as _choose
 from quorate._consensus import refine as _refine
 from quorate._consensus.auto import AUTO, Pick, pick
+from quorate._consensus.duration import tell_duration
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
+from quorate._data.missing import DEFAULT
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method, SoftEnsemble
 from quorate.methods import METHODS
 
+logger = logging.getLogger("quorate")
 DEFAULT_METHOD = AUTO
 MAX_BYTES = 4_000_000_000
 Numbers = int | str | tuple[int, int] | range | None
@@ -40,6 +44,11 @@ def consensus(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    orientation: str | None = None,
+    ids: Any = None,
+    check: bool = True,
     **options: Any,
 ) -> Consensus:
     """One labelling out of many.
@@ -68,6 +77,8 @@ def consensus(
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    weights, missing, orientation, ids, check
+        How to read `labels`, as for `as_ensemble`.
     **options
         The method's own options.
 
@@ -83,8 +94,8 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
-    is_soft = isinstance(labels, SoftEnsemble) or holds_matrices(labels)
-    ensemble: AnyEnsemble = as_soft_ensemble(labels) if is_soft else as_ensemble(labels)
+    reading = {"weights": weights, "missing": missing, "ids": ids}
+    ensemble = _as_any_ensemble(labels, {**reading, "orientation": orientation, "check": check})
     rows, inverse = compress(ensemble)
     told = {}
     if coarsen is not None:
@@ -96,7 +107,16 @@ def consensus(
     result = solve(
         rows, n_clusters, method=method, random_state=random_state, max_bytes=max_bytes, refine=refine, **options
     )
-    return expand(replace(result, info={**result.info, **told}), inverse, ensemble.object_ids)
+    return expand(replace(result, info={**result.info, **told}), inverse, ensemble.object_ids, ensemble.id_name)
+
+
+def _as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
+    """Labels or soft members, read as the options of `as_ensemble` say."""
+    if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
+        return as_ensemble(labels, **reading)
+    if reading["orientation"] is not None:
+        raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
+    return as_soft_ensemble(labels, **{name: reading[name] for name in ("weights", "missing", "ids")})
 
 
 def solve(
@@ -156,9 +176,16 @@ def _solve_rows(
     k = _cluster_number(n_clusters, ensemble, method, chosen)
     _refuse_memory(method, chosen, ensemble, options, max_bytes)
     extra = {"runs": _runs(ensemble, max_bytes)} if chosen.combines and isinstance(ensemble, Ensemble) else {}
+    if chosen.time == "quadratic" and not chosen.combines and isinstance(ensemble, Ensemble):
+        tell_duration(method, ensemble, partial(_try_rows, chosen, k, options))
     result = chosen.solve(ensemble, k, rng=_check.generator(random_state), **options, **extra)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     return replace(result, method=method, info=info)
+
+
+def _try_rows(method: Method, k: int | None, options: dict[str, Any], part: Ensemble) -> Consensus:
+    """Run a method on a part of the rows, only to see how long it takes."""
+    return method.solve(part, k and min(k, part.n_rows), rng=np.random.default_rng(0), **options)
 
 
 def choose_k(
@@ -232,9 +259,16 @@ def _choose_rows(
     known = isinstance(random_state, numbers.Integral)
     seed = random_state if known else int(_check.generator(random_state).integers(2**62))
 
+    done: list[int] = []
+
     def run(name: str, k: int) -> Consensus:
         own = {**shared, **options} if name == method else {"max_bytes": shared["max_bytes"]}
-        return solve(ensemble, k, method=name, random_state=seed, **own)
+        result = solve(ensemble, k, method=name, random_state=seed, **own)
+        if name == method:
+            done.append(k)
+            share = len(done) / len(wanted)
+            logger.info("%d of %d numbers of clusters tried", len(done), len(wanted), extra={"share": share})
+        return result
 
     return _choose.choose(ensemble, wanted, method, run, tuple(METHODS), np.random.default_rng(seed))
 
@@ -261,10 +295,11 @@ def _refined(ensemble: Ensemble, result: Consensus) -> Consensus:
     )
 
 
-def expand(result: Consensus, inverse: Any, object_ids: Any = None) -> Consensus:
+def expand(result: Consensus, inverse: Any, object_ids: Any = None, id_name: str = "id") -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
-    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
+    named = {"object_ids": object_ids, "id_name": id_name}
+    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, **named)
 
 
 def _refuse_soft(name: str, method: Method, chooses: bool, refine: bool) -> None:

@@ -48,9 +48,16 @@ class MissingRule:
             return
         for value in categories:
             if _is_number(value) and value < 0:
+                if not float(value).is_integer():
+                    raise ValueError(
+                        f"Negative values in data: {member} holds {value}, which is a measurement and not a label; "
+                        f"cluster measurements with quorate.generate (quorate cluster FILE), or leave the column out "
+                        f"(--drop)."
+                    )
                 raise ValueError(
                     f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
-                    f"missing=[{value}] if it means 'no label', missing=[] if negative numbers are ordinary labels."
+                    f"missing=[{value}] (--missing={value}) if it means 'no label', missing=[] if negative numbers are "
+                    f"ordinary labels."
                 )
 
     def _wording(self) -> str:

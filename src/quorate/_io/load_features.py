@@ -7,17 +7,23 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
+from quorate._data.alignment import refuse_repeated
 from quorate._io.arrays import read_arrays
+from quorate._io.dialect import DELIMITERS, LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
+from quorate._io.excel import Sheet, read_sheet
 from quorate._io.parquet import read_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content, refuse_repeated
-from quorate._io.text import DELIMITERS, Choice, read_header
+from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
+from quorate._io.sources import refuse_unknown
+from quorate._io.text import Choice, read_header
 
 Array = NDArray[Any]
+POINT = "\u00b7"
 
 
 class Measurements(NamedTuple):
@@ -29,14 +35,19 @@ class Measurements(NamedTuple):
 
 
 def load_features(
-    path: FilePath, *, ids: str | None = None, columns: Sequence[str] | None = None, drop: Sequence[str] = ()
+    path: FilePath,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
 ) -> Measurements:
     """Read a table of numbers.
 
     Parameters
     ----------
     path : str or path
-        .csv, .tsv, .txt (also .gz) and .parquet have named columns; .npy is mapped, not read; .npz holds one 2-D
+        .csv, .tsv, .txt (also .gz), .xlsx and .parquet have named columns; .npy is mapped, not read; .npz holds one 2-D
         array, or a sparse matrix as scipy writes it; .zarr holds one 2-D array. "-" is CSV from standard input.
     ids : str, optional
         Column that names the objects.
@@ -44,12 +55,19 @@ def load_features(
         Columns that are measurements; all but `ids` and `drop` by default.
     drop : sequence of str
         Columns to leave out.
+    sep : str, optional
+        What separates the columns of a text file; recognised by default, and with it decimal commas.
     """
     kind = format_of(path)
-    if kind in ("csv", "tsv"):
+    if sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {name_of(path)} is .{kind}; leave it out.")
+    if kind in DELIMITERS:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
-            found = _read_text(file, name_of(path), DELIMITERS[kind], (ids, columns, drop))
+            found = _read_text(file, name_of(path), (DELIMITERS[kind], sep), (ids, columns, drop))
+    elif kind == "xlsx":
+        sheet = read_sheet(path, lambda names: _choose(names, ids, columns, drop, name_of(path)))
+        found = _from_sheet(sheet, name_of(path))
     elif kind == "parquet":
         table, choice = read_parquet(path, lambda names: _choose(names, ids, columns, drop, name_of(path)))
         named = None if choice.ids is None else np.asarray(table.column(choice.ids).to_pylist())
@@ -65,10 +83,7 @@ def load_features(
 def _choose(
     names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, drop: Sequence[str], source: str
 ) -> Choice:
-    wanted = [name for name in (ids, *(columns or ()), *drop) if name is not None]
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise ValueError(f"{source} has no column {unknown[0]!r}; it has {', '.join(map(repr, names[:20]))}.")
+    refuse_unknown(tuple(name for name in (ids, *(columns or ()), *drop) if name is not None), names, source)
     chosen = columns if columns is not None else [name for name in names if name != ids]
     chosen = tuple(name for name in chosen if name not in drop)
     if not chosen:
@@ -76,21 +91,24 @@ def _choose(
     return Choice(ids, chosen)
 
 
-def _read_text(source: IO[bytes], name: str, delimiter: str, chosen: tuple[Any, Any, Any]) -> Measurements:
-    stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+def _read_text(
+    source: io.BufferedReader, name: str, separators: tuple[str, str | None], chosen: tuple[Any, Any, Any]
+) -> Measurements:
+    stream = open_text(source, source.peek(2))
     header: tuple[str, ...] = ()
     try:
-        header = read_header(csv.reader(stream, delimiter=delimiter, strict=True), name, delimiter)
+        rest, delimiter = recognise(stream, *separators)
+        header = read_header(csv.reader(rest, delimiter=delimiter, strict=True), name, delimiter)
         choice = _choose(header, *chosen, name)
         places = [header.index(column) for column in choice.members]
         named: list[str] = []
-        lines: Any = (line for line in stream if line.strip())
+        lines: Any = _some((line for line in rest if line.strip()), name)
         if choice.ids is not None:
             lines = _noting_ids(lines, header.index(choice.ids), delimiter, named)
-        lines = _some(lines, name)
+        lines = _with_decimal_points(lines, places, delimiter)
         values = np.loadtxt(lines, delimiter=delimiter, usecols=places, ndmin=2, comments=None, quotechar='"')
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
     except (ValueError, IndexError) as error:
         raise ValueError(_reworded(str(error), name, header)) from error
     finally:
@@ -103,6 +121,34 @@ def _some(lines: Iterator[str], name: str) -> Iterator[str]:
     if first is None:
         raise ValueError(f"{name} holds a header but no rows.")
     return itertools.chain([first], lines)
+
+
+def _with_decimal_points(lines: Iterator[str], places: list[int], delimiter: str) -> Iterator[str]:
+    """The lines with points for decimal commas, where the first numbers have any.
+
+    Points become a mark that no number has, so that a cell with both is refused and not misread.
+    """
+    if delimiter == ",":
+        return lines
+    head = list(itertools.islice(lines, LINES_LOOKED_AT))
+    cells = [[row[place] for place in places if place < len(row)] for row in csv.reader(head, delimiter=delimiter)]
+    every = itertools.chain(head, lines)
+    if not has_decimal_commas(cells):
+        return every
+    swap = str.maketrans({",": ".", ".": POINT})
+    return (line.translate(swap) for line in every)
+
+
+def _from_sheet(sheet: Sheet, name: str) -> Measurements:
+    ids = None if sheet.choice.ids is None else np.array([str(value) for value in sheet.columns[sheet.choice.ids]])
+    values = np.empty((len(sheet.columns[sheet.choice.members[0]]), len(sheet.choice.members)))
+    for place, column in enumerate(sheet.choice.members):
+        for row, value in enumerate(sheet.columns[column].tolist()):
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                told = "nothing" if value is None else repr(value)
+                raise ValueError(_no_number(told, name, column, row))
+            values[row, place] = value
+    return Measurements(values, sheet.choice.members, ids)
 
 
 def _noting_ids(lines: Iterator[str], place: int, delimiter: str, named: list[str]) -> Iterator[str]:
@@ -119,9 +165,15 @@ def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
     if found is None:
         return reason if reason.startswith(name) else f"{name}: {reason}"
     text, row, column = found.group(1), int(found.group(2)), int(found.group(3))
+    if POINT in text:
+        text = text.replace(".", ",").replace(POINT, ".")
+    return _no_number(text, name, header[column - 1], row)
+
+
+def _no_number(text: str, name: str, column: str, row: int) -> str:
     return (
-        f"{name}: column {header[column - 1]!r} holds {text} in data row {row + 1}, which is no number; distances need "
-        f"a number in every cell, so leave the column out (--drop {header[column - 1]}) or fill the gap."
+        f"{name}: column {column!r} holds {text} in data row {row + 1}, which is no number; distances need "
+        f"a number in every cell, so leave the column out ({_check.option('--drop', column)}) or fill the gap."
     )
 
 

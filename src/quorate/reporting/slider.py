@@ -11,7 +11,7 @@ from quorate import _check
 from quorate._consensus.auto import pick
 from quorate._consensus.consensus import MAX_BYTES, solve
 from quorate._data.compression import compress
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._evaluation.other_numbers import Partition, merged_clusters, renumbered, scored_partition
 from quorate._evaluation.subject import Subject
 from quorate._types import Ensemble, IntArray
@@ -87,7 +87,7 @@ def _given(subject: Subject, numbers: Mapping[Any, Any]) -> dict[int, IntArray]:
     found = {}
     for name, labels in numbers.items():
         advice = "label the same objects as the result does"
-        labelling = code_labelling(labels, f"numbers[{name!r}]", len(subject.labels), advice=advice)
+        labelling = code_beside(labels, f"numbers[{name!r}]", subject.ensemble, advice=advice)
         found[labelling.n_clusters] = labelling.codes
     return found
 
