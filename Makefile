@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-anndata check bench papers peers coverage clean
+.PHONY: demo test test-anndata check methods bench papers peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -27,6 +27,9 @@ check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+methods: $(STAMP)   ## the table of docs/methods.md, written anew from the register
+	$(BIN)/python docs/make_methods.py
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)

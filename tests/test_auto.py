@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_laws import noisy
+from ensembles import noisy
 
 from quorate import METHODS, ConsensusClustering, as_soft_ensemble, choose_k, compress, consensus, solve
 from quorate._consensus import auto as _auto

@@ -9,18 +9,14 @@ import numba
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
-from test_laws import noisy
 
 from quorate import as_ensemble, compress
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree, by_member, nearest
-
-
-def rows_of(seed: int, n: int = 70, weights: object = None, missing: float = 0.0, **options: object):
-    return compress(as_ensemble(noisy(seed, n, missing=missing, **options), weights=weights))[0]
 
 
 @pytest.fixture(params=["lists", "dense"])

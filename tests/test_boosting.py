@@ -111,7 +111,9 @@ def test_consensus_of_the_members_finds_the_clusters(sequence: Any) -> None:
 @EACH
 def test_equal_and_few_objects(sequence: Any) -> None:
     for X in (np.ones((6, 2)), np.array([[0.0], [1.0], [1.0]]), np.arange(3.0).reshape(-1, 1)):
-        for labels in sequence.members(X, [2, 3], rng(0)):
+        members = list(sequence.members(X, [2, 3], rng(0)))
+        assert len(members) == 2
+        for labels in members:
             assert len(labels) == len(X)
             assert labels.max() >= 0
 

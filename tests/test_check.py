@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_laws import noisy
+from ensembles import noisy
 
 from quorate import METHODS, Method, _check, consensus
 from quorate.methods.kmeans import kmeans

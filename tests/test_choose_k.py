@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_laws import noisy
+from ensembles import noisy
 
 from quorate import ConsensusClustering, anmi, as_ensemble, choose_k, consensus
-from quorate._consensus.choose_k import Candidate, _leader, _lifetimes, _recommend
+from quorate._consensus.choose_k import Candidate, Choice, _leader, _lifetimes, _recommend, _votes
 from quorate.cli import main
 
 
@@ -41,14 +41,63 @@ def test_a_clear_lifetime_decides_where_criteria_disagree() -> None:
     members = as_ensemble(np.array([[0, 1], [0, 2], [1, 3], [1, 4]]), orientation="objects")
 
     def leader(*lifetimes: float) -> str:
-        table = tuple(Candidate(k + 3, 0.5, lifetime=lasts) for k, lasts in enumerate(lifetimes))
-        return _leader(table, members)[0]
+        table = tuple(Candidate(k + 3, 0.5 + 0.01 * k, lifetime=lasts) for k, lasts in enumerate(lifetimes))
+        return _leader(_votes(table, {4: 0.1}), table, members)[0]
 
     assert [leader(0.1, 0.35, 0.2), leader(0.1, 0.3, 0.25), leader(0.0, 0.0)] == ["lifetime", "anmi", "anmi"]
     table = tuple(Candidate(k, 0.5 + 0.01 * k, lifetime=0.1 * (k == 4)) for k in (3, 4, 5))
     best, reason = _recommend({"anmi": 5, "density_gain": 3, "lifetime": 4}, table, members, {})
     assert best == 4
     assert "the lifetime, at least 1.5 times the next one, decides" in reason
+
+
+def test_a_criterion_that_is_tied_everywhere_abstains() -> None:
+    table = tuple(Candidate(k, 0.5 + 0.01 * k, lifetime=0.25, pac=0.0) for k in (2, 3, 4))
+    assert _votes(table, {}) == {"anmi": 4}
+    nearly = tuple(Candidate(k, 0.5 + 1e-15 * k, pac=0.1 * (k != 3)) for k in (2, 3, 4))
+    assert _votes(nearly, {2: 0.3, 3: 0.2, 4: 0.1}) == {"pac": 3}
+    assert _votes(nearly, {2: 0.3, 3: 0.1}) == {"density_gain": 2, "pac": 3}
+
+
+def test_tied_criteria_do_not_outvote_the_others() -> None:
+    """Each group of five members agrees with itself, so no pair is ambiguous, whatever the number of clusters."""
+    truth = np.repeat(np.arange(8), 15)
+    members = np.column_stack([truth] * 5 + [truth // 2] * 5)
+    choice = choose_k(members, (4, 8), method="best")
+    assert [entry.pac for entry in choice.table] == [0.0, 0.0]
+    assert "pac" not in choice.votes
+    assert "ambiguous" not in choice.reason
+    assert "0.0000" in str(choice)
+
+
+def test_the_reason_says_which_criterion_decides_when_anmi_is_tied() -> None:
+    members = as_ensemble(np.array([[0, 1], [0, 2], [1, 3], [1, 4]]), orientation="objects")
+    table = tuple(Candidate(k, 0.5, lifetime=0.02 * k) for k in (3, 4, 5))
+    best, reason = _recommend({"density_gain": 4, "pac": 3}, table, members, {})
+    assert best == 4
+    assert "so the density gain, for ANMI is tied, decides" in reason
+    best, reason = _recommend({"lifetime": 5, "pac": 3}, table, members, {})
+    assert best == 5
+    assert "so the lifetime, for ANMI and the density gain are tied, decides" in reason
+
+
+def test_without_any_vote_the_smallest_number_is_taken() -> None:
+    members = as_ensemble(np.array([[0, 1], [0, 2], [1, 3], [1, 4]]), orientation="objects")
+    best, reason = _recommend({}, tuple(Candidate(k, 0.5) for k in (3, 4)), members, {5: "too many"})
+    assert best == 3
+    assert reason == "3 clusters: no criterion tells the numbers apart, so the smallest is taken. No answer for 5."
+    choice = choose_k([[0, 0, 1, 2], [0, 0, 1, 2]], (2, 2))
+    assert choice.votes == {}
+    assert choice.reason == "2 clusters: it is the only number to choose from."
+
+
+def test_a_printed_choice_shows_every_criterion_that_has_values() -> None:
+    table = (Candidate(2, 0.5, density_gain=0.0), Candidate(3, 0.6, density_gain=0.0, pac=0.25))
+    told = str(Choice(3, "3 clusters.", {"anmi": 3}, table, "kmeans")).splitlines()
+    assert told[0].split() == ["k", "anmi", "density", "gain", "pac"]
+    assert told[1].split() == ["2", "0.5000", "0.0000", "-"]
+    assert told[2].split() == ["3", "0.6000", "0.0000", "0.2500", "*"]
+    assert told[3] == "3 clusters."
 
 
 @pytest.mark.parametrize("wanted", [(3, 6), range(3, 7), [3, 6]])

@@ -5,25 +5,20 @@ from __future__ import annotations
 import numpy as np
 import oracle_local
 import pytest
-from test_laws import noisy
+from ensembles import WEIGHTS, noisy, rows_of
 
-from quorate import Ensemble, as_ensemble, compress, consensus
+from quorate import as_ensemble, compress, consensus
 from quorate.ops.disagreement import merge_attracted
 from quorate.solvers.label_space import median
-from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle, whole_weights
-
-WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
-
-
-def rows_of(seed: int, n: int = 40, *, weights: object = None, **options: float) -> Ensemble:
-    return compress(as_ensemble(noisy(seed, n, **options), weights=weights))[0]
+from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle
+from quorate.solvers.weights import integer_member_weights
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + np.pi])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_objective_and_bound_count_every_pair(missing: float, weights: object) -> None:
-    rows = rows_of(1, missing=missing, weights=weights)
-    _, unit = whole_weights(rows)
+    rows = rows_of(1, 40, missing=missing, weights=weights)
+    _, unit = integer_member_weights(rows)
     for k in (1, 3, rows.n_rows):
         labels = np.arange(rows.n_rows, dtype=np.int32) % k
         expected = oracle_local.disagreements(rows, labels)
@@ -51,7 +46,7 @@ def test_costs_never_rise_but_where_a_number_is_forced(seed: int, k: int | None)
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_move_of_a_row_and_no_merge_lowers_the_end(seed: int) -> None:
-    rows = rows_of(seed, missing=0.2 * (seed % 2), noise=0.5, weights=WEIGHTS if seed > 1 else None)
+    rows = rows_of(seed, 40, missing=0.2 * (seed % 2), noise=0.5, weights=WEIGHTS if seed > 1 else None)
     result = consensus(rows, method="correlation")
     k, labels = result.n_clusters, result.labels
     assert result.objective == oracle_local.disagreements(rows, labels)
@@ -77,13 +72,21 @@ def test_the_best_of_all_partitions_is_found_on_most_small_cases() -> None:
 
 
 @pytest.mark.parametrize("init", ["best", "member", "leaders"])
-def test_starts(init: str) -> None:
-    labels = noisy(2, 200, k=4, noise=0.1, members=15)
-    result = consensus(labels, method="correlation", init=init)
-    both = consensus(labels, method="correlation")
-    assert both.objective <= result.objective
+def test_every_start_finds_a_clear_partition(init: str) -> None:
+    result = consensus(noisy(2, 200, k=4, noise=0.1, members=15), method="correlation", init=init)
     assert result.n_clusters == 4
-    assert (result.info["start"] == "leaders") == (init == "leaders") or init == "best"
+    assert result.info["start"] == ("leaders" if init == "leaders" else "member 4")
+
+
+def test_the_best_start_is_the_one_that_ends_lowest() -> None:
+    winners = set()
+    for seed in range(8):
+        labels = noisy(seed, 120, k=4, noise=0.5)
+        both, *single = (consensus(labels, method="correlation", init=name) for name in ("best", "member", "leaders"))
+        lowest = min(single, key=lambda result: result.objective)
+        assert (both.objective, both.info["start"]) == (lowest.objective, lowest.info["start"])
+        winners.add(both.info["start"] == "leaders")
+    assert winners == {True, False}
 
 
 def test_best_pairs_are_merged_first() -> None:

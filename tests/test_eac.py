@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
-from test_average_link import rows_of
-from test_laws import noisy
 
 from quorate import METHODS, as_ensemble, co_association, compress, consensus, solve
 from quorate.solvers.linkage.co_association import common_scale, estimated_pairs, shared_pairs
 from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
 from quorate.solvers.linkage.enhanced import cluster_similarities, enhanced_co_association
-from quorate.solvers.spectral.embedding import one_hot, spectral_embedding
+from quorate.solvers.spectral.embedding import root_weighted_rows, spectral_embedding
 from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
 
 LINKAGES = ["average", "single", "complete", "weighted", "ward"]
@@ -269,7 +268,7 @@ def test_common_scale() -> None:
 def test_spectral_embedding_is_that_of_the_matrix_over_objects() -> None:
     raw = as_ensemble(noisy(1, n=60, k=3, noise=0.2), weights=[1, 2, 1, 1, 0.5, 1])
     rows, inverse = compress(raw)
-    shared = (one_hot(raw) @ one_hot(raw).T).toarray()
+    shared = (root_weighted_rows(raw) @ root_weighted_rows(raw).T).toarray()
     degree = shared.sum(axis=1)
     values, vectors = np.linalg.eigh(shared / np.sqrt(np.outer(degree, degree)))
     expected = vectors[:, ::-1][:, :3]

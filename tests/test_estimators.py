@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from ensembles import noisy
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
@@ -14,7 +15,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_laws import noisy
 
 from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
 from quorate.generation import Projection, Share, Views

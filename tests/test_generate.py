@@ -57,9 +57,8 @@ def same(first, second):
 def test_k_rules(k, n, low, high):
     choice = choose_k(k, as_features(np.zeros((n, 1), dtype=np.float32)), np.random.default_rng(0))
     assert (choice.values[0], choice.values[-1]) == (low, high)
-    draws = {choice.draw(np.random.default_rng(seed)) for seed in range(200)}
-    assert min(draws) == low
-    assert max(draws) == high or high - low > 30
+    draws = {choice.draw(np.random.default_rng(seed)) for seed in range(1000)}
+    assert (min(draws), max(draws)) == (low, high)
 
 
 def test_a_range_with_a_step_is_honoured():

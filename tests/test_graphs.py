@@ -7,20 +7,20 @@ import sys
 import numpy as np
 import oracle_graphs
 import pytest
+from ensembles import noisy, under_noise
 from sklearn.metrics import adjusted_rand_score
-from test_laws import noisy
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
 from quorate._evaluation.ambiguity import ambiguity
-from quorate.methods.hgpa import OBJECTIVES
 from quorate.ops.ambiguity import ambiguous_pairs
 from quorate.ops.competition import compete, winners_share
 from quorate.ops.moves import TOLERANCE
+from quorate.solvers.anmi import anmi as row_anmi
 from quorate.solvers.graphs import ensemble_graphs
+from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES
 from quorate.solvers.label_space import climbing
 from quorate.solvers.label_space.climbing import climb
-from quorate.solvers.labellings import anmi as row_anmi
-from quorate.solvers.labellings import in_content_order
+from quorate.solvers.member_order import in_content_order
 
 GOLDEN = {
     "a": [0, 0, 0, 1, 1, 2, 2],
@@ -276,10 +276,8 @@ def test_balance_is_kept() -> None:
 
 
 def test_cspa_sparsifies_only_when_asked() -> None:
-    rng, truth = np.random.default_rng(0), np.arange(400) % 4
-    labels = np.repeat(truth[:, None], 12, axis=1)
-    wrong = rng.random(labels.shape) < 0.2
-    labels[wrong] = rng.integers(4, size=int(wrong.sum()))
+    truth = np.arange(400) % 4
+    labels = under_noise(truth, 12, 0.2)
     with pytest.raises(MemoryError, match="pass neighbours=50"):
         consensus(labels, 4, method="cspa", max_bytes=10**6)
     result = consensus(labels, 4, method="cspa", max_bytes=10**6, neighbours=15, random_state=0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import oracle_link
 import pytest
+from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
-from test_average_link import rows_of
-from test_laws import noisy
 
 from quorate import as_ensemble, compress
 from quorate.solvers.linkage.average_link import average_link_tree

@@ -8,39 +8,33 @@ import numpy as np
 import oracle_link
 import oracle_local
 import pytest
+from ensembles import WEIGHTS, noisy, rows_of
 from sklearn.metrics import adjusted_rand_score
-from test_laws import noisy
 
-from quorate import Ensemble, as_ensemble, compress, consensus
+from quorate import as_ensemble, compress, consensus
 from quorate.ops.points import add_points, nearest_points
 from quorate.solvers import overlaps
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
-from quorate.solvers.local_weights import UNIT, cluster_certainty, edge_weights, local_weighting
+from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
 from quorate.solvers.spectral import euclidean_kmeans, transfer_cut
 from quorate.solvers.spectral.propagation import propagated_similarity
-
-WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
-
-
-def rows_of(seed: int, n: int = 70, *, weighted: bool = False, **options: float) -> Ensemble:
-    labels = noisy(seed, n, **options)
-    return compress(as_ensemble(labels, weights=WEIGHTS if weighted else None))[0]
+from quorate.solvers.weights import WEIGHT_UNIT
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_certainty_is_the_papers(missing: float, weighted: bool) -> None:
-    rows = rows_of(1, missing=missing, weighted=weighted, k=4)
+    rows = rows_of(1, missing=missing, weights=WEIGHTS if weighted else None, k=4)
     np.testing.assert_allclose(cluster_certainty(rows, 0.4), oracle_local.certainty(rows, 0.4), rtol=1e-12)
 
 
 def test_a_cluster_nobody_splits_is_certain_and_one_split_evenly_by_all_others_is_not() -> None:
     halves = [0, 0, 1, 1, 2, 2, 2]
     whole = [0, 0, 0, 0, 1, 1, 1]
-    found = cluster_certainty(as_ensemble([whole, halves, halves]), 0.4)
-    # of three members two split the first cluster by one bit each
-    np.testing.assert_allclose(found, [np.exp(-2 / 3 / 0.4), 1, 1, 1, 1, 1, 1, 1][: len(found)])
+    certainty = cluster_certainty(as_ensemble([whole, halves, halves]), 0.4)
+    # of three members two split the first of the 2 + 3 + 3 clusters by one bit each
+    np.testing.assert_allclose(certainty, [np.exp(-2 / 3 / 0.4), 1, 1, 1, 1, 1, 1, 1])
 
 
 @pytest.fixture(params=["lists", "dense"])
@@ -56,7 +50,7 @@ def stage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("seed", range(6))
 def test_lwea_equals_brute_force(seed: int) -> None:
     """The locally weighted co-association written out, agglomerated over all pairs with the tie rule of eac."""
-    rows = rows_of(seed, weighted=seed > 3, missing=0.15 * (seed % 2), k=3 + seed % 3)
+    rows = rows_of(seed, weights=WEIGHTS if seed > 3 else None, missing=0.15 * (seed % 2), k=3 + seed % 3)
     weighting = local_weighting(rows, oracle_local.certainty(rows, 0.4))
     shared = np.zeros((rows.n_rows, rows.n_rows))
     for weight, (member, cluster) in zip(weighting.columns, oracle_local.clusters(rows), strict=True):
@@ -66,7 +60,7 @@ def test_lwea_equals_brute_force(seed: int) -> None:
     tree = average_link_tree(rows, local_weighting(rows, cluster_certainty(rows, 0.4)))
     assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / weighting.total, atol=1e-12)
-    np.testing.assert_allclose(weighting.total, WEIGHTS.sum() * UNIT if seed > 3 else 6 * UNIT)
+    np.testing.assert_allclose(weighting.total, WEIGHTS.sum() * WEIGHT_UNIT if seed > 3 else 6 * WEIGHT_UNIT)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,7 +100,7 @@ def test_embedding_is_that_of_the_graph_over_objects(
     """Inner products of points, which no choice of signs or of a basis of equal eigenvalues changes."""
     if way == "sparse":
         monkeypatch.setattr(transfer_cut, "DENSE_CLUSTERS", 1)
-    rows = rows_of(2, 90, missing=missing, weighted=weighted, k=4)
+    rows = rows_of(2, 90, missing=missing, weights=WEIGHTS if weighted else None, k=4)
     weights = edge_weights(rows, cluster_certainty(rows, 0.4))
     found, values = transfer_cut.transfer_embedding(rows, weights, 4, np.random.default_rng(0))
     expected, expected_values = oracle_local.transfer_points(rows, weights, 4)
@@ -165,7 +159,7 @@ def test_restarts_on_a_sample_end_on_all_points(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_propagated_similarity_follows_the_walks(missing: float, weighted: bool) -> None:
-    rows = rows_of(5, missing=missing, weighted=weighted)
+    rows = rows_of(5, missing=missing, weights=WEIGHTS if weighted else None)
     np.testing.assert_allclose(propagated_similarity(rows, 6), oracle_local.propagated(rows, 6), atol=2**-20)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from ensembles import noisy, under_noise
 from numpy.typing import NDArray
-from test_laws import noisy
 
 from quorate import Ensemble, as_ensemble, compress, consensus
 from quorate.solvers.label_rows import look_up
@@ -189,8 +189,7 @@ def test_kcc_category_is_kmeans_where_nothing_is_missing() -> None:
 @pytest.mark.parametrize("normalised", [False, True])
 def test_every_utility_finds_a_planted_partition(utility: str, normalised: bool) -> None:
     truth = np.repeat(np.arange(4), 50)
-    rng = np.random.default_rng(0)
-    labels = np.where(rng.random((200, 9)) < 0.2, rng.integers(4, size=(200, 9)), truth[:, None])
+    labels = under_noise(truth, 9, 0.2)
     result = consensus(labels, 4, method="kcc", utility=utility, normalised=normalised, random_state=0)
     assert np.mean(result.labels == truth) > 0.97
 

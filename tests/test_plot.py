@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 import matplotlib
@@ -16,8 +18,11 @@ import numpy as np
 import oracle
 import oracle_plot
 import pytest
+from ensembles import noisy
 from hypothesis import given
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.patches import StepPatch
 from strategies import labelled_tables
 
 from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
@@ -27,23 +32,10 @@ from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
 from quorate.solvers.linkage.dendrogram import cut
 
-RNG = np.random.default_rng(0)
-
-
-def noisy(n_objects: int = 300, n_members: int = 12, k: int = 4, missing: float = 0.1) -> Any:
-    truth = RNG.integers(k, size=n_objects)
-    labels = np.where(
-        RNG.random((n_objects, n_members)) < 0.2, RNG.integers(k, size=(n_objects, n_members)), truth[:, None]
-    )
-    labels[RNG.random(labels.shape) < missing] = -1
-    labels[labels.max(axis=1) < 0, 0] = 0
-    return as_ensemble(labels)
-
-
-MEMBERS = noisy()
+MEMBERS = as_ensemble(noisy(0, 300, k=4, members=12, noise=0.2, missing=0.1))
 EAC = consensus(MEMBERS, 4, method="eac")
 KMEANS = consensus(MEMBERS, 4, random_state=0)
-SIZES = {k: noisy(120, 6, k) for k in (2, 3, 4)}
+SIZES = {k: as_ensemble(noisy(k, 120, k=k, noise=0.2, missing=0.1)) for k in (2, 3, 4)}
 CHOICE = choose_k(MEMBERS, (2, 6), random_state=0)
 PICTURES = {
     "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
@@ -86,9 +78,10 @@ def test_returns_labelled_axes(name: str) -> None:
     ax = PICTURES[name]()
     assert isinstance(ax, Axes)
     assert ax.get_title(loc="left")
-    assert ax.get_xlabel() or ax.get_xticklabels()
-    assert ax.get_ylabel() or ax.get_yticklabels()
     ax.figure.canvas.draw()
+    for axis in (ax.xaxis, ax.yaxis):
+        # an axis without a title must be one whose ticks are names
+        assert axis.get_label_text() or any(tick.get_text().startswith("member ") for tick in axis.get_ticklabels())
 
 
 @pytest.mark.parametrize("name", sorted(PICTURES))
@@ -104,10 +97,11 @@ def test_honours_ax(name: str) -> None:
 def test_names_of_clusters_do_not_overlap(name: str) -> None:
     ax = PICTURES[name]()
     ax.figure.canvas.draw()
-    for axis in (ax.xaxis, ax.yaxis):
-        boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
-        for place, box in enumerate(boxes):
-            assert not any(box.overlaps(other) for other in boxes[place + 1 :])
+    texts = [[label for label in axis.get_ticklabels() if label.get_text()] for axis in (ax.xaxis, ax.yaxis)]
+    assert len(texts[0]) + len(texts[1]) > 1
+    for side in texts:
+        boxes = [label.get_window_extent() for label in side]
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 @given(labelled_tables(max_objects=8))
@@ -208,7 +202,7 @@ def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
 
 
 def test_heatmap_of_many_objects_is_small_and_keeps_the_mean() -> None:
-    members = noisy(5_000)
+    members = as_ensemble(noisy(1, 5_000, k=4, members=12, noise=0.2, missing=0.1))
     result = consensus(members, 4, random_state=0)
     picture = binning.heatmap(binning.labelled_rows(result, members), 50)
     matrix, edges = picture.matrix, picture.edges
@@ -260,34 +254,101 @@ def test_matched_clusters_keep_their_number() -> None:
     assert counts.tolist() == [1, 3, 1, 2]
 
 
-def test_labels_instead_of_a_consensus_and_objects_without_a_label() -> None:
+def drawn(ax: Axes) -> list[np.ndarray]:
+    """The numbers in a picture: shades of its images and meshes, heights of its steps."""
+    meshes = [part.get_array() for part in ax.collections if isinstance(part, QuadMesh)]
+    steps = [np.stack(np.broadcast_arrays(*part.get_data()[::2])) for part in ax.patches if isinstance(part, StepPatch)]
+    return [np.ma.filled(part, np.nan) for part in [*meshes, *(image.get_array() for image in ax.images), *steps]]
+
+
+def test_objects_without_a_label_are_left_out() -> None:
     labels = [None if place < 20 else f"c{label}" for place, label in enumerate(KMEANS.labels)]
+    known = replace(MEMBERS, labels=MEMBERS.labels[20:], counts=MEMBERS.counts[20:])
     assert binning.labelled_rows(labels, MEMBERS).rows.n_objects == 280
     for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.silhouette, plot.item_consensus):
-        draw(labels, MEMBERS)
+        whole, part = drawn(draw(labels, MEMBERS)), drawn(draw(labels[20:], known))
+        assert len(whole) == len(part) > 0
+        for one, other in zip(whole, part, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@cache
+def pairs_of_members() -> np.ndarray:
+    """Co-association of every two objects of MEMBERS; an object is not paired with itself."""
+    matrix = oracle.co_association(MEMBERS.labels)
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 @pytest.mark.parametrize("k", [1, 2, 9, 30])
-def test_any_number_of_clusters(k: int) -> None:
+def test_maps_of_any_number_of_clusters(k: int) -> None:
     result = consensus(MEMBERS, k, method="eac")
-    for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.item_consensus, plot.densities):
-        draw(result, MEMBERS).figure.canvas.draw()
-    plot.dendrogram(result)
-    plot.confidence_histogram(result)
-    plot.cluster_consensus(result, MEMBERS)
+    ax = plot.consensus_heatmap(result, MEMBERS)
+    assert ax.get_xlabel() == f"300 objects in {k} clusters"
+    whole = pairs_of_members() + np.eye(300)
+    np.testing.assert_allclose(np.sort(drawn(ax)[0], axis=None), np.sort(whole, axis=None), atol=1e-12)
+    picture = drawn(plot.membership_heatmap(result, MEMBERS))[0]
+    assert picture.shape == (MEMBERS.n_members + 1, 300)
+    assert np.bincount(picture[-1].astype(int)).tolist() == np.bincount(result.labels).tolist()
+    between = np.stack(
+        [
+            oracle_plot.with_clusters(pairs_of_members(), result.labels)[result.labels == cluster].mean(axis=0)
+            for cluster in range(k)
+        ]
+    )
+    np.testing.assert_allclose(drawn(plot.densities(result, MEMBERS))[0], between, atol=1e-12)
+    assert [bar.get_height() for bar in plot.cluster_consensus(result, MEMBERS).patches] == pytest.approx(
+        np.diag(between)
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 30])
+def test_objects_of_any_number_of_clusters(k: int) -> None:
+    result = consensus(MEMBERS, k, method="eac")
+    closeness = oracle_plot.with_clusters(pairs_of_members(), result.labels)
+    own = closeness[np.arange(300), result.labels]
+    steps = drawn(plot.item_consensus(result, MEMBERS, max_bins=10_000))
+    assert len(steps) == 2 * k
+    for cluster in range(k):
+        bars = steps[cluster][0]
+        assert np.sort(bars[bars > 0]) == pytest.approx(np.sort(own[(result.labels == cluster) & (own > 0)]))
+    # the last layer ends at the sum over all clusters
+    assert np.sort(steps[-1][0]) == pytest.approx(np.sort(closeness.sum(axis=1)))
     if k > 1:
-        plot.silhouette(result, MEMBERS)
+        twin = 1 - np.where(np.arange(k) == result.labels[:, None], -np.inf, closeness).max(axis=1)
+        alone = np.bincount(result.labels)[result.labels] == 1
+        values = np.where(alone, 0.0, (twin - (1 - own)) / np.maximum(np.maximum(twin, 1 - own), 1e-12))
+        ax = plot.silhouette(result, MEMBERS, max_bins=10_000)
+        assert ax.get_title(loc="left") == f"Silhouette, mean {values.mean():.2f} (dashed)"
+        assert np.sort(np.sum([part[0] for part in drawn(ax)], axis=0)) == pytest.approx(np.sort(values), abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 30])
+def test_trees_and_histograms_of_any_number_of_clusters(k: int) -> None:
+    result = consensus(MEMBERS, k, method="eac")
+    ax = plot.dendrogram(result, max_leaves=12)
+    assert ax.get_title(loc="left").startswith(f"Dendrogram, cut at {k} clusters (top of ")
+    named = [int(label.get_text()) for label in ax.get_xticklabels()]
+    assert (len(named), sum(named)) == (max(12, k), 300)
+    shades = {line.get_color() for line in ax.lines} - {_axes.QUIET, _axes.DARK}
+    assert shades == set(_axes.colours(k))
+    steps = drawn(plot.confidence_histogram(result))
+    assert len(steps) == (k if k <= 7 else 1)
+    assert result.confidence is not None
+    assert steps[-1][0].tolist() == np.histogram(result.confidence, np.linspace(0, 1, 41))[0].tolist()
 
 
 def test_one_object_one_member() -> None:
     result = consensus([0], 1)
-    for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.item_consensus, plot.densities):
-        draw(result, [0])
-    plot.tracking([result])
+    assert drawn(plot.consensus_heatmap(result, [0]))[0].tolist() == [[1.0]]
+    assert drawn(plot.membership_heatmap(result, [0]))[0].tolist() == [[0], [0]]
+    assert [steps[0].tolist() for steps in drawn(plot.item_consensus(result, [0]))] == [[0.0], [0.0]]
+    assert drawn(plot.densities(result, [0]))[0].tolist() == [[0.0]]
+    assert drawn(plot.tracking([result]))[0].tolist() == [[0]]
 
 
 def test_many_members_are_not_named() -> None:
-    members = noisy(200, 60)
+    members = as_ensemble(noisy(1, 200, k=4, members=60, noise=0.2))
     assert not plot.member_nmi(members).get_xticklabels()
     assert not plot.membership_heatmap(consensus(members, 4), members).get_yticklabels()
 
@@ -296,39 +357,6 @@ def test_member_nmi_has_the_consensus_last() -> None:
     ax = plot.member_nmi({"web": [0, 0, 1, 1], "shop": [0, 0, 1, 2]}, [0, 0, 1, 1])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["web", "shop", "consensus"]
     assert ax.images[0].get_array()[2].tolist() == pytest.approx([1.0, 0.816497, 1.0], abs=1e-6)
-
-
-# Machado, Oliveira, Fernandes (2009), doi:10.1109/TVCG.2009.113: how linear RGB looks without one kind of cone
-VISION = {
-    "all cones": np.eye(3),
-    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-}
-XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-
-
-def cielab(colours: list[str], vision: Any) -> np.ndarray:
-    rgb = np.array([[int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)] for colour in colours])
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    seen = np.clip(linear @ np.array(vision).T, 0, 1) @ (XYZ / XYZ.sum(axis=1, keepdims=True)).T
-    root = np.where(seen > 0.008856, np.cbrt(seen), 7.787 * seen + 16 / 116)
-    return np.stack(
-        [116 * root[:, 1] - 16, *(s * (root[:, a] - root[:, b]) for s, a, b in ((500, 0, 1), (200, 1, 2)))], 1
-    )
-
-
-@pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize(("n", "least"), [(7, 16), (14, 13)])
-def test_everyone_can_tell_the_colours_apart(vision: str, n: int, least: float) -> None:
-    places = cielab([_axes.MISSING, *_axes.colours(n)], VISION[vision])
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
-    assert apart[~np.eye(n + 1, dtype=bool)].min() > least
-
-
-def test_colours_differ() -> None:
-    assert len(set(_axes.colours(28))) == 28
-    assert len(_axes.colours(60)) == 60
 
 
 ERRORS = {

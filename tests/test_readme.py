@@ -1,4 +1,4 @@
-"""The README shell block runs as it stands, and docs/methods.md is true; the README Python runs as doctest."""
+"""The README shell block runs as it stands; the README Python runs as doctest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from quorate import METHODS
 from quorate.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -30,19 +29,10 @@ def test_shell_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert main(shlex.split(command)[1:]) == 0, command
 
 
-def methods_table() -> str:
-    lines = ["| method | what it is | memory in rows | finds k | random | reference |", "|---|---|---|---|---|---|"]
-    for name, method in METHODS.items():
-        finds, random = ("yes" if flag else "" for flag in (method.finds_k, method.stochastic))
-        lines.append(f"| `{name}` | {method.title} | {method.memory} | {finds} | {random} | {method.reference} |")
-    return "\n".join(lines)
-
-
-def test_methods_table_is_true() -> None:
-    assert methods_table() in (ROOT / "docs" / "methods.md").read_text(encoding="utf-8"), methods_table()
-
-
 def test_every_link_leads_somewhere() -> None:
+    n_links = 0
     for page in (README, ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            n_links += 1
             assert target.startswith(("http", "mailto")) or (page.parent / target).exists(), f"{page}: {target}"
+    assert n_links > 10

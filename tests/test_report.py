@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import itertools
 import json
 import re
 import zlib
@@ -13,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import oracle
 import pytest
+from ensembles import noisy_with_truth
 
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
-from quorate._evaluation.binning import heatmap, labelled_rows
 from quorate._evaluation.scores import cluster_density
 from quorate._evaluation.subject import subject_of
-from quorate.reporting import object_table as objects
 from quorate.reporting import slider as numbers
-from quorate.reporting.figures import BINS
-from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
 from quorate.reporting.verdict import headline, points
 
 HOSTILE = [
@@ -37,14 +36,6 @@ HOSTILE = [
     "javascript:window.__pwned=4",
     "{a|rich}",
 ]
-
-
-def noisy(n: int, k: int, members: int, *, noise: float = 0.2, missing: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(k, size=n)
-    labels = np.where(rng.random((n, members)) < noise, rng.integers(k, size=(n, members)), truth[:, None])
-    labels[rng.random((n, members)) < missing] = -1
-    return truth, labels
 
 
 def hostile() -> tuple[Any, Any]:
@@ -85,7 +76,7 @@ def stop_labels(page: Page, place: int) -> Any:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Page]:
-    truth, labels = noisy(400, 4, 6, missing=0.1)
+    truth, labels = noisy_with_truth(0, 400, 4, 6, missing=0.1)
     ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(400)])
     result = consensus(ensemble, 4, method="kmeans", random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
@@ -113,18 +104,61 @@ def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
     assert f"<dd>{scores.anmi:.3f}</dd>" in page.text
 
 
-def test_the_maps_show_what_the_plots_show(made: tuple[Any, Any, Page]) -> None:
-    result, ensemble, page = made
-    matrix, clusters, edges, *_ = heatmap(labelled_rows(result, ensemble), BINS)
+def test_the_map_of_few_objects_is_their_co_association(tmp_path: Path) -> None:
+    """Every object has a bin of its own, so that the map can be compared with all pairs, counted one by one."""
+    truth, labels = noisy_with_truth(3, 90, 3, 5, missing=0.1)
+    ensemble = as_ensemble(labels, ids=np.arange(90), weights=[1.0, 2.0, 1.0, 0.5, 1.0])
+    page = Page(report(truth, ensemble, tmp_path / "r.html", numbers=None))
     maps = page.data["maps"]
-    assert maps["n"] == len(matrix)
-    assert np.abs(unpack(maps["heat"]).reshape(matrix.shape) / 250 - matrix).max() <= 0.002 + 1e-9
-    assert np.array_equal(unpack(maps["stops"][page.data["own"]]["bins"]) - 1, clusters)
-    assert maps["sizes"] == np.diff(edges).tolist()
+    rows = np.array(maps["sample"], dtype=int)
+    # objects with the same labels in the same cluster are told by the first of them
+    objects_told, objects = (sorted(map(tuple, np.column_stack([truth, labels])[part])) for part in (rows, range(90)))
+    assert objects_told == objects
+    assert maps["sizes"] == [1] * maps["n"] == [1] * 90
+    pairs = oracle.co_association(labels[rows], ensemble.weights)
+    np.fill_diagonal(pairs, 1.0)
+    assert unpack(maps["heat"]).reshape(90, 90) / 250 == pytest.approx(pairs, abs=0.002 + 1e-9)
+    clusters = np.array(page.data["names"])[unpack(maps["stops"][0]["bins"]) - 1]
+    assert clusters.tolist() == [str(label) for label in truth[rows]]
+    assert np.count_nonzero(np.diff(truth[rows])) == 2, "the objects of a cluster must be side by side"
+    said = unpack(maps["cells"]).reshape(5, 90).astype(int)
+    names = np.array(["-1", *maps["labels"]])
+    assert names[said].T.tolist() == labels[rows].astype(str).tolist()
+
+
+def test_the_map_of_a_tree_is_in_the_order_of_its_leaves(tmp_path: Path) -> None:
+    _, labels = noisy_with_truth(4, 60, 3, 5)
+    result = consensus(as_ensemble(labels, ids=np.arange(60)), 3, method="eac")
+    maps = Page(report(result, as_ensemble(labels, ids=np.arange(60)), tmp_path / "r.html", numbers=None)).data["maps"]
+    leaves = [result.rows[int(row)] for row in maps["sample"]]
+
+    def under(node: int) -> list[int]:
+        return [node] if node < n_leaves else [*under(int(tree[node][0])), *under(int(tree[node][1]))]
+
+    n_leaves = len(result.tree) + 1
+    tree = dict(enumerate(result.tree, start=n_leaves))
+    assert [leaf for leaf, _ in itertools.groupby(leaves)] == under(2 * n_leaves - 2)
+
+
+def test_the_map_of_many_objects_keeps_the_means_of_clusters(made: tuple[Any, Any, Page]) -> None:
+    """Bins hold several objects here; weighted by their pairs, they add up to the means between whole clusters."""
+    result, ensemble, page = made
+    maps = page.data["maps"]
+    sizes, bins = np.array(maps["sizes"]), unpack(maps["stops"][page.data["own"]]["bins"]).astype(int) - 1
+    assert len(sizes) == maps["n"] < 400
+    assert np.bincount(bins, weights=sizes).tolist() == np.bincount(result.labels).tolist()
     rows = [int(name.split()[1]) for name in maps["sample"]]
-    assert np.array_equal(result.labels[rows], clusters)
+    assert np.array_equal(result.labels[rows], bins)
+    inside = result.labels[:, None] == np.arange(4)
+    pairs = oracle.co_association(ensemble.labels)
+    np.fill_diagonal(pairs, 0.0)
+    sums = inside.T @ pairs @ inside
+    heat = unpack(maps["heat"]).reshape(len(sizes), -1) / 250 * (np.outer(sizes, sizes) - np.diag(sizes))
+    binned = bins[:, None] == np.arange(4)
+    number = np.outer(inside.sum(axis=0), inside.sum(axis=0))
+    assert binned.T @ heat @ binned / number == pytest.approx(sums / number, abs=0.002)
     said = unpack(maps["cells"]).reshape(ensemble.n_members, -1).astype(int) - 1 - ensemble.offsets[:-1, None]
-    assert np.array_equal(np.maximum(said, -1)[:, :], np.maximum(ensemble.labels[rows].T.astype(int), -1))
+    assert np.array_equal(np.maximum(said, -1), ensemble.labels[rows].T)
 
 
 def test_stops_are_scored_and_keep_their_numbers(made: tuple[Any, Any, Page]) -> None:
@@ -232,56 +266,6 @@ def test_the_library_is_the_one_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "steps"),
-    [
-        ([5, 3, 900_000, -7], True),
-        (["1", "20", "3"], True),
-        (["01", "2"], False),
-        (["a", "b\nc"], False),
-        ([2**40, 1], False),
-        ([1.5, 2.0], False),
-        (["٣", "4"], False),
-    ],
-)
-def test_ids_come_back(values: list[Any], steps: bool) -> None:
-    entry = packed_ids(np.array(values))
-    assert ("steps" in entry) == steps
-    assert [str(value) for value in unpack(entry)] == [str(value) for value in values]
-
-
-def test_packing() -> None:
-    assert unpack(packed(np.array([0, 255]))).dtype == np.uint8
-    assert unpack(packed(np.array([0, 70_000]))).tolist() == [0, 70_000]
-    assert unpack(packed_shares(np.array([0.0, np.nan, 1.0]))).tolist() == [0, 255, 250]
-    assert json.loads(as_json({"x": [float("nan"), np.int8(3), "<\ud800>"]})) == {"x": [None, 3, "<?>"]}
-    whole = packed_ids(np.arange(100_000) + 5)
-    assert objects.size_of(whole) < 1_000
-
-
-@pytest.mark.parametrize("kind", ["numbers", "texts"])
-def test_size_with_many_objects(tmp_path: Path, kind: str) -> None:
-    """Under 3 MB at n = 1e5."""
-    _, labels = noisy(100_000, 8, 4)
-    rng = np.random.default_rng(1)
-    names = rng.permutation(100_000)
-    ids = names if kind == "numbers" else np.array([f"customer {name:08d}" for name in names])
-    ensemble = as_ensemble(labels, ids=ids)
-    path = report(consensus(ensemble, 8, random_state=0), ensemble, tmp_path / "r.html", numbers=None)
-    assert path.stat().st_size < 3_000_000
-    assert Page(path).data["download"]["left_out"] == []
-
-
-def test_what_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, labels = noisy(300, 3, 4)
-    ensemble = as_ensemble(labels, ids=[f"name {row}" for row in range(300)])
-    monkeypatch.setattr(objects, "DOWNLOAD_BYTES", 600)
-    download = Page(report(truth, ensemble, tmp_path / "r.html")).data["download"]
-    assert "labels" in download
-    assert "ids" in download["left_out"]
-    assert "ids" not in download
-
-
-@pytest.mark.parametrize(
     ("result", "members"),
     [
         ([0, 1], [[0, 1], [0, 1]]),
@@ -299,7 +283,7 @@ def test_small_cases(tmp_path: Path, result: Any, members: Any) -> None:
 
 
 def test_many_members_and_many_clusters(tmp_path: Path) -> None:
-    truth, labels = noisy(120, 3, 310)
+    truth, labels = noisy_with_truth(0, 120, 3, 310)
     ensemble = as_ensemble(labels, orientation="objects")
     page = Page(report(truth, ensemble, tmp_path / "m.html", numbers=None))
     assert page.data["members"]["n"] == 310
@@ -311,7 +295,7 @@ def test_many_members_and_many_clusters(tmp_path: Path) -> None:
 
 
 def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
-    _, labels = noisy(500, 3, 3)
+    _, labels = noisy_with_truth(0, 500, 3, 3)
     rows, inverse = compress(as_ensemble(labels))
     result = solve(rows, 3, random_state=0)
     one = Page(report(result, rows, tmp_path / "rows.html", numbers=None)).data
@@ -324,7 +308,7 @@ def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["eac", "cspa", "kmeans", "bisecting", "voting"])
 def test_every_kind_of_method(tmp_path: Path, method: str) -> None:
-    _, labels = noisy(150, 3, 5)
+    _, labels = noisy_with_truth(0, 150, 3, 5)
     result = consensus(labels, 3, method=method, random_state=0)
     page = Page(report(result, labels, tmp_path / "r.html"))
     assert len(page.data["stops"]) > 1
@@ -333,7 +317,7 @@ def test_every_kind_of_method(tmp_path: Path, method: str) -> None:
 
 
 def test_the_slider_takes_what_is_given(tmp_path: Path) -> None:
-    truth, labels = noisy(90, 3, 5)
+    truth, labels = noisy_with_truth(0, 90, 3, 5)
     result = consensus(labels, 3, random_state=0)
     assert len(Page(report(result, labels, tmp_path / "0.html", numbers=None)).data["stops"]) == 1
     page = Page(report(result, labels, tmp_path / "1.html", numbers=[2, 5]))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import Browser, Page, find_browser
-from test_report import HOSTILE, hostile, noisy
+from ensembles import noisy_with_truth
+from test_report import HOSTILE, hostile
 
 from quorate import as_ensemble, consensus, report, save_labels
 
@@ -33,7 +34,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
-    truth, labels = noisy(500, 4, 6, noise=0.35, missing=0.1)
+    truth, labels = noisy_with_truth(0, 500, 4, 6, noise=0.35, missing=0.1)
     ensemble = as_ensemble(labels, ids=[f"object {row}" for row in range(500)])
     result = consensus(ensemble, 4, method="kmeans", random_state=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
@@ -302,7 +303,7 @@ def test_hostile_texts_do_not_run(browser: Browser, tmp_path: Path, dark: bool) 
         (["a", None, "b"], {"x": [0, 0, 1], "y": [0, None, 1]}),
         ([0, 0, 1, 1], {"a": [0, 1, None, None], "b": [None, None, 0, 1]}),
         (np.arange(400) % 260, [np.arange(400) % 260] * 2),
-        (np.arange(240) % 60, as_ensemble(noisy(240, 60, 130)[1])),
+        (np.arange(240) % 60, as_ensemble(noisy_with_truth(0, 240, 60, 130)[1])),
     ],
     ids=["two objects", "one cluster", "one member", "unlabelled", "nothing shared", "260 clusters", "130 members"],
 )
@@ -317,7 +318,7 @@ def test_unusual_cases_open(browser: Browser, tmp_path: Path, result: Any, membe
 
 
 def test_a_hundred_thousand_objects(browser: Browser, tmp_path: Path) -> None:
-    _, labels = noisy(100_000, 8, 3)
+    _, labels = noisy_with_truth(0, 100_000, 8, 3)
     ensemble = as_ensemble(labels, ids=[f"customer {row:07d}" for row in range(100_000)])
     result = consensus(ensemble, 8, random_state=0)
     page = browser.open(report(result, ensemble, tmp_path / "r.html"))

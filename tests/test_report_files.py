@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_report import Page, noisy, unpack
+from ensembles import noisy_with_truth
+from test_report import Page, unpack
 
 from quorate import consensus, report
 from quorate._evaluation.subject import subject_of
@@ -18,7 +19,7 @@ from quorate.reporting.writing import facts, redo
 
 
 def test_how_to_do_it_again() -> None:
-    _, labels = noisy(60, 3, 4)
+    _, labels = noisy_with_truth(0, 60, 3, 4)
     result = consensus(labels, 3, random_state=7, coarsen={"theta": 0.3, "keep": 0.9}, refine=True)
     told = facts(subject_of(result, labels), None, 7)
     assert told["Coarsened"].startswith("theta 0.3, keep 0.9: ")
@@ -33,7 +34,7 @@ def test_how_to_do_it_again() -> None:
 
 def test_the_same_bytes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    _, labels = noisy(60, 3, 4)
+    _, labels = noisy_with_truth(0, 60, 3, 4)
     result = consensus(labels, 3, random_state=0)
     one, other = (report(result, labels, tmp_path / name).read_bytes() for name in ("1.html", "2.html"))
     assert one == other
@@ -84,7 +85,7 @@ def test_errors(tmp_path: Path, options: dict[str, Any], error: type[Exception],
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    truth, labels = noisy(60, 3, 4)
+    truth, labels = noisy_with_truth(0, 60, 3, 4)
     lines = ["name,a,b,c,d,kind"]
     lines += [f"x{row},{','.join(map(str, labels[row]))},{truth[row]}" for row in range(60)]
     path = tmp_path / "labels.csv"
@@ -106,7 +107,9 @@ def test_in_a_shell(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = folder / "page.html"
     told = ["report", str(table), str(folder / "out.csv"), "--id", "name", "-o", str(page), "--truth", "kind"]
     assert main([*told, "--title", "<Mine>"]) == 0
-    assert capsys.readouterr().out == f"report       in {page} ({page.stat().st_size:,} bytes)\n"
+    told_lines = capsys.readouterr().out.splitlines()
+    assert told_lines[0] == f"report       in {page} ({page.stat().st_size:,} bytes)"
+    assert told_lines[1].startswith("clusterings  4: a (3 clusters")
     text = Page(page)
     assert "<title>&lt;Mine&gt;</title>" in text.text
     assert "of the objects placed right" in text.words

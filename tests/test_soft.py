@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import oracle_soft
 import pytest
-from numpy.typing import NDArray
-from test_laws import noisy
+from ensembles import noisy, one_hot_members, random_members, soft_members
 
 from quorate import (
     METHODS,
@@ -31,40 +28,6 @@ from quorate.solvers.linkage.soft_link import soft_average_link_tree, soft_neare
 
 SOFT = tuple(name for name, method in METHODS.items() if method.soft)
 EACH = pytest.mark.parametrize("method", SOFT)
-
-
-def one_hot_members(labels: NDArray[np.int64], seed: int = 0) -> list[NDArray[np.float64]]:
-    """Each member as a 0/1 matrix, columns shuffled, one of them empty; a missing label is a row of zeros or NaN."""
-    rng = np.random.default_rng(seed)
-    members = []
-    for column in labels.T:
-        matrix = np.zeros((len(labels), column.max() + 2))
-        known = np.flatnonzero(column >= 0)
-        matrix[known, rng.permutation(matrix.shape[1])[column[known]]] = 1.0
-        matrix[(column < 0) & (rng.random(len(labels)) < 0.5)] = np.nan
-        members.append(matrix)
-    return members
-
-
-def soft_members(seed: int, n: int = 60, k: int = 3, members: int = 6, missing: float = 0.0) -> list[Any]:
-    """Noisy labels made soft: coarse memberships, so that rows repeat and ties abound."""
-    rng = np.random.default_rng(seed)
-    labels = noisy(seed, n=n, k=k, members=members, missing=missing)
-    found = []
-    for column in labels.T:
-        second = rng.integers(k, size=n)
-        share = rng.choice([0.0, 0.0, 0.25, 0.375], size=n)
-        matrix = np.zeros((n, k))
-        known = np.flatnonzero(column >= 0)
-        matrix[known, column[known]] += 1 - share[known]
-        matrix[known, second[known]] += share[known]
-        found.append(matrix)
-    return found
-
-
-def random_members(seed: int, n: int, sizes: tuple[int, ...] = (3, 4, 5)) -> list[NDArray[np.float64]]:
-    rng = np.random.default_rng(seed)
-    return [rng.dirichlet(np.full(k, 0.4), size=n) for k in sizes]
 
 
 def same(first: Consensus, second: Consensus) -> None:

@@ -9,9 +9,9 @@ import oracle_soft
 import pandas as pd
 import polars as pl
 import pytest
+from ensembles import noisy, one_hot_members, random_members
 from scipy.sparse import csr_array
-from test_laws import noisy
-from test_soft import SOFT, one_hot_members, random_members, same
+from test_soft import SOFT, same
 
 from quorate import (
     METHODS,
@@ -28,7 +28,7 @@ from quorate import (
     evaluate,
     harden,
 )
-from quorate.solvers.labellings import in_content_order
+from quorate.solvers.member_order import in_content_order
 
 # --- the door
 

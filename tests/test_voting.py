@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from ensembles import noisy
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from test_laws import noisy
 
 from quorate import Ensemble, accuracy, as_ensemble, compress, consensus
 from quorate.methods.voting import _matching

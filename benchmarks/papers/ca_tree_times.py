@@ -17,7 +17,7 @@ from benchmarks.papers.compare import Compared, compared_table, plain_table, tal
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from benchmarks.speed.measure import seconds
-from quorate import METHODS, Ensemble, accuracy, ca_tree
+from quorate import Ensemble, accuracy, ca_tree, solve
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
 from quorate.solvers.graphs.meta_clusters import winners
 from quorate.solvers.graphs.row_partition import least_cut
@@ -108,7 +108,7 @@ def _reduced(ensemble: Ensemble, form: str, *, counted: bool = False) -> tuple[E
 def labels_of(method: str, rows: Ensemble, k: int) -> NDArray[Any]:
     """EAC-AL as one writes it by hand, with scipy on the matrix over all rows; the others are the library's."""
     if method != "EAC-AL":
-        return METHODS[method.lower()].solve(rows, k, rng=np.random.default_rng(0)).labels
+        return solve(rows, k, method=method.lower(), random_state=0).labels
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
-    from quorate._consensus.consensus import choose_k, consensus, solve
+    from quorate._consensus.choose_k import choose_k
+    from quorate._consensus.consensus import consensus
     from quorate._consensus.refine import refine
+    from quorate._consensus.solve import solve
     from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
     from quorate._data.joining import join
@@ -78,7 +80,7 @@ _HOMES = {
     "as_ensemble": "_data.ensemble",
     "as_soft_ensemble": "_data.soft_members",
     "ca_tree": "_coarsening.tree",
-    "choose_k": "_consensus.consensus",
+    "choose_k": "_consensus.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
     "compress": "_data.compression",
@@ -95,7 +97,7 @@ _HOMES = {
     "report": "reporting",
     "save_ensemble": "_io",
     "save_labels": "_io",
-    "solve": "_consensus.consensus",
+    "solve": "_consensus.solve",
 }
 
 

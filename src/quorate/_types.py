@@ -262,6 +262,11 @@ class Method:
     `instead` what to do where that is too much. A method that `combines` others is handed `runs`: for each method that
     does not, a function of n_clusters and a generator that runs it on the same ensemble within the same limits. One
     that takes `soft` members is handed an Ensemble or a SoftEnsemble, the others an Ensemble alone.
+
+    A method sees the members sorted by what they say, so that their order cannot change its result. `own_order` is
+    the reason why a method sees them in the order given instead; empty for a method that sees them sorted.
+    `by_member` names the entries of its info that are mappings from member names: these are given back in the members'
+    own order. A method that leaves `Consensus.confidence` at None gets the one every method shares.
     """
 
     solve: Callable[..., Consensus]
@@ -275,6 +280,8 @@ class Method:
     instead: str = ""
     combines: bool = False
     soft: bool = False
+    own_order: str = ""
+    by_member: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

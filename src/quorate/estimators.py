@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
-from quorate._consensus.consensus import DEFAULT_METHOD, MAX_BYTES, consensus, expand, solve
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
-from quorate._data.compression import compress
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
-from quorate._types import Consensus
+from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.plans import Request, entropy_of, k_towards
@@ -202,16 +203,15 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         request = Request(self.n_members, k, self.base, self.rows, self.columns)
         options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
-        rows, inverse = compress(self.ensemble_)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        found = solve(rows, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = expand(found, inverse, self.ensemble_.object_ids, self.ensemble_.id_name)
+        solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        self.consensus_: Consensus = solved.objects
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
-        self._rows, self._row_labels = rows, found.labels
-        self._profiles = cluster_profiles(rows, found.labels)
-        self._n_features_out = found.n_clusters
+        self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._profiles = cluster_profiles(self._rows, self._row_labels)
+        self._n_features_out = solved.rows.n_clusters
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:

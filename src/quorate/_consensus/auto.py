@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from quorate import _check
 from quorate._types import AnyEnsemble, SoftEnsemble
+from quorate.methods import METHODS
 from quorate.solvers.member_agreement import missing_shares
 
 AUTO = "auto"
+DEFAULT_METHOD = AUTO
 TREE_ROWS = 20_000
-"""Distinct rows up to which methods whose time grows with pairs of rows are taken."""
+"""Distinct rows up to which a tree over all of them is grown, whose time grows with the pairs of rows."""
 MANY_GAPS = 0.75
 """Share of missing labels above which the best of several methods is worth its time."""
 
@@ -23,8 +27,18 @@ class Pick(NamedTuple):
     reason: str
 
 
+def resolve(method: str, ensemble: AnyEnsemble, n_clusters: object, max_bytes: int, options: Mapping[str, Any]) -> Pick:
+    """The method that "auto" stands for here, and why; a method's own name comes back without a reason."""
+    if method != AUTO:
+        return Pick(_check.choice(method, "method", (AUTO, *METHODS)), "")
+    if options:
+        given = ", ".join(map(repr, options))
+        raise TypeError(f"method 'auto' has no option {given}: options belong to a method; name the one you mean.")
+    return pick(ensemble, n_clusters, max_bytes)
+
+
 def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:
-    """The method for these rows and the number of clusters asked for (None: it must be found)."""
+    """The method that suits these rows and the number of clusters asked for; None is a number still to be found."""
     rows = f"{ensemble.n_rows:,} distinct rows"
     if isinstance(ensemble, SoftEnsemble):
         return Pick("kmeans", "members are soft, and of the methods that take memberships it is the fastest")

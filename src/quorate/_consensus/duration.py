@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,6 +27,9 @@ LEAST_POWER, MOST_POWER = 1.5, 2.5
 SLOW = 60.0
 """Seconds from which the estimate is a warning, so that it is seen where nobody listens to information."""
 
+# an ensemble never changes, and a second run of the same method on it, for another number of clusters, needs no trial
+_tried: WeakKeyDictionary[Ensemble, set[str]] = WeakKeyDictionary()
+
 
 def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
     """Estimate how long `run` will take on all rows and log it, as information or, above a minute, as a warning.
@@ -33,8 +37,10 @@ def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], objec
     `run` is called with three small samples of the rows: the first one compiles and warms up, and the other two show
     how the time grows with the number of rows. The record has the estimate as its attribute ``seconds``.
     """
-    if ensemble.n_rows < TRIED_FROM:
+    tried = _tried.setdefault(ensemble, set())
+    if ensemble.n_rows < TRIED_FROM or name in tried:
         return
+    tried.add(name)
     large = min(ensemble.n_rows // PART, MOST_TRIED)
     _seconds(ensemble, WARM_UP, run)
     first, second = _seconds(ensemble, large // 2, run), _seconds(ensemble, large, run)

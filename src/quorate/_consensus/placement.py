@@ -1,4 +1,4 @@
-"""New label rows among the clusters of a consensus already made: known rows by look-up, others by co-association."""
+"""New label rows placed into the clusters of a consensus: known rows by look-up, others by co-association."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK = 16_384
 
 
 def cluster_profiles(ensemble: Ensemble, labels: NDArray[np.int32]) -> FloatArray:
-    """(d, K): for each base cluster the share of each consensus cluster's objects in it, times the member's share.
+    """For each base cluster the share of each consensus cluster's objects in it, times the member's share; (d, K).
 
     Added up over a row's base clusters, this is the row's mean co-association with the objects of a cluster.
     """
@@ -27,7 +27,7 @@ def cluster_profiles(ensemble: Ensemble, labels: NDArray[np.int32]) -> FloatArra
 
 
 def memberships(profiles: FloatArray, offsets: NDArray[np.int64], codes: IntArray) -> FloatArray:
-    """(n, K) mean co-association of label rows `codes` (-1: missing) with each cluster, from 0 to 1."""
+    """Mean co-association (n, K) of the label rows `codes` with each cluster, from 0 to 1; -1 is a missing label."""
     result = np.empty((len(codes), profiles.shape[1]))
     for start in range(0, len(codes), BLOCK):
         block = codes[start : start + BLOCK]
@@ -41,21 +41,24 @@ def memberships(profiles: FloatArray, offsets: NDArray[np.int64], codes: IntArra
 def place_rows(
     ensemble: Ensemble, labels: NDArray[np.int32], profiles: FloatArray, codes: IntArray
 ) -> NDArray[np.int32]:
-    """The cluster of each row of `codes`: its label where `ensemble` (distinct rows, labelled) knows the row, else
-    the cluster of the highest mean co-association; ties to the lowest."""
+    """The cluster of each row of `codes`.
+
+    A row that `ensemble` holds gets its label; `labels` are those of its distinct rows. Any other row gets the cluster
+    of the highest mean co-association, the lowest in a tie.
+    """
     rows = np.concatenate([ensemble.labels, codes.astype(ensemble.labels.dtype, copy=False)])
     inverse = np.empty(len(rows), dtype=np.intp)
     distinct_rows(read_only(rows), inverse)
-    found = inverse[ensemble.n_rows :]
-    known = found < ensemble.n_rows
+    place = inverse[ensemble.n_rows :]
+    known = place < ensemble.n_rows
     placed = np.empty(len(codes), dtype=np.int32)
-    placed[known] = labels[found[known]]
+    placed[known] = labels[place[known]]
     placed[~known] = memberships(profiles, ensemble.offsets, codes[~known]).argmax(axis=1)
     return placed
 
 
 def recode(ensemble: Ensemble, raw: IntArray) -> IntArray:
-    """Members' own cluster numbers (n, members) as the ensemble's codes; -1 for a number the ensemble has not."""
+    """Members' own cluster numbers (n, n_members) as the ensemble's codes; -1 for a number it does not have."""
     codes = np.full(raw.shape, -1, dtype=ensemble.labels.dtype)
     for member, categories in enumerate(ensemble.categories):
         lookup = np.full(int(categories.max()) + 2, -1, dtype=codes.dtype)

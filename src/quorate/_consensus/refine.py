@@ -14,10 +14,11 @@ from quorate._data.labelling import code_beside
 from quorate._data.pairing import locate_pairs
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.anmi import anmi
+from quorate.solvers.cluster_means import completed
+from quorate.solvers.confidence import with_confidence
 from quorate.solvers.label_rows import take
 from quorate.solvers.label_space.climbing import climb
-from quorate.solvers.labellings import anmi, completed
 
 MAX_SWEEPS = 100
 
@@ -43,11 +44,14 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
 
     Notes
     -----
-    Objects with equal rows and equal starting labels move as one block: those the start puts into one cluster stay
-    together. A block may stay where its first object alone would have moved, so that other optima can be reached
-    than by moving object after object; the number of blocks is at most that of distinct rows times clusters.
-    Ties and gains below 1e-11 leave a block where it is. No cluster loses its last block.
-    A sweep costs O(b H k) for b blocks, H members and k clusters.
+    Objects with equal rows and equal starting labels move as one block. A block may stay where its first object alone
+    would have moved, so that other optima can be reached than by moving object after object; there are at most as many
+    blocks as distinct rows times clusters. Ties and gains below 1e-11 leave a block where it is. No cluster loses its
+    last block. A sweep costs O(b H k) for b blocks, H members and k clusters.
+
+    See Also
+    --------
+    consensus : with ``refine=True`` it does this after any method.
 
     References
     ----------
@@ -65,7 +69,7 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     start_labels = code_beside(labels, "labels", members)
     k = start_labels.n_clusters
     blocks, inverse, start = _blocks(members, start_labels.codes, k)
-    result = refine_rows(blocks, start, k, max_iter)
+    result = _refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
     return replace(
@@ -73,26 +77,40 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     )
 
 
-def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int = MAX_SWEEPS) -> Consensus:
-    """`refine` on rows as they are, each a block, with labels 0..k-1 or -1."""
+def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
+    """A method's result on rows, improved by moves; ``info["refine"]`` tells what they changed."""
+    better = _refine_rows(ensemble, result.labels, result.n_clusters, MAX_SWEEPS)
+    told = {**better.info, "objective_before": result.objective}
+    return replace(
+        result,
+        labels=better.labels,
+        objective=better.objective,
+        converged=result.converged and better.converged,
+        confidence=better.confidence,
+        info={**result.info, "refine": told},
+    )
+
+
+def _refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int) -> Consensus:
+    """Move whole rows; `labels` holds one of 0..k-1 per row, or -1 for a row that is still without a cluster."""
     start = completed(ensemble, labels, k)
     run = climb(ensemble, start, k, max_iter)
     moved = canonical(run.labels, k)
-    return Consensus(
+    result = Consensus(
         labels=moved,
         objective=anmi(ensemble, moved, k),
         n_iter=run.n_iter,
         converged=run.converged,
-        confidence=row_confidence(ensemble, moved),
         info={"start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves},
         method="refine",
     )
+    return with_confidence(ensemble, result)
 
 
 def _blocks(
     ensemble: Ensemble, codes: NDArray[np.int32], k: int
 ) -> tuple[Ensemble, NDArray[np.intp], NDArray[np.int32]]:
-    """Distinct pairs of row and starting label as rows, where each object went, and the label of each block."""
+    """The blocks as rows (distinct pairs of row and starting label), the block of each object, each block's label."""
     # an unlabelled object is a block apart, as if it had a label of its own
     _, pair, first = locate_pairs(ensemble, np.where(codes < 0, k, codes))
     # in order of first appearance, as compress has it

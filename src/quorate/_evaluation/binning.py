@@ -15,8 +15,8 @@ from quorate._data.labelling import code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_space.density import cluster_weights
 from quorate.solvers.linkage.dendrogram import row_counts
+from quorate.solvers.weights import cluster_weight_shares
 
 
 class LabelledRows(NamedTuple):
@@ -101,7 +101,7 @@ def mean_co_association(rows: Ensemble, groups: NDArray[np.int32], n_groups: int
     A group of a single object has 1 on the diagonal. Labels that are missing share nothing.
     """
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, groups, n_groups).astype(np.float64)
-    shares = cluster_weights(rows)
+    shares = cluster_weight_shares(rows)
     sizes = np.bincount(groups, weights=rows.counts, minlength=n_groups)
     together, pairs = table.T @ (shares[:, None] * table), np.outer(sizes, sizes)
     # an object is not a pair with itself

@@ -10,7 +10,7 @@ from quorate._evaluation.binning import Bins, LabelledRows
 from quorate._types import Ensemble, FloatArray, read_only
 from quorate.ops.tables import cluster_counts, own_and_rival
 from quorate.ops.threads import map_blocks
-from quorate.solvers.labellings import cluster_means
+from quorate.solvers.cluster_means import cluster_means
 
 
 class Closeness(NamedTuple):

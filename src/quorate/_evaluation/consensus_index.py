@@ -13,6 +13,7 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.selection import select_members
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.ambiguity import pair_shares
+from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 1_500
 """Rows up to which all pairs are counted; above, pairs of objects are drawn."""
@@ -59,13 +60,12 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     return IndexDistribution(values, found / found.sum(), 0 if exact else DRAWN_PAIRS)
 
 
-def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows of DRAWN_PAIRS pairs of different objects, each pair as likely as any other."""
-    ends = np.cumsum(rows.counts)
     one = rng.integers(rows.n_objects, size=DRAWN_PAIRS)
     # the second object is any but the first
     other = (one + rng.integers(1, rows.n_objects, size=DRAWN_PAIRS)) % rows.n_objects
-    return np.searchsorted(ends, one, side="right"), np.searchsorted(ends, other, side="right")
+    return rows_of_objects(rows.counts, one), rows_of_objects(rows.counts, other)
 
 
 def by_size(labels: Any) -> dict[Any, Ensemble]:

@@ -19,6 +19,7 @@ from quorate.ops.euclidean import (
     nearest_centres_csr,
     pad_columns,
 )
+from quorate.solvers.draws import drawn_by_weight, fill_empty
 
 Array = NDArray[Any]
 
@@ -170,19 +171,8 @@ def _labels(sample: Any, centres: NDArray[np.float32]) -> NDArray[np.int32]:
 
 def _fill_empty(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.int32]) -> None:
     """Give each empty cluster the object farthest from its centre, as long as that is away from it at all."""
-    sizes = np.bincount(labels, minlength=len(centres))
-    empty = np.flatnonzero(sizes == 0)
-    if not len(empty):
-        return
-    distances = _own_distances(sample, centres, labels)
-    far = iter(np.argsort(-distances, kind="stable"))
-    for cluster in empty:
-        row = next((row for row in far if sizes[labels[row]] > 1 or distances[row] == 0), None)
-        if row is None or distances[row] == 0:
-            return
-        sizes[labels[row]] -= 1
-        labels[row] = cluster
-        sizes[cluster] = 1
+    if not np.bincount(labels, minlength=len(centres)).all():
+        fill_empty(labels, _own_distances(sample, centres, labels), len(centres), least=0.0)
 
 
 def _own_distances(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -209,11 +199,9 @@ def _plus_plus(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArra
     zeros = np.zeros(sample.shape[0], dtype=np.int32)
     closest = _own_distances(sample, centres[0], zeros)
     while len(centres) < n_clusters:
-        edges = np.cumsum(closest)
-        if edges[-1] == 0:
+        if not closest.any():
             break
-        row = min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), len(zeros) - 1)
-        centres.append(_dense(sample[[row]]))
+        centres.append(_dense(sample[drawn_by_weight(closest, rng.random(1))]))
         closest = np.minimum(closest, _own_distances(sample, centres[-1], zeros))
     return np.concatenate(centres)
 

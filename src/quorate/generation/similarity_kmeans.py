@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._types import FloatArray
 from quorate.generation.similarity import Rows
+from quorate.solvers.draws import drawn_by_weight, fill_empty
 
 Labels = NDArray[np.int32]
 
@@ -33,20 +34,14 @@ def cluster_rows(
 
 def seeds(rows: Rows, k: int, rng: np.random.Generator, mass: FloatArray) -> FloatArray:
     """k-means++: each next prototype is an object drawn by weight times dissimilarity to the nearest so far."""
-    chosen = [_draw(mass, rng)]
+    chosen = drawn_by_weight(mass, rng.random(1)).tolist()
     apart = _apart(rows, chosen[0])
     while len(chosen) < k:
         pull = mass * apart
         # all objects equal a seed already: any one will do, its cluster drops out later
-        chosen.append(_draw(pull if pull.sum() > 0 else mass, rng))
+        chosen += drawn_by_weight(pull if pull.sum() > 0 else mass, rng.random(1)).tolist()
         apart = np.minimum(apart, _apart(rows, chosen[-1]))
     return rows.prototypes(rows.dense(np.array(chosen)))
-
-
-def _draw(pull: FloatArray, rng: np.random.Generator) -> int:
-    edges = np.cumsum(pull)
-    place = np.searchsorted(edges, rng.random() * edges[-1], side="right")
-    return int(min(place, np.flatnonzero(pull)[-1]))
 
 
 def _apart(rows: Rows, place: int) -> FloatArray:
@@ -63,7 +58,7 @@ def lloyd(rows: Rows, prototypes: FloatArray, mass: FloatArray, max_iter: int) -
     while True:
         old = labels
         labels, likeness = assign(rows, prototypes)
-        fill_empty(labels, mass * rows.apart(likeness), k)
+        fill_empty(labels, mass * rows.apart(likeness), k, least=0.0)
         if n_iter == max_iter or np.array_equal(labels, old):
             return Found(prototypes, labels, float(mass @ likeness), n_iter)
         prototypes = averages(rows, labels, mass, prototypes)
@@ -96,24 +91,6 @@ def averages(rows: Rows, labels: Labels, mass: FloatArray, old: FloatArray) -> F
     total, weight = sums(rows, labels, mass, len(old))
     means = total / np.where(weight > 0, weight, 1.0)[:, None]
     return np.where(weight[:, None] > 0, rows.prototypes(means), old)
-
-
-def fill_empty(labels: Labels, cost: FloatArray, k: int) -> None:
-    """Give each empty cluster the object that costs most where it is, if its cluster keeps another one.
-
-    Objects that cost nothing stay: fewer clusters than asked are left where objects do not differ enough.
-    """
-    sizes = np.bincount(labels, minlength=k)
-    empty = np.flatnonzero(sizes == 0)
-    if not len(empty):
-        return
-    costly = iter(np.argsort(-cost, kind="stable"))
-    for cluster in empty:
-        place = next((p for p in costly if sizes[labels[p]] > 1 and cost[p] > 0), None)
-        if place is None:
-            return
-        sizes[labels[place]] -= 1
-        labels[place], sizes[cluster] = cluster, 1
 
 
 def compact(labels: Labels) -> Labels:

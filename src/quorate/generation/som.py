@@ -6,7 +6,8 @@ import numpy as np
 
 from quorate._types import FloatArray
 from quorate.generation.similarity import Rows
-from quorate.generation.similarity_kmeans import Found, assign, fill_empty, seeds, sums
+from quorate.generation.similarity_kmeans import Found, assign, seeds, sums
+from quorate.solvers.draws import fill_empty
 
 
 def grid_shape(n_units: int) -> tuple[int, int]:
@@ -32,5 +33,5 @@ def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int)
         pull = np.exp(-apart / (2 * radius**2))
         units = rows.prototypes((pull @ total) / (pull @ weight)[:, None])
     labels, likeness = assign(rows, units)
-    fill_empty(labels, rows.apart(likeness), n_units)
+    fill_empty(labels, rows.apart(likeness), n_units, least=0.0)
     return Found(units, labels, float(likeness.sum()), max_iter)

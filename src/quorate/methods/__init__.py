@@ -1,58 +1,39 @@
-"""The consensus functions, one file each, and their register."""
+"""The consensus functions, one module each, and their register: the module `kmeans` makes METHODS["kmeans"].
+
+A module of this package holds one public function named as the module, and its line of the register as METHOD.
+"""
+
+from importlib import import_module
 
 from quorate._types import Method
-from quorate.methods import (
-    best,
-    bisecting,
-    correlation,
-    cspa,
-    cumulative,
-    eac,
-    ecc,
-    ecpcs,
-    greedy,
-    hbgf,
-    hgpa,
-    hne,
-    kcc,
-    kmeans,
-    kmodes,
-    lwea,
-    lwgp,
-    mcla,
-    mixture,
-    qmi,
-    sec,
-    spectral,
-    supra,
-    transfer,
-    voting,
-)
 
-METHODS: dict[str, Method] = {
-    "best": best.METHOD,
-    "bisecting": bisecting.METHOD,
-    "correlation": correlation.METHOD,
-    "cspa": cspa.METHOD,
-    "cumulative": cumulative.METHOD,
-    "eac": eac.METHOD,
-    "ecc": ecc.METHOD,
-    "ecpcs": ecpcs.METHOD,
-    "greedy": greedy.METHOD,
-    "hbgf": hbgf.METHOD,
-    "hgpa": hgpa.METHOD,
-    "hne": hne.METHOD,
-    "kcc": kcc.METHOD,
-    "kmeans": kmeans.METHOD,
-    "kmodes": kmodes.METHOD,
-    "lwea": lwea.METHOD,
-    "lwgp": lwgp.METHOD,
-    "mcla": mcla.METHOD,
-    "mixture": mixture.METHOD,
-    "qmi": qmi.METHOD,
-    "sec": sec.METHOD,
-    "spectral": spectral.METHOD,
-    "supra": supra.METHOD,
-    "transfer": transfer.METHOD,
-    "voting": voting.METHOD,
-}
+NAMES = (
+    "best",
+    "bisecting",
+    "correlation",
+    "cspa",
+    "cumulative",
+    "eac",
+    "ecc",
+    "ecpcs",
+    "greedy",
+    "hbgf",
+    "hgpa",
+    "hne",
+    "kcc",
+    "kmeans",
+    "kmodes",
+    "lwea",
+    "lwgp",
+    "mcla",
+    "mixture",
+    "qmi",
+    "sec",
+    "spectral",
+    "supra",
+    "transfer",
+    "voting",
+)
+"""The modules that are methods, in the order in which they are listed everywhere. A new method is one line here."""
+
+METHODS: dict[str, Method] = {name: import_module(f"quorate.methods.{name}").METHOD for name in NAMES}

@@ -1,4 +1,4 @@
-"""The member that agrees best with all members: what one gets for no effort."""
+"""The member that agrees best with all members: the baseline that costs no effort."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.labellings import column, column_scores, completed
+from quorate.solvers.anmi import member_anmi, member_labels, members_with
+from quorate.solvers.cluster_means import completed
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
@@ -19,18 +19,18 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
     n_clusters : int or None
         With a number, only members with exactly that many clusters compete.
     rng : numpy.random.Generator
-        Not used: nothing here is random.
+        Not used.
 
     Returns
     -------
     Consensus
-        `objective` is the member's ANMI, to be maximised; ``info["member"]`` its name, ``info["anmi"]`` the
-        ANMI of every member, in order.
+        `objective` is the member's ANMI, to be maximised; ``info["member"]`` is its name, and ``info["anmi"]`` lists
+        the ANMI of every member in the order of the members.
 
     Notes
     -----
-    Objects the member does not know join the cluster with which they have the highest mean co-association
-    (those known to no such cluster the largest one). O(m H^2) for m rows and H members.
+    Objects that the member does not know join the cluster with which they have the highest mean co-association; if
+    they share nothing with any cluster, they join the largest one. O(m H^2) for m rows and H members.
 
     References
     ----------
@@ -43,23 +43,19 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
     >>> result.info["member"], result.labels.tolist()
     ('a', [0, 0, 1, 1])
     """
-    scores = column_scores(ensemble)
-    fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)
+    scores = member_anmi(ensemble)
+    fitting = members_with(ensemble, n_clusters)
     if not len(fitting):
-        found = ", ".join(str(k) for k in np.unique(ensemble.n_clusters))
+        sizes = ", ".join(str(k) for k in np.unique(ensemble.n_clusters))
         raise ValueError(
-            f"no member has n_clusters = {n_clusters} clusters (they have {found}); leave n_clusters out to take the "
+            f"no member has n_clusters = {n_clusters} clusters (they have {sizes}); leave n_clusters out to take the "
             f"best member whatever its size, or use another method."
         )
     chosen = int(fitting[np.argmax(np.array(scores)[fitting])])
     k = int(ensemble.n_clusters[chosen])
-    labels = canonical(completed(ensemble, column(ensemble, chosen), k), k)
-    return Consensus(
-        labels=labels,
-        objective=scores[chosen],
-        confidence=row_confidence(ensemble, labels),
-        info={"member": ensemble.member_names[chosen], "anmi": scores},
-    )
+    labels = canonical(completed(ensemble, member_labels(ensemble, chosen), k), k)
+    info = {"member": ensemble.member_names[chosen], "anmi": scores}
+    return Consensus(labels=labels, objective=scores[chosen], info=info)
 
 
 METHOD = Method(
@@ -67,4 +63,5 @@ METHOD = Method(
     title="the member of the highest ANMI (baseline)",
     reference="doi:10.1162/153244303321897735",
     finds_k=True,
+    own_order="info['anmi'] lists the members in their own order, and of equal members the first is named",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.label_rows import take
 from quorate.solvers.label_space.density import whole_density
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
+from quorate.solvers.member_order import WHOLE_SUMS
 
 SAMPLE_ROWS = 8_192
 """Above this many rows the restarts of a split run on a sample of so many objects: two clusters need no more."""
@@ -32,14 +33,15 @@ class Split(NamedTuple):
 
 
 class _Leaf(NamedTuple):
-    """A cluster of the current partition and the best way found to split it; no gain where it cannot be split."""
+    """A cluster of the current partition and the best split of it; its gain is -inf if it cannot be split.
+
+    `halves` holds the rows of both halves, `weights` the size of each half times its density.
+    """
 
     node: int
-    rows: NDArray[np.intp]
-    weight: float
     gain: float
-    left: tuple[NDArray[np.intp], float]
-    right: tuple[NDArray[np.intp], float]
+    halves: tuple[NDArray[np.intp], NDArray[np.intp]]
+    weights: tuple[float, float]
 
 
 def bisecting(
@@ -52,6 +54,9 @@ def bisecting(
     min_gain: float | None = None,
 ) -> Consensus:
     """Split clusters in two by k-means, always the one whose split raises the density most.
+
+    The tree of splits is grown first, then the number of clusters is read from the gains of the splits if it was not
+    given, and last the tree is cut at that number.
 
     Parameters
     ----------
@@ -73,9 +78,9 @@ def bisecting(
     Notes
     -----
     A split changes S by terms of the split cluster alone [1]_, so each cluster is tried once. With
-    ``n_clusters=None`` the tree grows to sqrt(n) clusters (rounded up); k >= 2 is where the gain falls most from
-    one split to the next (the first such k in a tie). A cluster of one row is never split.
-    O(m H) for each level of the tree. Where a cluster has more than 8,192 rows, the restarts of its split run on a
+    ``n_clusters=None`` the tree grows to sqrt(n) clusters, rounded up, and k >= 2 is chosen where the gain falls most
+    from one split to the next, the lowest such k in a tie. A cluster of one row is never split.
+    O(m H) for each level of the tree. If a cluster has more than 8,192 rows, the restarts of its split run on a
     sample of so many objects, and the best one is finished on all.
 
     References
@@ -89,37 +94,29 @@ def bisecting(
     >>> result.labels.tolist(), [split.node for split in result.info["splits"]]
     ([0, 0, 1, 1, 2, 2], [0, 2])
     """
-    n_init = _check.integer(n_init, "n_init", low=1)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
     if min_gain is not None:
         min_gain = _check.fraction(min_gain, "min_gain", advice="a gain of density is a share of 1.")
         if n_clusters is not None:
             raise ValueError(f"min_gain chooses the number of clusters, but n_clusters={n_clusters} was given too.")
+
+    def split(node: int, rows: NDArray[np.intp], weight: float) -> _Leaf:
+        return _split(ensemble, node, rows, weight, rng, n_init, max_iter)
+
     limit = n_clusters or max(2, int(np.ceil(np.sqrt(ensemble.n_objects))))
     # one split more than may be taken shows how far the gain falls after the last
-    splits, history = _grow(ensemble, limit if n_clusters else limit + 1, rng, n_init, max_iter)
+    splits, history = _grow(ensemble, limit if n_clusters else limit + 1, split)
     k = n_clusters or _chosen(splits, limit, min_gain)
-    labels = canonical(_cut(ensemble.n_rows, history[: k - 1]), 2 * k)
-    start = whole_density(ensemble)
     return Consensus(
-        labels=labels,
-        objective=start + sum(split.gain for split in splits[: k - 1]),
+        labels=canonical(_cut(ensemble.n_rows, history[: k - 1]), 2 * k),
+        objective=whole_density(ensemble) + sum(step.gain for step in splits[: k - 1]),
         n_iter=k - 1,
-        confidence=row_confidence(ensemble, labels),
         info={"splits": splits},
     )
 
 
-def _grow(
-    ensemble: Ensemble, limit: int, rng: np.random.Generator, n_init: int, max_iter: int
-) -> tuple[list[Split], list[_Leaf]]:
-    """Splits until `limit` clusters are there or only single rows are left, and the leaves in the order split."""
-
-    def leaf(node: int, rows: NDArray[np.intp], weight: float) -> _Leaf:
-        return _try_split(ensemble, node, rows, weight, rng, n_init, max_iter)
-
-    everything = np.arange(ensemble.n_rows)
-    leaves = [leaf(0, everything, whole_density(ensemble) * ensemble.n_objects)]
+def _grow(ensemble: Ensemble, limit: int, split: Callable[..., _Leaf]) -> tuple[list[Split], list[_Leaf]]:
+    """Split until there are `limit` clusters or only single rows are left; the leaves in the order they were split."""
+    leaves = [split(0, np.arange(ensemble.n_rows), whole_density(ensemble) * ensemble.n_objects)]
     splits: list[Split] = []
     history: list[_Leaf] = []
     while len(leaves) < limit:
@@ -127,14 +124,14 @@ def _grow(
         if best.gain == -np.inf:
             break
         node = 2 * len(splits) + 1
-        leaves += [leaf(node, *best.left), leaf(node + 1, *best.right)]
-        sizes = [int(ensemble.counts[side[0]].sum()) for side in (best.left, best.right)]
-        splits.append(Split(best.node, node, node + 1, sizes[0], sizes[1], best.gain))
+        leaves += [split(node + side, best.halves[side], best.weights[side]) for side in (0, 1)]
+        left, right = (int(ensemble.counts[rows].sum()) for rows in best.halves)
+        splits.append(Split(best.node, node, node + 1, left, right, best.gain))
         history.append(best)
     return splits, history
 
 
-def _try_split(
+def _split(
     ensemble: Ensemble,
     node: int,
     rows: NDArray[np.intp],
@@ -143,25 +140,20 @@ def _try_split(
     n_init: int,
     max_iter: int,
 ) -> _Leaf:
-    """Split these rows in two; `weight` is their size times their density, which the gain is measured from."""
+    """Split these rows in two; `weight` is their size times their density, from which the gain is measured."""
     if len(rows) < 2:
-        nothing = (rows[:0], 0.0)
-        return _Leaf(node, rows, weight, -np.inf, nothing, nothing)
-    part = _take(ensemble, rows)
+        return _Leaf(node, -np.inf, (rows, rows[:0]), (weight, 0.0))
+    part = take(ensemble, rows, ensemble.counts[rows])
     run = best_of_restarts(part, euclidean, 2, rng, n_init=n_init, max_iter=max_iter, most_rows=SAMPLE_ROWS)
-    halves = canonical(run.labels, 2)
-    left, right = (rows[halves == side] for side in (0, 1))
-    weights = [whole_density(half) * half.n_objects for half in (_take(ensemble, left), _take(ensemble, right))]
-    gain = (sum(weights) - weight) / ensemble.n_objects
-    return _Leaf(node, rows, weight, gain, (left, weights[0]), (right, weights[1]))
-
-
-def _take(ensemble: Ensemble, rows: NDArray[np.intp]) -> Ensemble:
-    return replace(ensemble, labels=ensemble.labels[rows], counts=ensemble.counts[rows], object_ids=None)
+    labels = canonical(run.labels, 2)
+    halves = rows[labels == 0], rows[labels == 1]
+    parts = [take(ensemble, half, ensemble.counts[half]) for half in halves]
+    left, right = (whole_density(half) * half.n_objects for half in parts)
+    return _Leaf(node, (left + right - weight) / ensemble.n_objects, halves, (left, right))
 
 
 def _chosen(splits: list[Split], limit: int, min_gain: float | None) -> int:
-    """The number of clusters up to `limit` that the gains speak for; 1 only where nothing can be split."""
+    """The number of clusters up to `limit` for which the gains speak; 1 only if nothing can be split."""
     gains = np.array([split.gain for split in splits])
     if min_gain is not None:
         small = np.flatnonzero(gains < min_gain)
@@ -177,8 +169,8 @@ def _cut(n_rows: int, history: list[_Leaf]) -> NDArray[np.int32]:
     """Labels after the given splits: later splits overwrite the nodes of earlier ones."""
     labels = np.zeros(n_rows, dtype=np.int32)
     for step, leaf in enumerate(history):
-        labels[leaf.left[0]] = 2 * step + 1
-        labels[leaf.right[0]] = 2 * step + 2
+        for side in (0, 1):
+            labels[leaf.halves[side]] = 2 * step + 1 + side
     return labels
 
 
@@ -188,4 +180,5 @@ METHOD = Method(
     reference="arXiv:2311.09272",
     finds_k=True,
     stochastic=True,
+    own_order=WHOLE_SUMS,
 )

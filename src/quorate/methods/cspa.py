@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
-from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
-from quorate.solvers.graphs.row_partition import cuts, forced_partition, least_cut
+from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
+from quorate.solvers.member_order import WHOLE_SUMS
 
 BYTES_AN_EDGE = 64
 """Peak memory for each stored co-association: the sparse product, its checked copy, and METIS' own three arrays."""
@@ -34,27 +33,27 @@ def cspa(
     ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the seeds of METIS, of whose two schemes the lesser cut is taken.
+        Draws the seeds of METIS; of its two schemes the lesser cut is taken.
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
     neighbours : int, optional
-        Keep only each row's so many strongest co-associations: an approximation in memory linear in the rows,
-        never made unless asked for. ``info["neighbours"]`` repeats it.
+        Keep only the strongest co-associations of each row, so many: an approximation in memory linear in the rows,
+        made only if asked for. ``info["neighbours"]`` repeats it.
 
     Returns
     -------
     Consensus
         `objective` is the cut, to be minimised: the number of pairs of objects in different clusters, each by the
-        weight of the members that join it. ``info["n_edges"]`` counts the edges of the graph, None where the answer
-        was forced and no graph was needed; ``info["n_repaired"]`` parts METIS left empty that were filled.
+        weight of the members that join it. ``info["n_edges"]`` counts the edges of the graph, None if the answer
+        was forced and no graph was needed; ``info["n_repaired"]`` counts parts that METIS left empty.
 
     Notes
     -----
     Rows are vertices that weigh their objects, and an edge weighs the pairs of objects it stands for, so that the
-    graph on rows has the cuts of the graph on objects; only the partitions that keep equal rows together are
-    considered. O(m^2) time and memory for m rows at worst. As every balanced cut it is wrong where clusters are of
-    very different size [1]_: see `kmeans`, `mcla` or `greedy` there. One thing is done against it: where the graph
-    falls into exactly n_clusters connected components, these are returned, balanced or not, for nothing is cut then.
+    graph on rows has the cuts of the graph on objects; only partitions that keep equal rows together are considered.
+    O(m^2) time and memory for m rows at worst. As every balanced cut it is wrong where clusters are of very different
+    size [1]_: see `kmeans`, `mcla` or `greedy` there. There is one exception: if the graph falls into exactly
+    n_clusters connected components, these are returned, balanced or not, for nothing is cut then.
     A row that alone outweighs the allowed size makes balance impossible; METIS then balances the rest.
     The co-association of soft rows is the product of their memberships: how many members are expected to join them.
 
@@ -73,26 +72,16 @@ def cspa(
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
     if neighbours is not None:
         neighbours = _check.integer(neighbours, "neighbours", low=1)
-    found = forced_partition(ensemble, n_clusters)
-    info: dict[str, Any] = {"neighbours": neighbours, "n_edges": None, "n_repaired": 0}
-    if found is None:
-        found, info["n_edges"], info["n_repaired"] = _partition(ensemble, n_clusters, rng, imbalance, neighbours)
-    labels = canonical(found, n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=cuts(ensemble, labels, n_clusters).pairs,
-        confidence=row_confidence(ensemble, labels),
-        info=info,
-    )
+    info: dict[str, Any] = {"neighbours": neighbours, "n_edges": None}
 
+    def partition() -> tuple[NDArray[np.int32], int]:
+        graph = co_association_graph(ensemble, neighbours)
+        info["n_edges"] = (graph.nnz - np.count_nonzero(graph.diagonal())) // 2
+        parts = least_cut(graph, ensemble.counts, n_clusters, rng, imbalance)
+        return parts.labels, parts.n_repaired
 
-def _partition(
-    ensemble: AnyEnsemble, k: int, rng: np.random.Generator, imbalance: float, neighbours: int | None
-) -> tuple[NDArray[np.int32], int, int]:
-    graph = co_association_graph(ensemble, neighbours)
-    n_edges = (graph.nnz - np.count_nonzero(graph.diagonal())) // 2
-    parts = least_cut(graph, ensemble.counts, k, rng, imbalance)
-    return parts.labels, n_edges, parts.n_repaired
+    labels, info["n_repaired"] = partition_rows(ensemble, n_clusters, partition)
+    return Consensus(labels=labels, objective=cuts(ensemble, labels, n_clusters).pairs, info=info)
 
 
 def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
@@ -113,4 +102,5 @@ METHOD = Method(
     soft=True,
     memory_for=_bytes_needed,
     instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
+    own_order=WHOLE_SUMS,
 )

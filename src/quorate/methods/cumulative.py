@@ -9,29 +9,30 @@ from quorate._types import Consensus, Ensemble, FloatArray, Method, read_only
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.anmi import member_labels
+from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import look_up
 from quorate.solvers.label_space.column_merging import column_information, merge_columns
-from quorate.solvers.label_space.lookup import Rule, column_weights, fill_empty, sample
-
-UNIT = 2.0**36
+from quorate.solvers.label_space.lookup import Rule, sample
+from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
 
 def cumulative(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    reference: str = "information",
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, reference: str = "information"
 ) -> Consensus:
     """Let every member vote for the clusters of a reference by probabilities, then merge those clusters.
+
+    First the reference is chosen, then each base cluster gets its votes, then clusters of the reference are merged
+    until n_clusters are left, and last each row takes the cluster with most votes.
 
     Parameters
     ----------
     ensemble : Ensemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the sample on which clusters are merged where rows are many; used for nothing else.
+        Draws the sample on which clusters are merged if there are many rows; used for nothing else.
     reference : str
         "information": the member that shares the most information with all; or the name of a member.
 
@@ -44,12 +45,12 @@ def cumulative(
     Notes
     -----
     A base cluster votes for the reference's clusters by the shares of its objects there (the un-normalised scheme of
-    [1]_); an object's votes are averaged over the members that know it. Where the reference has more clusters than
-    wanted, the two whose merging loses the least information are merged, until `n_clusters` are left; an object
-    takes the cluster of the most votes. Where no member has enough clusters, the reference is crossed with the next
-    most informative ones until it has. Ties go to the lowest number; empty clusters take the row that is least
-    sure of its own. Above 32,768 rows what merging loses, and the objective, are taken from a sample of so many
-    objects. O(m H k) for m rows and a reference of k clusters; merging takes k^2 times the rows it looks at.
+    [1]_); the votes of an object are averaged over the members that know it. If the reference has more clusters than
+    wanted, the two whose merging loses the least information are merged, again and again. If no member has enough
+    clusters, the reference is crossed with the next most informative members until it has. Ties go to the lowest
+    number; an empty cluster takes the row that is least sure of its own. Above 32,768 rows the loss of merging and the
+    objective are computed on a sample of so many objects. O(m H k) for m rows and a reference of k clusters; merging
+    takes k^2 times the rows it looks at.
 
     References
     ----------
@@ -69,22 +70,13 @@ def cumulative(
     group = merge_columns(_votes(part, shares), part.counts, n_clusters)
     table = np.zeros((len(shares), n_clusters))
     np.add.at(table.T, group, shares.T)
-    rule = Rule(np.rint(table * UNIT).astype(np.int64), np.full(n_clusters, 1 / UNIT), np.zeros(n_clusters))
+    rule = Rule(whole(table), np.full(n_clusters, 1 / TABLE_UNIT), np.zeros(n_clusters))
     nearest, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, rule, np.ones(1), nearest, score)
-    fill_empty(ensemble, 1.0 + score / ensemble.weights.sum(), nearest, n_clusters)
-    result = canonical(nearest, n_clusters)
-    return Consensus(
-        labels=result,
-        objective=_information_kept(part, table),
-        confidence=row_confidence(ensemble, result),
-        info={"reference": names},
-    )
-
-
-def _information_kept(ensemble: Ensemble, shares: FloatArray) -> float:
-    weights = ensemble.counts / ensemble.counts.sum()
-    return sum(column_information(column, weights) for column in _votes(ensemble, shares).T)
+    fill_empty(nearest, ensemble.counts * (1.0 + score / ensemble.weights.sum()), n_clusters)
+    weights = part.counts / part.counts.sum()
+    kept = sum(column_information(column, weights) for column in _votes(part, table).T)
+    return Consensus(labels=canonical(nearest, n_clusters), objective=kept, info={"reference": names})
 
 
 def _reference(ensemble: Ensemble, n_clusters: int, reference: str) -> tuple[NDArray[np.int32], int, list[str]]:
@@ -107,10 +99,10 @@ def _reference(ensemble: Ensemble, n_clusters: int, reference: str) -> tuple[NDA
 
 
 def _crossed(ensemble: Ensemble, members: NDArray[np.intp]) -> tuple[NDArray[np.int32], int]:
-    """The partition into equal labels of all these members; one member alone leaves its gaps unlabelled."""
+    """The partition of the rows by their labels in all these members; a single member leaves its gaps unlabelled."""
     if len(members) == 1:
         member = int(members[0])
-        return np.ascontiguousarray(ensemble.labels[:, member], dtype=np.int32), int(ensemble.n_clusters[member])
+        return member_labels(ensemble, member), int(ensemble.n_clusters[member])
     inverse = np.empty(ensemble.n_rows, dtype=np.intp)
     first = distinct_rows(read_only(ensemble.labels[:, members]), inverse)
     return inverse.astype(np.int32), len(first)
@@ -120,8 +112,8 @@ def _information(ensemble: Ensemble) -> FloatArray:
     """Mutual information of each member with all, in nats, weighted by member weight and objects in common."""
     result = np.zeros(ensemble.n_members)
     for member, k in enumerate(ensemble.n_clusters):
-        column = np.ascontiguousarray(ensemble.labels[:, member], dtype=np.int32)
-        stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, column, int(k))
+        labels = member_labels(ensemble, member)
+        stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, int(k))
         for weight, table in zip(ensemble.weights, np.split(stacked, ensemble.offsets[1:-1]), strict=True):
             counts = table.astype(np.float64)
             expected = np.outer(counts.sum(axis=1), counts.sum(axis=0))
@@ -134,19 +126,19 @@ def _information(ensemble: Ensemble) -> FloatArray:
 
 
 def _shares(ensemble: Ensemble, labels: NDArray[np.int32], k: int) -> FloatArray:
-    """How a base cluster votes: the shares of its objects in the reference's clusters, by member weight; (d, k)."""
+    """The votes (d, k) of the base clusters: shares of their objects in the reference's clusters, by member weight."""
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, k).astype(np.float64)
-    shares: FloatArray = column_weights(ensemble)[:, None] * table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    shares: FloatArray = cluster_weights(ensemble)[:, None] * table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
     return shares
 
 
 def _votes(ensemble: Ensemble, shares: FloatArray) -> FloatArray:
     """Each row's distribution over the reference's clusters, (m, k)."""
-    whole = np.rint(shares * UNIT).astype(np.int64)
+    cast = whole(shares)
     votes = np.zeros((ensemble.n_rows, shares.shape[1]), dtype=np.int64)
     for member, start in enumerate(ensemble.offsets[:-1]):
         known = np.flatnonzero(ensemble.labels[:, member] >= 0)
-        votes[known] += whole[start + ensemble.labels[known, member].astype(np.int64)]
+        votes[known] += cast[start + ensemble.labels[known, member].astype(np.int64)]
     totals = votes.sum(axis=1, keepdims=True)
     result: FloatArray = np.where(totals > 0, votes, 1) / np.where(totals > 0, totals, shares.shape[1])
     return result
@@ -157,4 +149,5 @@ METHOD = Method(
     title="cumulative voting, merged by information",
     stochastic=True,
     reference="doi:10.1109/TPAMI.2007.1138",
+    own_order=WHOLE_SUMS,
 )

@@ -10,7 +10,6 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.label_rows import row_norms, weighted_total
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.linkage.co_association import (
@@ -21,11 +20,13 @@ from quorate.solvers.linkage.co_association import (
     shared_pairs,
     sparse_bytes,
 )
-from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, longest_lifetime
+from quorate.solvers.linkage.dendrogram import lifetimes, longest_lifetime
 from quorate.solvers.linkage.enhanced import enhanced_co_association
 from quorate.solvers.linkage.soft_link import DENSE_CLUSTERS, soft_average_link_tree
+from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
 from quorate.solvers.member_agreement import missing_shares
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def eac(
@@ -38,20 +39,20 @@ def eac(
     enhanced: bool = False,
     threshold: float | None = None,
 ) -> Consensus:
-    """Agglomerate 1 - A, A the co-association: the share of members that put two objects together.
+    """Agglomerate the objects by 1 - A, where A is the co-association: the share of members that join two objects.
 
     Parameters
     ----------
     ensemble : Ensemble or SoftEnsemble
     n_clusters : int or None
-        Exactly so many clusters, also where heights tie; None takes the k >= 2 of the longest lifetime.
+        Exactly so many clusters, also if heights tie; None takes the k >= 2 of the longest lifetime.
     rng : numpy.random.Generator
-        Not used: nothing here is random.
+        Not used.
     linkage : {"average", "single", "complete", "weighted", "ward"}
     normalization : {"ensemble", "pairwise"}
-        Where labels are missing: divide by the weight of all members, or of those that know both objects.
+        If labels are missing: divide by the weight of all members, or of those that know both objects.
     enhanced : bool
-        Where two objects are apart in a member, count the similarity of their two clusters instead of 0.
+        If a member separates two objects, count the similarity of their two clusters instead of 0.
     threshold : float, optional
         Run on the sparse co-association matrix: pairs that share no more than this are zeros ("average" and
         "single" only). 0 keeps every pair that shares anything, and gives the result without it.
@@ -60,33 +61,33 @@ def eac(
     -------
     Consensus
         `tree` is a scipy linkage matrix over rows, its last column in objects. `objective` is the height of the last
-        merge within the clusters, to be minimised. `confidence` compares a row's co-association with its own cluster
-        and with the best other. ``info["lifetimes"][k - 1]`` is the lifetime of k clusters.
+        merge within the clusters, to be minimised. ``info["lifetimes"][k - 1]`` is the lifetime of k clusters.
 
     Notes
     -----
-    Equal rows are one leaf: they join first, at height 0. Ties: of the pairs of the least height the one whose lower
-    cluster is lowest, then whose other cluster is, each named by its lowest row; "single" follows a spanning tree
-    grown from row 0, the lowest row first.
+    Equal rows are one leaf: they join first, at height 0. A cluster is named by its lowest row; of several pairs of
+    the least height the one merges whose lower cluster is lowest, then the one whose other cluster is. "single"
+    follows a spanning tree grown from row 0, the lowest row first.
 
     "average" needs no matrix: the mean of A between two clusters is a product of their sums of one-hot rows. "single"
     is a maximum spanning tree found through the rows of each base cluster. Both take O(m H) memory for m rows. The
     other linkages, `enhanced`, and "pairwise" where labels are missing (a mean of ratios, which does not follow from
     sums) take a dense matrix over rows, or with `threshold` the pairs above it. Without missing labels both
-    normalisations are one.
+    normalisations are the same.
 
-    Where the number of clusters is found by lifetime, all rows apart counts only if the first merge comes late: the
-    least distance that H members can show, 1 / H, is no lifetime (see `solvers.dendrogram.longest_lifetime`).
+    If the number of clusters is found by lifetime, "every row a cluster" counts only if the first merge comes late: the
+    least distance that H members can show, 1 / H, is no lifetime (see `solvers.linkage.dendrogram.longest_lifetime`).
 
-    Ward's linkage takes sqrt(1 - A) as the distance: up to a factor that between one-hot rows where no label is
-    missing, so that its merges raise the inertia of `kmeans` least.
+    Ward's linkage takes sqrt(1 - A) as the distance. If no label is missing, this is the distance between one-hot rows
+    up to a factor, so that its merges raise the inertia of `kmeans` least.
 
     Soft members ("average" alone): A of two rows is the product of their memberships, the share of members expected
-    to join them if each drew a cluster for each object. It is below 1 between equal soft rows, too; these are one leaf
-    all the same, for nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
+    to join them if each drew a cluster for each object. It is below 1 also between equal soft rows, which are one leaf
+    all the same, because nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
 
-    `enhanced` follows [3]_ with the similarity of connected triples: two clusters of a member are as similar as the
-    overlaps (Jaccard) that clusters of other members have with both, over the largest such sum, times 0.9.
+    `enhanced` follows [3]_ with the similarity of connected triples: the similarity of two clusters of a
+    member is the sum of the overlaps (Jaccard) that clusters of other members have with both, divided by the largest
+    such sum, times 0.9.
 
     References
     ----------
@@ -114,21 +115,11 @@ def eac(
     else:
         tree = _tree(rows, linkage, normalization, enhanced, threshold)
     k = n_clusters or longest_lifetime(tree, _floor(rows, normalization))
-    labels = cut(tree, k)[inverse]
-    spans = lifetimes(tree)
-    if rows.n_rows < ensemble.n_rows:
-        tree = expand_tree(tree, inverse, ensemble.counts)
-    return Consensus(
-        labels=labels,
-        objective=float(tree[-k, 2]) if k <= len(tree) else 0.0,
-        confidence=row_confidence(ensemble, labels),
-        tree=tree,
-        info={"linkage": linkage, "lifetimes": spans},
-    )
+    return tree_consensus(ensemble, inverse, tree, k, {"linkage": linkage, "lifetimes": lifetimes(tree)})
 
 
 def _floor(rows: AnyEnsemble, normalization: str) -> float:
-    """How far apart two objects are that agree where they can: above 0 for gaps and for soft members."""
+    """The distance of two objects that agree as far as they can: above 0 with gaps and with soft members."""
     if normalization == "pairwise":
         return 0.0
     if isinstance(rows, SoftEnsemble):
@@ -141,7 +132,7 @@ def _floor(rows: AnyEnsemble, normalization: str) -> float:
 def _tree(
     rows: Ensemble, linkage: Linkage, normalization: Normalization, enhanced: bool, threshold: float | None
 ) -> FloatArray:
-    """Over distinct rows, by the way of the least memory."""
+    """The tree over distinct rows, grown in the way that takes the least memory."""
     if threshold is not None:
         return sparse_tree(shared_pairs(rows, normalization, threshold), rows.counts, linkage)
     if not _is_dense(rows, linkage, normalization, enhanced):
@@ -174,8 +165,8 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
         raise ValueError("threshold must be None with enhanced=True, under which hardly a pair shares nothing.")
 
 
-def memory_for(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
-    """Bytes beyond the linear: of the matrix, or as estimated of the pairs above the threshold."""
+def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
+    """The bytes of the matrix, or of the pairs above the threshold, whose number is estimated."""
     if isinstance(ensemble, SoftEnsemble):
         return 8 * min(ensemble.n_rows, DENSE_CLUSTERS) ** 2
     normalization = options.get("normalization", "ensemble")
@@ -193,6 +184,7 @@ METHOD = Method(
     time="quadratic",
     finds_k=True,
     soft=True,
-    memory_for=memory_for,
+    memory_for=_bytes_needed,
     instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
+    own_order=WHOLE_SUMS,
 )

@@ -9,6 +9,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import LAST_DIGITS
 
 
 def ecc(
@@ -20,17 +21,14 @@ def ecc(
     n_init: int = 10,
     max_iter: int = 300,
 ) -> Consensus:
-    """Cluster rows by the divergence of their labels from the cluster's shares.
+    """Cluster rows by the divergence of their labels from the shares of labels in the cluster.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_clusters : int
-    rng : numpy.random.Generator
+    ensemble, n_clusters, rng, n_init, max_iter
+        As in `kmeans`.
     smoothing : float
-        Labels every base cluster is given for free in every cluster, so that no share is zero.
-    n_init, max_iter : int
-        Seeded runs, of which the one of the least cost wins, and sweeps of each at most.
+        Labels that every base cluster is given for free in every cluster, so that no share is zero.
 
     Returns
     -------
@@ -39,11 +37,8 @@ def ecc(
 
     Notes
     -----
-    The entropy utility of the KCC family: a known label costs minus the logarithm of its share in the cluster
-    [1]_. Shares are taken among the objects a member knows, so a missing label says nothing. Tables of logarithms
-    are kept as integers in units of 2^-36, which makes sums independent of any order.
-    O(m H k) a sweep for m rows. Seeds are greedy k-means++ rows; on more than 32,768 rows the restarts run on a
-    sample of objects, and the best is finished on all rows.
+    The entropy utility of `kcc`: a known label costs minus the logarithm of its share in the cluster [1]_. Shares are
+    taken among the objects a member knows, so a missing label says nothing. Restarts and cost are those of `kmeans`.
 
     References
     ----------
@@ -71,4 +66,5 @@ METHOD = Method(
     title="entropy-based consensus clustering (KL k-means)",
     reference="doi:10.1093/bioinformatics/btx167",
     stochastic=True,
+    own_order=LAST_DIGITS,
 )

@@ -8,20 +8,15 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.anmi import anmi, member_anmi, member_labels, members_with
+from quorate.solvers.cluster_means import completed
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.labellings import anmi, column, column_scores, completed, in_content_order
 
 
 def greedy(
-    ensemble: Ensemble,
-    n_clusters: int | None,
-    *,
-    rng: np.random.Generator,
-    init: str = "best",
-    max_iter: int = 100,
+    ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator, init: str = "best", max_iter: int = 100
 ) -> Consensus:
     """Move rows one at a time, each to the cluster that raises the ANMI most, until no move raises it.
 
@@ -34,7 +29,7 @@ def greedy(
         For the k-means start.
     init : {"best", "member", "kmeans"}
         Where to start: from the member of the highest ANMI among those of n_clusters clusters ("member", the paper's
-        start; k-means where no member has that many), from k-means on the label rows, or from the one of these two
+        start; k-means if no member has that many), from k-means on the label rows, or from the one of these two
         that has the higher ANMI ("best"). For any other start, see `quorate.refine`.
     max_iter : int
         Sweeps at most; `converged` says whether the last one moved nothing.
@@ -42,17 +37,17 @@ def greedy(
     Returns
     -------
     Consensus
-        `objective` is the ANMI (geometric), to be maximised; ``info["start"]`` the name of the member the moves began
-        from, or "kmeans"; ``info["start_anmi"]`` its ANMI and ``info["n_moves"]`` how many rows moved.
+        `objective` is the ANMI (geometric), to be maximised; ``info["start"]`` is the name of the member the moves
+        began from, or "kmeans"; ``info["start_anmi"]`` is its ANMI and ``info["n_moves"]`` how many rows moved.
 
     Notes
     -----
     The paper starts from a member, sweeps over objects and recomputes; here the contingency tables are kept, so that
-    a move costs O(H k) and a sweep O(m H k) for m rows, H members and k clusters. Moves are those of a full
-    recomputation: a test compares them. Where we differ: objects with equal rows move together, as one block. A
-    block may stay where its first object alone would have moved, and the other way round, so that the optimum reached
-    can be another one than the paper's; equal rows never end up in different clusters, which a sweep over objects does
-    not promise. ANMI gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its last row.
+    a move costs O(H k) and a sweep O(m H k) for m rows, H members and k clusters. The moves are those of a full
+    recomputation, as a test shows. Where we differ: objects with equal rows move together, as one block. A block may
+    stay where its first object alone would have moved, and the other way round, so that another optimum than the
+    paper's can be reached; equal rows never end up in different clusters, which a sweep over objects does not
+    promise. ANMI gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its last row.
 
     References
     ----------
@@ -67,32 +62,24 @@ def greedy(
     ([0, 0, 0, 1, 1, 1], 'member 0', 0.6528)
     """
     _check.choice(init, "init", ("best", "member", "kmeans"), "any other labelling goes to quorate.refine.")
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
-    ordered = in_content_order(ensemble)
-    name, start, k = _start(ordered, n_clusters, rng, init)
-    run = climb(ordered, start, k, max_iter)
+    name, start, k = _start(ensemble, n_clusters, rng, init)
+    run = climb(ensemble, start, k, max_iter)
     labels = canonical(run.labels, k)
-    return Consensus(
-        labels=labels,
-        objective=anmi(ordered, labels, k),
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ordered, labels),
-        info={"start": name, "start_anmi": anmi(ordered, start, k), "n_moves": run.n_moves},
-    )
+    info = {"start": name, "start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves}
+    objective = anmi(ensemble, labels, k)
+    return Consensus(labels=labels, objective=objective, n_iter=run.n_iter, converged=run.converged, info=info)
 
 
 def _start(
     ensemble: Ensemble, n_clusters: int | None, rng: np.random.Generator, init: str
 ) -> tuple[str, NDArray[np.int32], int]:
     """Name, labels and number of clusters of the labelling the moves begin from."""
-    scores = np.array(column_scores(ensemble))
-    fitting = np.flatnonzero(ensemble.n_clusters == n_clusters) if n_clusters else np.arange(ensemble.n_members)
-    chosen = int(fitting[np.argmax(scores[fitting])]) if len(fitting) else -1
+    fitting = members_with(ensemble, n_clusters)
+    chosen = int(fitting[np.argmax(member_anmi(ensemble, fitting))]) if len(fitting) else -1
     k = n_clusters or int(ensemble.n_clusters[chosen])
     starts = {}
     if chosen >= 0 and init != "kmeans":
-        starts[ensemble.member_names[chosen]] = completed(ensemble, column(ensemble, chosen), k)
+        starts[ensemble.member_names[chosen]] = completed(ensemble, member_labels(ensemble, chosen), k)
     if not starts or init == "best":
         starts["kmeans"] = best_of_restarts(ensemble, euclidean, k, rng, n_init=10, max_iter=300).labels
     name = max(starts, key=lambda start: anmi(ensemble, starts[start], k))

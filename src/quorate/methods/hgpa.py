@@ -7,15 +7,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.graphs.ensemble_graphs import column_weights
-from quorate.solvers.graphs.hypergraph_partition import Objective, partition_hypergraph
-from quorate.solvers.graphs.row_partition import cuts, draw_seed, forced_partition
+from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES, Objective, partition_hypergraph
+from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_rows
 from quorate.solvers.label_rows import one_hot
-from quorate.solvers.labellings import in_content_order
-
-OBJECTIVES: tuple[Objective, ...] = ("cut", "connectivity")
+from quorate.solvers.weights import cluster_weights_whole
 
 
 def hgpa(
@@ -67,29 +62,18 @@ def hgpa(
     """
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
     goal: Objective = _check.choice(objective, "objective", OBJECTIVES)
-    ordered = in_content_order(ensemble)
-    found, n_repaired = forced_partition(ordered, n_clusters), 0
-    if found is None:
-        found, n_repaired = _partition(ordered, n_clusters, rng, imbalance, goal)
-    labels = canonical(found, n_clusters)
-    cut = cuts(ordered, labels, n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=cut.clusters if goal == "cut" else cut.parts,
-        confidence=row_confidence(ordered, labels),
-        info={"n_repaired": n_repaired},
-    )
 
+    def partition() -> tuple[NDArray[np.int32], int]:
+        edges, weights = one_hot(ensemble).T.tocsr(), cluster_weights_whole(ensemble)
+        parts = partition_hypergraph(
+            edges.indptr, edges.indices, weights, ensemble.counts, n_clusters, draw_seed(rng), imbalance, objective=goal
+        )
+        return parts.labels, parts.n_repaired
 
-def _partition(
-    ensemble: Ensemble, k: int, rng: np.random.Generator, imbalance: float, goal: Objective
-) -> tuple[NDArray[np.int32], int]:
-    edges = one_hot(ensemble).T.tocsr()
-    weights, seed = column_weights(ensemble), draw_seed(rng)
-    parts = partition_hypergraph(
-        edges.indptr, edges.indices, weights, ensemble.counts, k, seed, imbalance, objective=goal
-    )
-    return parts.labels, parts.n_repaired
+    labels, n_repaired = partition_rows(ensemble, n_clusters, partition)
+    cut = cuts(ensemble, labels, n_clusters)
+    value = cut.clusters if goal == "cut" else cut.parts
+    return Consensus(labels=labels, objective=value, info={"n_repaired": n_repaired})
 
 
 METHOD = Method(

@@ -12,11 +12,11 @@ from quorate import _check
 from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.linkage.average_link import group_tree
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, shared_pairs, sparse_bytes
 from quorate.solvers.linkage.dendrogram import cut, labels_after
 from quorate.solvers.linkage.trees import graph_merges, symmetric
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def hne(
@@ -27,7 +27,10 @@ def hne(
     theta: float = 0.3,
     normalization: Normalization = "ensemble",
 ) -> Consensus:
-    """Merge the two clusters with the most edges between them, measured by how many one would expect.
+    """Merge the two clusters with the most edges between them compared with the number one would expect.
+
+    First the pairs of rows above theta become the edges of a graph, then clusters merge along edges, and last the
+    connected components are joined by average link if fewer clusters were asked for.
 
     Parameters
     ----------
@@ -35,27 +38,27 @@ def hne(
     n_clusters : int or None
         Exactly so many clusters; None stops where no edges are left between clusters.
     rng : numpy.random.Generator
-        Not used: nothing here is random.
+        Not used.
     theta : float
         Two objects share an edge if their co-association is above this; 0.1 to 0.4 works well, says the paper.
     normalization : {"ensemble", "pairwise"}
-        Where labels are missing: co-association over all members, or over those that know both objects.
+        If labels are missing: co-association over all members, or over those that know both objects.
 
     Returns
     -------
     Consensus
         `objective` is the number of normalized edges of the last merge, 0 if there was none. ``info["n_components"]``
-        is the number of clusters at which no edges are left, ``info["n_edges"]`` the number of pairs of rows tied.
+        is the number of clusters at which no edges are left, ``info["n_edges"]`` the number of edges between rows.
 
     Notes
     -----
-    The normalized edges of clusters a and b are edges(a, b) over
+    The normalized edges of clusters a and b are edges(a, b) divided by
     [(n_a + n_b)^(1 + f) - n_a^(1 + f) - n_b^(1 + f)] / 2, f = (1 - theta) / (1 + theta) [1]_. Rows of c and c' objects
     share c c' edges; equal rows are one cluster from the start. Ties go to the lowest rows.
 
-    The paper stops at k clusters or where no edges are left, whichever comes first. The clusters are then the
-    connected components of the graph, and more than k. Here None gives these, and a number is kept: the components
-    are joined further by average link of the co-association itself.
+    The paper stops at k clusters or where no edges are left, whichever comes first; in the second case the clusters
+    are the connected components of the graph, and more than k. Here None gives these components, while a number is
+    always reached: the components are joined further by average link of the co-association itself.
 
     For E pairs of rows above theta: O(E) memory; a merge looks through the edges of the two clusters, a heap of
     clusters finds the next pair. About O(E log m) in all.
@@ -82,22 +85,10 @@ def hne(
     merges, edges = graph_merges(start, columns, values, sizes, power=power, limit=n_clusters or 1)
     labels = labels_after(merges, rows.n_rows)
     if n_clusters is not None and labels.max() >= n_clusters:
-        labels = _joined(rows, labels, n_clusters)
-    labels = labels[inverse]
-    return Consensus(
-        labels=labels,
-        objective=float(edges[-1]) if len(edges) else 0.0,
-        n_iter=len(merges),
-        confidence=row_confidence(ensemble, labels),
-        info={"n_edges": len(columns) // 2, "n_components": _n_components(start, columns)},
-    )
-
-
-def _joined(rows: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
-    """Components joined by average link until n_clusters are left."""
-    whole = cut(group_tree(rows, labels), n_clusters)
-    joined: NDArray[np.int32] = canonical(whole[labels], n_clusters)
-    return joined
+        labels = canonical(cut(group_tree(rows, labels), n_clusters)[labels], n_clusters)
+    info = {"n_edges": len(columns) // 2, "n_components": _n_components(start, columns)}
+    objective = float(edges[-1]) if len(edges) else 0.0
+    return Consensus(labels=labels[inverse], objective=objective, n_iter=len(merges), info=info)
 
 
 def _n_components(start: NDArray[np.int64], columns: NDArray[np.int32]) -> int:
@@ -109,8 +100,8 @@ def _n_components(start: NDArray[np.int64], columns: NDArray[np.int32]) -> int:
     return int(connected_components(graph, directed=False, return_labels=False))
 
 
-def memory_for(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
-    """Bytes of the edges, estimated."""
+def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+    """The bytes of the edges, whose number is estimated."""
     theta = options.get("theta", 0.3)
     if not isinstance(theta, int | float):
         return 0
@@ -123,6 +114,7 @@ METHOD = Method(
     reference="doi:10.1007/978-3-540-71701-0_71",
     time="quadratic",
     finds_k=True,
-    memory_for=memory_for,
+    memory_for=_bytes_needed,
     instead="raise theta, coarsen the rows (coarsen='auto'), use method 'eac',",
+    own_order=WHOLE_SUMS,
 )

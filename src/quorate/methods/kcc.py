@@ -9,6 +9,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import LAST_DIGITS
 
 UTILITIES = ("category", "entropy", "cosine", "l5", "l8")
 SMOOTHING = 0.01
@@ -28,15 +29,12 @@ def kcc(
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_clusters : int
-    rng : numpy.random.Generator
+    ensemble, n_clusters, rng, n_init, max_iter
+        As in `kmeans`.
     utility : {"category", "entropy", "cosine", "l5", "l8"}
         What agreement with a member is worth: the convex function of a cluster's label shares it is built on.
     normalised : bool
         Divide each member's utility by that of its own frequencies, so that members of many clusters do not dominate.
-    n_init, max_iter : int
-        Seeded runs, of which the one of the least cost wins, and sweeps of each at most.
 
     Returns
     -------
@@ -48,9 +46,7 @@ def kcc(
     With m the shares of a member's labels in a cluster, a known label f costs (squared) 1 - 2 m_f + |m|^2 under the
     category utility, -log m_f under entropy, 1 - m_f/|m| under cosine, 1 - (m_f/|m|_p)^(p-1) under the Lp norms [1]_.
     Shares are taken among the objects a member knows, which is how the paper treats incomplete members.
-    Entropy is smoothed by 0.01; `ecc` has that as an option.
-    O(m H k) a sweep for m rows. Seeds are greedy k-means++ rows; on more than 32,768 rows the restarts run on a
-    sample of objects, and the best is finished on all rows.
+    Entropy is smoothed by 0.01; `ecc` has that as an option. Restarts and cost are those of `kmeans`.
 
     References
     ----------
@@ -81,4 +77,5 @@ METHOD = Method(
     title="k-means-based consensus clustering (five utilities)",
     reference="doi:10.1109/TKDE.2014.2316512",
     stochastic=True,
+    own_order=LAST_DIGITS,
 )

@@ -11,7 +11,8 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.label_space.lookup import means_rule, row_sums, sweep
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.label_space.restarts import restarted, wrapped
+from quorate.solvers.label_space.restarts import as_consensus, restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def kmeans(
@@ -41,7 +42,6 @@ def kmeans(
     -------
     Consensus
         `objective` is the inertia: the sum over objects of the squared distance to their mean, to be minimised.
-        `confidence` compares a row's co-association with its own cluster and with the best other one.
 
     Notes
     -----
@@ -64,9 +64,8 @@ def kmeans(
     if isinstance(init, str):
         _check.choice(init, "init", ("k-means++",), "or pass the numbers of the rows to start from.")
         return restarted(ensemble, euclidean, n_clusters, rng, n_init, max_iter)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
     start = means_rule(ensemble, row_sums(ensemble, _seeds(init, ensemble, n_clusters)))
-    return wrapped(ensemble, sweep(ensemble, euclidean(ensemble), start, max_iter))
+    return as_consensus(sweep(ensemble, euclidean(ensemble), start, max_iter))
 
 
 def _seeds(init: Any, ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.intp]:
@@ -84,4 +83,5 @@ METHOD = Method(
     reference="arXiv:2311.09272",
     stochastic=True,
     soft=True,
+    own_order=WHOLE_SUMS,
 )

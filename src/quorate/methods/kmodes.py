@@ -7,25 +7,18 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import modes
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def kmodes(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 10,
-    max_iter: int = 300,
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
 ) -> Consensus:
     """Cluster rows by the number of labels that differ from the cluster's modes.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_clusters : int
-    rng : numpy.random.Generator
-    n_init, max_iter : int
-        Seeded runs, of which the one of the least cost wins, and sweeps of each at most.
+    ensemble, n_clusters, rng, n_init, max_iter
+        As in `kmeans`.
 
     Returns
     -------
@@ -35,9 +28,7 @@ def kmodes(
     Notes
     -----
     A tie between modes goes to the base cluster that appears first in the data. A missing label agrees with nothing
-    and differs from nothing.
-    O(m H k) a sweep for m rows. Seeds are greedy k-means++ rows; on more than 32,768 rows the restarts run on a
-    sample of objects, and the best is finished on all rows.
+    and differs from nothing. Restarts and cost are those of `kmeans`.
 
     References
     ----------
@@ -59,4 +50,5 @@ METHOD = Method(
     title="k-modes on label rows",
     reference="doi:10.1023/A:1009769707641",
     stochastic=True,
+    own_order=WHOLE_SUMS,
 )

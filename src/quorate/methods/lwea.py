@@ -7,30 +7,24 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.labellings import by_member_name, in_content_order
 from quorate.solvers.linkage.average_link import average_link_tree
-from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
+from quorate.solvers.linkage.dendrogram import lifetimes
+from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.local_weights import cluster_certainty, local_weighting
+from quorate.solvers.member_order import by_member_name
 
 
-def lwea(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    theta: float = 0.4,
-) -> Consensus:
+def lwea(ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, theta: float = 0.4) -> Consensus:
     """Average link where sharing a base cluster counts by its certainty, exp(-E / theta).
 
     Parameters
     ----------
     ensemble : Ensemble
     n_clusters : int
-        Exactly so many clusters. Lifetimes do not find it here: heights tell how sure clusters are, not only how far
-        apart, and the longest lifetime is mostly that of hundreds of clusters.
+        Exactly so many clusters. Lifetimes do not find the number here: heights tell how sure clusters are, not only
+        how far apart, and the longest lifetime is mostly that of hundreds of clusters.
     rng : numpy.random.Generator
-        Not used: nothing here is random.
+        Not used.
     theta : float
         How much uncertainty counts: small values leave only the surest clusters, with large ones this is `eac`.
 
@@ -44,7 +38,7 @@ def lwea(
     Notes
     -----
     E is the mean over members of the entropy, in bits, of how a member splits the cluster: the paper's sum over the M
-    members with its exponent's 1 / (theta M) [1]_. Where labels are missing or members weigh differently, the entropy
+    members with its exponent's 1 / (theta M) [1]_. If labels are missing or members weigh differently, the entropy
     is that of the objects of the cluster which the member knows, and the mean is weighted by their number times the
     member's weight; without either it is the paper's. The weighted co-association of two objects is the sum of the
     certainties of the clusters they share over the number (weight) of all members.
@@ -67,21 +61,11 @@ def lwea(
     ([0, 0, 1, 1, 1], [1.0, 1.0, 1.0])
     """
     theta = _check.fraction(theta, "theta", low=1e-3, high=1e6)
-    ordered = in_content_order(ensemble)
-    rows, inverse = compress(ordered)
+    rows, inverse = compress(ensemble)
     certainty = cluster_certainty(rows, theta)
     tree = average_link_tree(rows, local_weighting(rows, certainty))
-    labels = cut(tree, n_clusters)[inverse]
-    spans = lifetimes(tree)
-    if rows.n_rows < ensemble.n_rows:
-        tree = expand_tree(tree, inverse, ensemble.counts)
-    return Consensus(
-        labels=labels,
-        objective=float(tree[-n_clusters, 2]) if n_clusters <= len(tree) else 0.0,
-        confidence=row_confidence(ordered, labels),
-        tree=tree,
-        info={"certainty": by_member_name(ordered, certainty, ensemble.member_names), "lifetimes": spans},
-    )
+    info = {"certainty": by_member_name(rows, certainty), "lifetimes": lifetimes(tree)}
+    return tree_consensus(ensemble, inverse, tree, n_clusters, info)
 
 
 METHOD = Method(
@@ -89,4 +73,5 @@ METHOD = Method(
     title="average link on the locally weighted co-association (tree)",
     reference="doi:10.1109/TCYB.2017.2702343",
     time="quadratic",
+    by_member=("certainty",),
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.labellings import by_member_name, in_content_order
 from quorate.solvers.local_weights import cluster_certainty, edge_weights
+from quorate.solvers.member_order import by_member_name
 from quorate.solvers.spectral.transfer_cut import transfer_cut
 
 
@@ -22,7 +20,7 @@ def lwgp(
     n_init: int = 10,
     max_iter: int = 300,
 ) -> Consensus:
-    """Cut the graph in which every object hangs on its base clusters by their certainty, exp(-E / theta).
+    """Cut the graph of objects and base clusters whose edges weigh the certainty of the cluster, exp(-E / theta).
 
     Parameters
     ----------
@@ -42,8 +40,8 @@ def lwgp(
 
     Notes
     -----
-    Certainties as in `lwea`, where missing labels and member weights are spoken of; the cut as in `transfer`, on edges
-    of member weight times certainty [1]_. O(m H^2 + d^3) for m distinct rows, H members and d clusters; memory
+    Certainties, also with missing labels and member weights, are those of `lwea`; the cut is that of `transfer`, on
+    edges of member weight times certainty [1]_. O(m H^2 + d^3) for m distinct rows, H members and d clusters; memory
     O(m (H + k) + d^2).
 
     References
@@ -59,12 +57,10 @@ def lwgp(
     [0, 0, 1, 1, 1]
     """
     theta = _check.fraction(theta, "theta", low=1e-3, high=1e6)
-    ordered = in_content_order(ensemble)
-    certainty = cluster_certainty(ordered, theta)
-    weights = edge_weights(ordered, certainty)
-    result = transfer_cut(ordered, weights, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    told = {"certainty": by_member_name(ordered, certainty, ensemble.member_names)}
-    return replace(result, info={**result.info, **told})
+    certainty = cluster_certainty(ensemble, theta)
+    info = {"certainty": by_member_name(ensemble, certainty)}
+    weights = edge_weights(ensemble, certainty)
+    return transfer_cut(ensemble, weights, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=info)
 
 
 METHOD = Method(
@@ -72,4 +68,5 @@ METHOD = Method(
     title="spectral cut of the graph of objects and locally weighted clusters",
     reference="doi:10.1109/TCYB.2017.2702343",
     stochastic=True,
+    by_member=("certainty",),
 )

@@ -13,7 +13,7 @@ from quorate.solvers.label_rows import weighted_total
 from quorate.solvers.label_space.mixture import Mixture, best_mixture
 
 PATIENCE = 3
-"""Numbers of clusters in a row that must be worse before the search for k ends."""
+"""So many numbers of clusters in a row must be worse than the best before the search for k ends."""
 
 
 def mixture(
@@ -32,29 +32,29 @@ def mixture(
     ----------
     ensemble : Ensemble
     n_clusters : int or None
-        None: the number of the best `criterion`.
+        None takes the number with the best `criterion`.
     rng : numpy.random.Generator
     n_init, max_iter : int
         Seeded runs, of which the likeliest wins, and sweeps of each at most.
     smoothing : float
-        Labels every base cluster is given for free in every component.
+        Labels that every base cluster is given for free in every component.
     criterion : {"bic", "icl"}
         With ``n_clusters=None``: the Bayesian information criterion, or the integrated completed likelihood, which
-        also asks that objects be sure of their component.
+        also rewards objects that are sure of their component.
 
     Returns
     -------
     Consensus
-        `objective` is the log-likelihood, to be maximised; `confidence` the posterior of the label.
-        ``info["criterion"]`` maps each k that was tried to its criterion (higher is better), where k was searched.
+        `objective` is the log-likelihood, to be maximised; `confidence` is the posterior of the label. If k was
+        searched, ``info["criterion"]`` maps each k that was tried to its criterion (higher is better).
 
     Notes
     -----
     A missing label is marginalised: it adds nothing [1]_. The smoothed log-likelihood never falls from one sweep to
-    the next. Posteriors are added as integers (in units of 2^-40 objects or as fine as fits), so counts, order and
-    threads do not show. O(m H k) a sweep for m rows. k is tried from 1 on until three in a row are worse than the
-    best, at most up to the largest member's number of clusters (or the number of rows). A component that ends
-    without a row takes the row that is least sure of its own, so that exactly `n_clusters` come out.
+    the next. Posteriors are added as integers (in units of 2^-40 objects or as fine as fits), so the result does not
+    depend on how rows are counted, ordered or spread over threads. A sweep costs O(m H k) for m rows. k is tried from
+    1 on until three in a row are worse than the best, at most up to the largest member's number of clusters (or the
+    number of rows). A component that ends without a row takes the row that is least sure of its own.
 
     References
     ----------
@@ -68,27 +68,27 @@ def mixture(
     >>> consensus(members, 2, method="mixture", random_state=0).labels.tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    options: dict[str, Any] = {
-        "n_init": _check.integer(n_init, "n_init", low=1),
-        "max_iter": _check.integer(max_iter, "max_iter", low=1),
-        "smoothing": _check.fraction(smoothing, "smoothing", low=1e-9, high=100.0),
-    }
+    smoothing = _check.fraction(smoothing, "smoothing", low=1e-9, high=100.0)
     _check.choice(criterion, "criterion", ("bic", "icl"))
+
+    def fit(k: int) -> Mixture:
+        return best_mixture(ensemble, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing)
+
     if n_clusters is not None:
-        return _consensus(best_mixture(ensemble, n_clusters, rng, **options), {})
-    found: dict[int, Mixture] = {}
+        return _consensus(fit(n_clusters), {})
+    fits: dict[int, Mixture] = {}
     scores: dict[int, float] = {}
     for k in range(1, min(ensemble.n_rows, int(ensemble.n_clusters.max())) + 1):
-        found[k] = best_mixture(ensemble, k, rng, **options)
-        scores[k] = _score(ensemble, found[k], criterion)
+        fits[k] = fit(k)
+        scores[k] = _score(ensemble, fits[k], criterion)
         if k - max(scores, key=lambda tried: scores[tried]) >= PATIENCE:
             break
     best = max(scores, key=lambda tried: scores[tried])
-    return _consensus(found[best], {"criterion": scores})
+    return _consensus(fits[best], {"criterion": scores})
 
 
 def _score(ensemble: Ensemble, run: Mixture, criterion: str) -> float:
-    """Twice the log-likelihood less the price of the parameters; with "icl" less twice the lost certainty, too."""
+    """Twice the log-likelihood less the price of the parameters; with "icl" also less twice the lost certainty."""
     n_parameters = len(run.mass) - 1 + len(run.mass) * int((ensemble.n_clusters - 1).sum())
     score = 2 * run.likelihood - n_parameters * float(np.log(ensemble.n_objects))
     if criterion == "icl":

@@ -7,25 +7,18 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import centred
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import LAST_DIGITS
 
 
 def qmi(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 10,
-    max_iter: int = 300,
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
 ) -> Consensus:
     """Maximise the quadratic mutual information with the members.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_clusters : int
-    rng : numpy.random.Generator
-    n_init, max_iter : int
-        Seeded runs, of which the one of the least cost wins, and sweeps of each at most.
+    ensemble, n_clusters, rng, n_init, max_iter
+        As in `kmeans`.
 
     Returns
     -------
@@ -35,9 +28,8 @@ def qmi(
     Notes
     -----
     Centring moves all rows alike, so without missing labels this is `kmeans`, as the paper shows [1]_. With missing
-    labels it differs: an unknown label stands for the member's average object, not for none.
-    O(m H k) a sweep for m rows. Seeds are greedy k-means++ rows; on more than 32,768 rows the restarts run on a
-    sample of objects, and the best is finished on all rows.
+    labels it differs: an unknown label stands for the member's average object, not for none. Restarts and cost are
+    those of `kmeans`.
 
     References
     ----------
@@ -59,4 +51,5 @@ METHOD = Method(
     title="quadratic mutual information (centred k-means)",
     reference="doi:10.1109/ICDM.2003.1250937",
     stochastic=True,
+    own_order=LAST_DIGITS,
 )

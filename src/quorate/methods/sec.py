@@ -7,25 +7,18 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import spectral
 from quorate.solvers.label_space.restarts import restarted
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def sec(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 10,
-    max_iter: int = 300,
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
 ) -> Consensus:
     """Cluster rows scaled by how much they co-occur with everything.
 
     Parameters
     ----------
-    ensemble : Ensemble
-    n_clusters : int
-    rng : numpy.random.Generator
-    n_init, max_iter : int
-        Seeded runs, of which the one of the least cost wins, and sweeps of each at most.
+    ensemble, n_clusters, rng, n_init, max_iter
+        As in `kmeans`.
 
     Returns
     -------
@@ -36,9 +29,8 @@ def sec(
     -----
     Rows h_i / w_i with weight w_i, where w_i adds the sizes of i's base clusters: the weighted k-means that has the
     same optimum as the normalized cut of the co-association graph [1]_. Sums are exact integers. A missing label is a
-    block of zeros and adds no size. Member weights count in the distances, not in w_i.
-    O(m H k) a sweep for m rows. Seeds are greedy k-means++ rows; on more than 32,768 rows the restarts run on a
-    sample of objects, and the best is finished on all rows.
+    block of zeros and adds no size. Member weights count in the distances, not in w_i. Restarts and cost are those of
+    `kmeans`.
 
     References
     ----------
@@ -59,4 +51,5 @@ METHOD = Method(
     title="spectral ensemble clustering (weighted k-means)",
     reference="doi:10.1145/2783258.2783287",
     stochastic=True,
+    own_order=WHOLE_SUMS,
 )

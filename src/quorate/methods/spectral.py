@@ -6,10 +6,9 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
+from quorate.solvers.member_order import LAST_DIGITS
 from quorate.solvers.spectral.embedding import spectral_embedding
-from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
 
 def spectral(
@@ -29,7 +28,7 @@ def spectral(
     n_clusters : int
     rng : numpy.random.Generator
     n_components : int, optional
-        Eigenvectors to take; as many as clusters by default.
+        Number of eigenvectors; as many as clusters by default.
     n_init, max_iter : int
         Seeded runs of k-means, and sweeps at most of each.
 
@@ -42,8 +41,8 @@ def spectral(
     Notes
     -----
     The matrix D^(-1/2) A D^(-1/2) is M M' for M = D^(-1/2) times the one-hot rows, so its eigenvectors are the left
-    singular vectors of a sparse matrix with H entries a row, and no matrix over pairs is formed: O(m (H + k)) memory.
-    Rows of the embedding are scaled to length 1 [1]_ and weigh as much as they count objects.
+    singular vectors of a sparse matrix with H entries per row, and no matrix over pairs is formed: O(m (H + k))
+    memory. Rows of the embedding are scaled to length 1 [1]_ and weigh as much as they count objects.
     Deriving a feature space from the co-association is the other way to the final partition that [2]_ names.
 
     References
@@ -58,20 +57,10 @@ def spectral(
     >>> consensus(labels, 2, method="spectral", random_state=0).labels.tolist()
     [0, 0, 1, 1, 1]
     """
-    n_init = _check.integer(n_init, "n_init", low=1)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
     wanted = n_clusters if n_components is None else _check.integer(n_components, "n_components", low=1)
     points, values = spectral_embedding(ensemble, wanted, rng)
-    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels.astype(np.int32), n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=run.inertia,
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ensemble, labels),
-        info={"singular_values": values},
-    )
+    info = {"singular_values": values}
+    return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=info)
 
 
 METHOD = Method(
@@ -79,4 +68,5 @@ METHOD = Method(
     title="spectral clustering of the co-association, without the matrix",
     reference="doi:10.1007/s11222-007-9033-z",
     stochastic=True,
+    own_order=LAST_DIGITS,
 )

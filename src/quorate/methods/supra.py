@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.labellings import anmi, in_content_order
+from quorate.solvers.anmi import anmi
 
 FEW_ROWS = 5_000
 """Distinct rows up to which methods of more than linear time belong to the default set."""
@@ -35,13 +35,13 @@ def supra(
     ensemble : Ensemble
     n_clusters : int
     rng : numpy.random.Generator
-        Each method gets a generator of its own, made from one draw and the method's name: what a method
-        answers does not depend on which others run.
+        Each method gets a generator of its own, made from one draw and the method's name, so that the answer of a
+        method does not depend on which others run.
     runs : mapping
         For each method of the register, a function of n_clusters and a generator that runs it on this ensemble;
-        handed in by `quorate.solve`, for no method knows another.
+        handed in by `quorate.solve`, because no method knows another.
     methods : list of names in METHODS, or text with commas between them, optional
-        What to run; None takes kmeans, mcla, hbgf and greedy, and cspa and eac on up to 5,000 distinct rows.
+        The methods to run; None takes kmeans, mcla, hbgf and greedy, and cspa and eac on up to 5,000 distinct rows.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def supra(
 
     Notes
     -----
-    A method that fails or refuses is recorded and does not stop the others; where none answers, an error lists
-    the reasons. A tie goes to the method named first. Costs what the methods cost, one after the other.
+    A method that fails or refuses is recorded and does not stop the others; if none answers, an error lists
+    the reasons. A tie goes to the method named first. The cost is that of the methods, one after the other.
 
     References
     ----------
@@ -69,8 +69,6 @@ def supra(
     """
     names = _names(methods, ensemble, runs)
     seed = int(rng.integers(2**62))
-    # sums over members in one order, so that equal labellings score equal whatever the members' order
-    ordered = in_content_order(ensemble)
     answers: dict[str, Consensus] = {}
     scores: dict[str, float] = {}
     failed: dict[str, str] = {}
@@ -81,7 +79,7 @@ def supra(
         except Exception as error:  # whatever goes wrong in one method must not cost the others' answers
             failed[name] = f"{type(error).__name__}: {error}"
             continue
-        scores[name] = anmi(ordered, answers[name].labels, answers[name].n_clusters)
+        scores[name] = anmi(ensemble, answers[name].labels, answers[name].n_clusters)
     if not scores:
         raise ValueError(f"no method answered. {'; '.join(f'{name}: {reason}' for name, reason in failed.items())}")
     winner = max(scores, key=lambda name: scores[name])

@@ -5,20 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.label_space.lookup import column_weights
-from quorate.solvers.labellings import in_content_order
 from quorate.solvers.spectral.transfer_cut import transfer_cut
+from quorate.solvers.weights import cluster_weights
 
 
 def transfer(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    n_init: int = 10,
-    max_iter: int = 300,
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
 ) -> Consensus:
-    """Cut the graph in which every object hangs on its base clusters by its normalised cut.
+    """Cut the graph that joins every object to its base clusters by its normalised cut.
 
     Parameters
     ----------
@@ -37,8 +31,8 @@ def transfer(
     Notes
     -----
     B (rows x d) holds the member weights where a row is in a cluster, Dx and Dy are the degrees. The eigenvectors of
-    the normalised cut of the whole graph follow from those of its fold B' Dx^-1 B onto the d clusters [1]_: a row's
-    entry is the mean over its clusters, weighted alike. Then k-means on the first k of them, each row scaled to length
+    the normalised cut of the whole graph follow from those of its fold B' Dx^-1 B onto the d clusters [1]_: the entry
+    of a row is the weighted mean over its clusters. Then k-means on the first k of them, each row scaled to length
     1 and counting as many objects as it stands for. This is the consensus step of U-SENC [2]_, without the factor
     that would make the vectors of the rows equally long, as ports of its code have it. O(m H^2 + d^3) for m rows,
     H members; above 2,000 clusters Lanczos iterations of O(m H), for 1,000 vectors at most. Memory O(m (H + k) + d^2).
@@ -59,8 +53,8 @@ def transfer(
     >>> consensus(labels, 2, method="transfer", random_state=0).labels.tolist()
     [0, 0, 1, 1, 1]
     """
-    ordered = in_content_order(ensemble)
-    return transfer_cut(ordered, column_weights(ordered), n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    weights = cluster_weights(ensemble)
+    return transfer_cut(ensemble, weights, n_clusters, rng, n_init=n_init, max_iter=max_iter)
 
 
 METHOD = Method(

@@ -8,19 +8,15 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.contingency import mean_nmi, member_contingencies
+from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.label_space.lookup import Sums, best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
-from quorate.solvers.label_space.restarts import wrapped
+from quorate.solvers.label_space.restarts import as_consensus
+from quorate.solvers.member_order import WHOLE_SUMS
 
 
 def voting(
-    ensemble: Ensemble,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    reference: str = "best",
-    max_iter: int = 100,
+    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, reference: str = "best", max_iter: int = 100
 ) -> Consensus:
     """Match every member's labels to a reference, let the members vote, and match again to the outcome.
 
@@ -30,10 +26,10 @@ def voting(
     n_clusters : int
     rng : numpy.random.Generator
     reference : {"best", "kmeans"}
-        What the first vote is matched to: the member of the highest ANMI among those with `n_clusters` clusters
-        (`kmeans` where there is none), or the partition of `kmeans`.
+        The reference of the first vote: the member of the highest ANMI among those with `n_clusters` clusters
+        (`kmeans` if there is none), or the partition of `kmeans`.
     max_iter : int
-        Votes at most; 1 is plain plurality after matching to the reference.
+        Number of votes at most; 1 is plain plurality after matching to the reference.
 
     Returns
     -------
@@ -46,7 +42,7 @@ def voting(
     Labels are matched one to one with the largest overlap (the Hungarian method). A member with more clusters than
     `n_clusters` matches each consensus label once, and its other clusters vote for the label they overlap most, all
     chosen together for the largest agreement. Both steps raise the agreement, so the votes end. Ties go to the
-    lowest label; a missing label does not vote. O(m H k) a vote, and O(k^3) a member for the matching.
+    lowest label; a missing label does not vote. A vote costs O(m H k), and O(k^3) per member for the matching.
 
     References
     ----------
@@ -61,32 +57,26 @@ def voting(
     [0, 0, 1, 1, 2]
     """
     _check.choice(reference, "reference", ("best", "kmeans"))
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
     model = additive(ensemble, lambda counts: _votes(ensemble, counts))
     labels, name = _reference(ensemble, n_clusters, rng, reference)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
     mass = np.bincount(labels[labels >= 0], ensemble.counts[labels >= 0], n_clusters)
     run = sweep(ensemble, model, model.rule(Sums(table, mass.astype(np.int64))), max_iter)
-    return wrapped(ensemble, run, {"reference": name})
+    return as_consensus(run, {"reference": name})
 
 
 def _reference(
     ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, reference: str
 ) -> tuple[NDArray[np.int32], str]:
-    fitting = np.flatnonzero(ensemble.n_clusters == n_clusters)
+    fitting = members_with(ensemble, n_clusters)
     if reference == "kmeans" or not len(fitting):
         return best_of_restarts(ensemble, euclidean, n_clusters, rng, n_init=10, max_iter=300).labels, "kmeans"
-    columns = [np.ascontiguousarray(ensemble.labels[:, member], dtype=np.int32) for member in fitting]
-    scores = [
-        mean_nmi(member_contingencies(ensemble, column, n_clusters), ensemble.weights, "geometric")
-        for column in columns
-    ]
-    best = int(np.argmax(scores))
-    return columns[best], ensemble.member_names[fitting[best]]
+    best = int(fitting[np.argmax(member_anmi(ensemble, fitting))])
+    return member_labels(ensemble, best), ensemble.member_names[best]
 
 
 def _votes(ensemble: Ensemble, counts: FloatArray) -> FloatArray:
-    """1 where a base cluster votes for a consensus cluster: (d, K)."""
+    """A table (d, K) with a 1 where a base cluster votes for a consensus cluster, 0 elsewhere."""
     votes = np.zeros_like(counts)
     for start, stop in zip(ensemble.offsets[:-1], ensemble.offsets[1:], strict=True):
         votes[np.arange(start, stop), _matching(counts[start:stop])] = 1.0
@@ -94,7 +84,7 @@ def _votes(ensemble: Ensemble, counts: FloatArray) -> FloatArray:
 
 
 def _matching(overlap: FloatArray) -> NDArray[np.intp]:
-    """For each base cluster of a member the label it votes for."""
+    """The label that each base cluster of a member votes for."""
     from scipy.optimize import linear_sum_assignment
 
     favourite: NDArray[np.intp] = np.argmax(overlap, axis=1)
@@ -110,4 +100,5 @@ METHOD = Method(
     title="plurality voting after optimal matching",
     reference="doi:10.1093/bioinformatics/btg038",
     stochastic=True,
+    own_order=WHOLE_SUMS,
 )

@@ -9,7 +9,8 @@ import numpy as np
 
 from quorate import _check
 from quorate._consensus.auto import pick
-from quorate._consensus.consensus import MAX_BYTES, solve
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._consensus.solve import solve
 from quorate._data.compression import compress
 from quorate._data.labelling import code_beside
 from quorate._evaluation.other_numbers import Partition, merged_clusters, renumbered, scored_partition

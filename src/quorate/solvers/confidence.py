@@ -1,24 +1,31 @@
-"""How sure each row's label is: its co-association with its own cluster beside that with the best other."""
+"""How sure the label of each row is: its co-association with its own cluster beside that with the best other one."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, FloatArray
-from quorate.solvers.label_rows import own_and_rival, tally
+from quorate._types import AnyEnsemble, Consensus, FloatArray
+from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.label_rows import own_and_rival
+
+
+def with_confidence(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
+    """A result on these rows with `row_confidence`, unless the method gave a confidence of its own."""
+    if result.confidence is not None:
+        return result
+    return replace(result, confidence=row_confidence(ensemble, result.labels))
 
 
 def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
-    """own / (own + rival): 1 where no other cluster shares anything with the row, 0.5 at a draw.
+    """own / (own + rival): 1 if no other cluster shares anything with the row, 0.5 at a draw.
 
-    `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival`
-    the largest such mean over the other clusters. O(rows x members x clusters).
+    `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival` is the
+    largest such mean over the other clusters. O(rows x members x clusters).
     """
-    n_clusters = int(labels.max()) + 1
-    table = tally(ensemble, labels, n_clusters)
-    sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
-    means = table * np.repeat(ensemble.weights, ensemble.n_clusters)[:, None] / np.maximum(sizes, 1.0)
+    means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
     own, rival = own_and_rival(ensemble, means, labels)
     confidence: FloatArray = own / (own + rival)
     return confidence

@@ -1,4 +1,4 @@
-"""Contingency tables kept as their non-empty cells, and the scores that follow from one table."""
+"""Contingency tables of two labellings, kept as their non-empty cells, and the scores that follow from a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Average = Literal["geometric", "arithmetic"]
 AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
 
 EXACT_SQUARES = 3_037_000_499
-"""Objects up to which the square of their number fits into int64."""
+"""The largest number of objects whose square fits into int64."""
 
 
 class Contingency(NamedTuple):
@@ -44,18 +44,18 @@ class Contingency(NamedTuple):
 def contingency(
     first: NDArray[Any], second: NDArray[Any], n_first: int, n_second: int, counts: NDArray[np.int64]
 ) -> Contingency:
-    """Of two labellings of the same rows with codes below n_first and n_second, -1 where unlabelled."""
+    """The table of two labellings of the same rows with codes below n_first and n_second; -1 is an unlabelled row."""
     known = (first >= 0) & (second >= 0)
     counts = counts[known]
     cells = first[known].astype(np.int64) * n_second + second[known]
     if _is_small(n_first * n_second, len(first)):
         return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
-    found, inverse = np.unique(cells, return_inverse=True)
-    return Contingency(found // n_second, found % n_second, squarable(_add_up(inverse, counts)))
+    filled, inverse = np.unique(cells, return_inverse=True)
+    return Contingency(filled // n_second, filled % n_second, squarable(_add_up(inverse, counts)))
 
 
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
-    """Of each member (first) with a labelling of the rows (second), on the rows both know."""
+    """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
     if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
         stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
         return [_non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
@@ -66,7 +66,7 @@ def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_cluste
 
 
 def squarable(counts: NDArray[Any]) -> NDArray[Any]:
-    """Counts as integers where their squares add up without overflow, as floats where they might not."""
+    """Counts as integers if their squares add up without overflow, as floats if they might not."""
     return counts.astype(np.int64 if counts.sum() <= EXACT_SQUARES else np.float64)
 
 
@@ -87,7 +87,7 @@ def nmi(table: Contingency, average: Average) -> float:
 
 
 def ari(table: Contingency) -> float:
-    """Adjusted Rand index, in integers up to one division at the end."""
+    """Adjusted Rand index, computed in integers up to one division at the end."""
     together, first, second, pairs = (
         _pairs(sizes) for sizes in (table.counts, table.first_sizes, table.second_sizes, np.array([table.total]))
     )
@@ -99,8 +99,8 @@ def ari(table: Contingency) -> float:
 def accuracy(table: Contingency) -> float:
     """Share of the objects in cells of the best one-to-one matching of clusters.
 
-    Space is linear in cells, where linear_sum_assignment would need the full table; time grows with the square
-    of the number of clusters at worst, which tells from some ten thousand on.
+    Memory is linear in cells, while linear_sum_assignment would need the full table. Time grows with the square of the
+    number of clusters at worst, which is noticeable from some ten thousand clusters on.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -118,7 +118,7 @@ def accuracy(table: Contingency) -> float:
 
 
 def mean_nmi(tables: list[Contingency], weights: FloatArray, average: Average) -> float:
-    """ANMI: each table by its member's weight times the number of objects in it; NaN where there are none."""
+    """ANMI: the mean NMI, each table by its member's weight times its number of objects; NaN without objects."""
     importance = weights * [table.total for table in tables]
     values = [nmi(table, average) if table.total else 0.0 for table in tables]
     total = _sum(importance)
@@ -150,5 +150,5 @@ def _entropy(sizes: FloatArray, total: float) -> float:
 
 
 def _sum(values: FloatArray) -> float:
-    """Rounded once, whatever the order: scores that are equal on paper are equal, so ties stay ties."""
+    """The sum rounded once, so that it does not depend on the order, and scores that are equal on paper are equal."""
     return math.fsum(values.tolist())

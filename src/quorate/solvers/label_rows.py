@@ -1,7 +1,7 @@
 """What methods ask of rows, whether these hold labels or memberships: the one place that knows the difference.
 
-Memberships are handled as whole numbers of `unit` and handed out as shares of one, so that rows in which each member
-has one membership of 1 give, bit by bit, what rows of labels give.
+Memberships are kept as whole numbers of `unit` and returned as shares of one. So rows in which each member has one
+membership of 1 give the same results as rows of labels, bit for bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quorate.ops.threads import map_blocks
 
 
 def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
-    """Some of the rows, with these counts; rows are no objects any more, so that ids are dropped."""
+    """Some of the rows, with these counts. Ids are dropped, because a row no longer stands for one object."""
     if isinstance(ensemble, Ensemble):
         return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
     length = np.diff(ensemble.starts)[rows]
@@ -36,7 +36,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
 
 
 def distinct(ensemble: AnyEnsemble) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each distinct row first stands, increasing, and each row's number among the distinct rows."""
+    """The first place of each distinct row, increasing, and for each row its number among the distinct rows."""
     inverse = np.empty(ensemble.n_rows, dtype=np.intp)
     if isinstance(ensemble, Ensemble):
         return distinct_rows(ensemble.labels, inverse), inverse
@@ -51,8 +51,8 @@ def distinct(ensemble: AnyEnsemble) -> tuple[NDArray[np.intp], NDArray[np.intp]]
         within = np.empty(len(rows), dtype=np.intp)
         first = distinct_rows(table, within)
         equal_to[rows] = rows[first[within]]
-    found, inverse[:] = np.unique(equal_to, return_inverse=True)
-    return found, inverse
+    firsts, inverse[:] = np.unique(equal_to, return_inverse=True)
+    return firsts, inverse
 
 
 def likeliest_labels(ensemble: AnyEnsemble) -> IntArray:
@@ -78,15 +78,16 @@ def one_hot(ensemble: AnyEnsemble) -> Any:
 
 
 def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int) -> NDArray[Any]:
-    """Objects of each base cluster in each cluster of an assignment (-1: in none), (d, n_clusters).
+    """The number of objects of each base cluster in each cluster of an assignment, (d, n_clusters).
 
-    int64 for labels; for memberships float64, and exact, for these are added up in units.
+    Rows with assignment -1 are left out. The result is int64 for labels, and float64 for memberships; these are exact,
+    too, because they are added up in units.
     """
     if isinstance(ensemble, Ensemble):
-        found: NDArray[np.int64] = tables.cluster_counts(
+        counted: NDArray[np.int64] = tables.cluster_counts(
             ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters
         )
-        return found
+        return counted
     table = np.zeros((int(ensemble.offsets[-1]), n_clusters), dtype=np.int64)
     soft.soft_counts(*_cells(ensemble), ensemble.counts, assignment, table)
     return table / ensemble.unit
@@ -95,7 +96,7 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
 def own_and_rival(
     ensemble: AnyEnsemble, means: FloatArray, assignment: NDArray[np.int32]
 ) -> tuple[FloatArray, FloatArray]:
-    """What each row shares with its own cluster and with the best other one; means (d, K) are the clusters' own."""
+    """What each row shares with its own cluster and with the best other one; means (d, K) are those of the clusters."""
     own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
     if isinstance(ensemble, Ensemble):
         labels, offsets = ensemble.labels, ensemble.offsets
@@ -139,7 +140,7 @@ def move(
     new: NDArray[np.int32],
     sums: tuple[IntArray, NDArray[np.int64]],
 ) -> int:
-    """Bring sums (in units) from one assignment to another, `old` included; returns how many rows moved."""
+    """Change sums (in units) and `old` to the assignment `new`; returns how many rows moved."""
     if isinstance(ensemble, Ensemble):
         moved = tables.move_rows(ensemble.labels, ensemble.offsets, ensemble.counts, masses, old, new, *sums)
     else:
@@ -148,7 +149,7 @@ def move(
 
 
 def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
-    """What every row shares with one row: the weight of the members that join them, or are expected to."""
+    """What every row shares with one row: the weight of the members that join the two, or are expected to."""
     shared = np.empty(ensemble.n_rows)
     if isinstance(ensemble, Ensemble):
         labels, weights = ensemble.labels, ensemble.weights
@@ -170,7 +171,7 @@ def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
 
 
 def row_norms(ensemble: AnyEnsemble) -> FloatArray:
-    """|h|^2 of each row: of labels, the weight of the members that know it."""
+    """The squared length of each row; for labels this is the weight of the members that know it."""
     if isinstance(ensemble, Ensemble):
         squares: NDArray[Any] | None = (ensemble.labels >= 0) if ensemble.has_missing else None
     else:
@@ -183,17 +184,17 @@ def row_norms(ensemble: AnyEnsemble) -> FloatArray:
 
 
 def rows_in(ensemble: AnyEnsemble) -> NDArray[np.int64]:
-    """How many rows fall into each base cluster, (d,)."""
+    """The number of rows in each base cluster, (d,)."""
     if isinstance(ensemble, SoftEnsemble):
         return np.bincount(ensemble.columns, minlength=int(ensemble.offsets[-1])).astype(np.int64)
     once = np.ones(ensemble.n_rows, dtype=np.int64)
     together = np.zeros(ensemble.n_rows, dtype=np.int32)
-    found: NDArray[np.int64] = tables.cluster_counts(ensemble.labels, ensemble.offsets, once, together, 1)[:, 0]
-    return found
+    counted: NDArray[np.int64] = tables.cluster_counts(ensemble.labels, ensemble.offsets, once, together, 1)[:, 0]
+    return counted
 
 
 def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, draws: FloatArray) -> NDArray[np.int32]:
-    """The group of base clusters each row is in by the highest mean, ties by its draw; mass (K,) is the groups'."""
+    """The group of base clusters that each row belongs to most; mass (K,) of the groups, ties are broken by `draws`."""
     winner = np.empty(ensemble.n_rows, dtype=np.int32)
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
@@ -235,10 +236,10 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 
 
 def _work(ensemble: SoftEnsemble) -> int:
-    """How many plain rows, of about 16 labels, a row costs."""
+    """A row costs as much as this many plain rows of about 16 labels."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
 
 
 def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:
-    """Sum of counts times values, pairwise. BLAS would split it by threads, and wait for them on a busy machine."""
+    """The sum of counts times values. BLAS would spread it over threads and wait for them on a busy machine."""
     return float(np.add.reduce(counts * values))

@@ -1,4 +1,4 @@
-"""Weights of base clusters learnt from the ensemble: a cluster that the other members keep whole counts more."""
+"""Weights of base clusters learnt from the ensemble: a cluster counts more if the other members keep it whole."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_space.lookup import column_weights
-from quorate.solvers.linkage.average_link import Weighting, member_weights
-
-UNIT = 2.0**20
-"""Real weights are whole numbers of this unit, so that sums over small clusters are exact and ties stay ties."""
+from quorate.solvers.linkage.average_link import Weighting
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
 
 
 def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
-    """exp(-E / theta) of each base cluster (d,), E the mean entropy in bits of how the members split it.
+    """exp(-E / theta) for each base cluster, (d,); E is the mean entropy, in bits, of how the members split it.
 
     A member's entropy is taken over the objects of the cluster it knows, and counts by its weight times their number.
-    One table (d, k_q) a member: O(m H^2) time.
+    One table (d, k_q) per member is counted, in O(m H^2) time for all of them.
     """
     labels, offsets, counts = ensemble.labels, ensemble.offsets, ensemble.counts
     pieces = []
@@ -35,12 +32,12 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
 
 
 def local_weighting(ensemble: Ensemble, certainty: FloatArray) -> Weighting:
-    """Member weight times certainty, as whole numbers of a fixed unit and at least 1."""
-    weights = member_weights(ensemble)
-    columns: FloatArray = np.rint(np.repeat(weights, ensemble.n_clusters) * certainty * UNIT)
-    return Weighting(np.maximum(columns, 1.0), float(weights.sum()) * UNIT)
+    """Member weight times certainty, rounded to whole numbers of a fixed unit that are at least 1."""
+    weights = relative_weights(ensemble)
+    columns: FloatArray = np.rint(np.repeat(weights, ensemble.n_clusters) * certainty * WEIGHT_UNIT)
+    return Weighting(np.maximum(columns, 1.0), float(weights.sum()) * WEIGHT_UNIT)
 
 
 def edge_weights(ensemble: Ensemble, certainty: FloatArray) -> FloatArray:
-    """Member weight times certainty (d,), for graphs; never so small that a row would hang on nothing."""
-    return column_weights(ensemble) * np.maximum(certainty, 1e-9)
+    """Member weight times certainty (d,), for graphs; never so small that a row would be cut off from all clusters."""
+    return cluster_weights(ensemble) * np.maximum(certainty, 1e-9)

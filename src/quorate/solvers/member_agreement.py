@@ -1,4 +1,4 @@
-"""How the members of an ensemble agree with one another, and what they leave out."""
+"""How the members of an ensemble agree with one another, and what share of the objects they leave out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quorate.solvers.contingency import Average, member_contingencies, nmi
 
 
 def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, FloatArray]:
-    """NMI of every two members, and on how many objects; (n_members, n_members) each."""
+    """NMI of any two members, and the number of objects both know; (n_members, n_members) each."""
     values = np.full((ensemble.n_members, ensemble.n_members), np.nan)
     shared = np.zeros_like(values)
     for member, k in enumerate(ensemble.n_clusters):
@@ -39,7 +39,7 @@ def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
 def pair_scores(
     values: FloatArray, shared: FloatArray, member_weights: FloatArray
 ) -> tuple[float | None, float | None]:
-    """The same out of what `member_pairs` found."""
+    """The scores of `member_scores` from the two tables of `member_pairs`."""
     others = mean_of_others(values, shared * member_weights)
     if np.isnan(others).all():
         return None, None

@@ -9,11 +9,11 @@ from quorate.ops.bipartite import add_pairs
 from quorate.ops.threads import map_fixed_blocks
 
 FOLD_ROWS = 65_536
-"""Rows at least that are folded by one thread: each needs a matrix of its own."""
+"""The least number of rows per thread: each thread needs a matrix of its own."""
 
 
 def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
-    """Sum of mass over the rows that two base clusters share, for all pairs: (d, d)."""
+    """For any two base clusters the sum of mass over the rows they share, (d, d)."""
     n_clusters = int(ensemble.offsets[-1])
 
     def block(start: int, stop: int) -> FloatArray:
@@ -27,7 +27,7 @@ def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
 
 
 def jaccard(ensemble: Ensemble) -> FloatArray:
-    """Between all base clusters (d, d), in objects; 0 within a member and on the diagonal."""
+    """The Jaccard index (d, d) of any two base clusters, in objects; 0 within a member and on the diagonal."""
     both = fold(ensemble, ensemble.counts.astype(np.float64))
     sizes = np.diag(both).copy()
     overlap: FloatArray = both / (sizes[:, None] + sizes - both)

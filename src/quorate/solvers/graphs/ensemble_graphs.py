@@ -1,4 +1,4 @@
-"""The graphs an ensemble makes: rows that share clusters, rows beside clusters, clusters that share objects."""
+"""The graphs of an ensemble: of rows that share clusters, of rows and clusters, of clusters that share objects."""
 
 from __future__ import annotations
 
@@ -12,48 +12,42 @@ from quorate.ops.coding import canonical
 from quorate.ops.components import row_components
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot, rows_in, tally
+from quorate.solvers.weights import cluster_weights_whole
 
 BLOCK_ENTRIES = 2**24
-"""Entries of the co-association matrix held at once while neighbours are chosen."""
+"""How many entries of the co-association matrix are held at once while neighbours are chosen."""
 
 
 DENSE_ENTRIES = 2**22
-"""Entries of the table between all clusters and one member's up to which it is counted densely."""
-
-
-def column_weights(ensemble: AnyEnsemble) -> NDArray[Any]:
-    """The weight of each cluster's member; integers where all are, so that sums stay exact."""
-    weights = np.repeat(ensemble.weights, ensemble.n_clusters)
-    whole = weights.astype(np.int64)
-    return whole if np.array_equal(whole, weights) else weights
+"""Up to so many entries the table between all clusters and those of one member is counted densely."""
 
 
 def components(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
-    """Rows by connected component (over shared clusters) where there are exactly n_clusters, else None.
+    """The connected component of each row (over shared clusters) if there are exactly n_clusters of them, else None.
 
-    Then they are the one partition into so many parts that separates no two objects of any cluster: the least cut of
-    every graph here, whatever the sizes. A partitioner that must balance would cut it for the sake of balance.
+    The components are then the only partition into so many parts that separates no two objects of any cluster: the
+    least cut of every graph here, whatever the sizes. A partitioner that must balance would cut something.
     """
     if isinstance(ensemble, SoftEnsemble):
-        found = _soft_components(ensemble)
+        component = _soft_components(ensemble)
     else:
-        found = row_components(ensemble.labels, ensemble.offsets)
-    return found if int(found.max()) + 1 == n_clusters else None
+        component = row_components(ensemble.labels, ensemble.offsets)
+    return component if int(component.max()) + 1 == n_clusters else None
 
 
 def _soft_components(ensemble: SoftEnsemble) -> NDArray[np.int32]:
     from scipy.sparse.csgraph import connected_components
 
     number, labels = connected_components(_beside(one_hot(ensemble)), directed=False)
-    found: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
-    return found
+    component: NDArray[np.int32] = canonical(labels[: ensemble.n_rows].astype(np.int32), number)
+    return component
 
 
 def bipartite_graph(ensemble: AnyEnsemble) -> Any:
     """Rows and clusters as vertices; an edge weighs the objects (or their memberships) in it by member weight."""
     incidence = one_hot(ensemble)
     per_row = np.repeat(ensemble.counts, np.diff(incidence.indptr))
-    incidence.data = incidence.data * (per_row * column_weights(ensemble)[incidence.indices])
+    incidence.data = incidence.data * (per_row * cluster_weights_whole(ensemble)[incidence.indices])
     return _beside(incidence)
 
 
@@ -72,12 +66,12 @@ def _beside(incidence: Any) -> Any:
 def co_association_graph(ensemble: AnyEnsemble, neighbours: int | None = None) -> Any:
     """Rows as vertices; an edge weighs the pairs of objects times the weight of the members that join them.
 
-    With `neighbours`, only each row's so many most co-associated rows keep their edges (and the rows that
-    count it among theirs); ties go to the lowest row.
+    With `neighbours`, an edge is kept only if one of its rows is among so many most co-associated rows of the other;
+    ties go to the lowest row.
     """
     incidence = one_hot(ensemble)
     weighted = incidence.copy()
-    weighted.data = incidence.data * column_weights(ensemble)[incidence.indices]
+    weighted.data = incidence.data * cluster_weights_whole(ensemble)[incidence.indices]
     transposed = incidence.T.tocsr()
     graph = weighted @ transposed if neighbours is None else _nearest(weighted, transposed, neighbours)
     if graph.data.dtype.kind == "f":
@@ -91,7 +85,7 @@ def co_association_graph(ensemble: AnyEnsemble, neighbours: int | None = None) -
 
 
 def _wide(ensemble: AnyEnsemble) -> type:
-    """Integers while the largest edge there can be fits them, floats beyond."""
+    """The type of edge weights: int64 if the largest possible weight fits into it, float64 if not."""
     largest = float(ensemble.counts.max()) ** 2 * float(ensemble.weights.sum())
     return np.int64 if largest < 2**62 else np.float64
 
@@ -123,7 +117,7 @@ def _strongest(block: Any, start: int, neighbours: int) -> Any:
 
 
 def entries_bound(ensemble: AnyEnsemble) -> int:
-    """Entries of the co-association graph at most: pairs of rows that share a cluster, over all clusters."""
+    """An upper bound of the entries of the co-association graph: the pairs of rows in each cluster, added up."""
     return min(int((rows_in(ensemble) ** 2).sum()), ensemble.n_rows**2)
 
 
@@ -138,13 +132,13 @@ def meta_graph(ensemble: AnyEnsemble) -> Any:
     member = np.repeat(np.arange(ensemble.n_members), ensemble.n_clusters)
     kept = member[first] != member[second]
     first, second, common = first[kept], second[kept], shared.data[kept].astype(np.float64)
-    sizes, weights = _squared_sizes(ensemble), column_weights(ensemble).astype(np.float64)
+    sizes, weights = _squared_sizes(ensemble), cluster_weights_whole(ensemble).astype(np.float64)
     jaccard = common / (sizes[first] + sizes[second] - common)
     return type(shared)((weights[first] * weights[second] * jaccard, (first, second)), shape=shared.shape).tocsr()
 
 
 def _shared_objects(ensemble: AnyEnsemble) -> Any:
-    """How many objects each two clusters share, (d, d) sparse: by tables where these are small, else by a product."""
+    """The number of objects that any two clusters share, (d, d) sparse; by tables if these are small, or a product."""
     from scipy.sparse import csr_array, hstack
 
     if isinstance(ensemble, SoftEnsemble) or int(ensemble.offsets[-1]) * int(ensemble.n_clusters.max()) > DENSE_ENTRIES:
@@ -162,7 +156,7 @@ def _shared_objects(ensemble: AnyEnsemble) -> Any:
 
 
 def _squared_sizes(ensemble: AnyEnsemble) -> FloatArray:
-    """|h|^2 of the column of each cluster, (d,): of labels, its number of objects."""
+    """The squared length of the column of each cluster, (d,); for labels this is its number of objects."""
     if isinstance(ensemble, SoftEnsemble):
         matrix = one_hot(ensemble)
         squares = matrix.data**2 * np.repeat(ensemble.counts, np.diff(matrix.indptr))

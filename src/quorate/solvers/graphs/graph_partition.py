@@ -14,7 +14,7 @@ from quorate.solvers.graphs.integer_weights import Parts, capped, integer_weight
 Scheme = Literal["auto", "k-way", "bisection"]
 
 FEW_VERTICES = 8
-"""Below this many vertices a part METIS may put all of them into one part; halving is safe, and cheap on so few."""
+"""With fewer vertices per part than this METIS may put all into one part; halving is safe, and cheap on so few."""
 
 # METIS seeds the C library's generator, which all threads share: two runs at once would spoil each other's numbers.
 _ONE_AT_A_TIME = threading.Lock()
@@ -50,16 +50,17 @@ def partition_graph(
     imbalance : float
         A part may weigh 1 + imbalance times the mean, where vertices are light enough for that.
     scheme : "auto", "k-way" or "bisection"
-        METIS' two ways to k parts; "auto" bisects up to 8 parts or 100 vertices a part.
+        METIS' two ways to k parts; "auto" bisects up to 8 parts or 100 vertices per part.
 
     Returns
     -------
     Parts
-        labels, the cut in the given weights, and how many parts METIS left empty and were filled.
+        The labels, the cut in the given weights, and the number of parts that METIS left empty and we filled.
 
     Notes
     -----
-    Time and memory grow with the edges. Fewer than 8 vertices a part are bisected whatever the scheme. A vertex
+    Time and memory grow with the edges. A graph with fewer than 8 vertices per part is bisected
+    whatever the scheme. A vertex
     heavier than a mean part fills a part by itself: its weight counts as that much, and the other parts share what is
     left. METIS may still leave parts empty; the heaviest part of more than one vertex is then bisected, by METIS
     again, until there are k.
@@ -97,7 +98,7 @@ def partition_graph(
 
 
 def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None, n_vertices: int) -> Any:
-    """A CSR array in canonical form: METIS trusts its input and may crash on a graph that is none."""
+    """The graph as a CSR array in canonical form: METIS trusts its input and may crash on anything else."""
     from scipy.sparse import csr_array
 
     values = np.ones(len(indices)) if weights is None else np.asarray(weights)
@@ -122,7 +123,7 @@ def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | 
 
 
 def _split(graph: Any, mass: NDArray[Any], k: int, seed: int, imbalance: float, scheme: Scheme) -> NDArray[np.int32]:
-    """Labels 0..k-1 by METIS in one go, or by halves where vertices are so few that METIS gives up."""
+    """Labels 0..k-1 by METIS in one go, or by halves if there are so few vertices that METIS gives up."""
     n_vertices = graph.shape[0]
     if k == 1:
         return np.zeros(n_vertices, dtype=np.int32)
@@ -177,7 +178,7 @@ def _metis(
 
 
 def _make_room(graph: Any, half: NDArray[np.int32], first: int, second: int) -> None:
-    """See that side 0 has at least `first` vertices and side 1 `second`; those move that hold least to their side."""
+    """Move vertices until side 0 has at least `first` and side 1 `second`, the one least tied to its side first."""
     for side, needed in ((0, first), (1, second)):
         while np.count_nonzero(half == side) < needed:
             others = np.flatnonzero(half != side)
@@ -186,7 +187,7 @@ def _make_room(graph: Any, half: NDArray[np.int32], first: int, second: int) -> 
 
 
 def _fill_empty(graph: Any, mass: NDArray[Any], labels: NDArray[np.int32], k: int, seed: int, imbalance: float) -> int:
-    """Bisect the heaviest part of several vertices for each part without a vertex; how many there were."""
+    """Fill each empty part by bisecting the heaviest part of several vertices; returns how many were empty."""
     empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
     for part in empty:
         divisible = np.bincount(labels, minlength=k) > 1

@@ -13,6 +13,7 @@ from quorate import _check
 from quorate.solvers.graphs.integer_weights import Parts, capped, integer_weights
 
 Objective = Literal["cut", "connectivity"]
+OBJECTIVES: tuple[Objective, ...] = ("cut", "connectivity")
 
 THREADS = 2
 """Threads of the partitioner. The preset is deterministic, so the answer does not depend on it."""
@@ -55,7 +56,7 @@ def partition_hypergraph(
     Returns
     -------
     Parts
-        labels, the objective in the given weights, and how many parts came back empty and were filled.
+        The labels, the objective in the given weights, and the number of parts that came back empty and were filled.
 
     Notes
     -----
@@ -73,7 +74,7 @@ def partition_hypergraph(
     k = _check.integer(k, "k", low=1, high=n_vertices, advice="a part needs a vertex of its own.")
     seed = _check.integer(seed, "seed", low=0, high=2**31 - 2)
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
-    _check.choice(objective, "objective", ("cut", "connectivity"))
+    _check.choice(objective, "objective", OBJECTIVES)
     pins = _pins(indptr, indices, edge_weights, n_vertices)
     mass = capped(mass, k)
     labels = _mtkahypar(pins, mass, k, seed, imbalance, objective)
@@ -83,7 +84,7 @@ def partition_hypergraph(
 
 @cache
 def _library() -> tuple[Any, Any]:
-    """The package and its one thread pool; a second pool in a process is not possible."""
+    """The package and its thread pool, of which a process can have only one."""
     try:
         import mtkahypar
     except ImportError as error:
@@ -95,7 +96,7 @@ def _library() -> tuple[Any, Any]:
 
 
 def _pins(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None, n_vertices: int) -> Any:
-    """Hyperedges that can be cut, as CSR rows filled with their weight."""
+    """The hyperedges that can be cut, as rows of a CSR array filled with their weight."""
     from scipy.sparse import csr_array
 
     n_edges = len(indptr) - 1
@@ -162,7 +163,7 @@ def _run(
 
 
 def _fill_empty(mass: NDArray[Any], labels: NDArray[np.int32], k: int) -> int:
-    """Move the lightest vertex of the heaviest part of several into each part without one; how many there were."""
+    """Move the lightest vertex of the heaviest divisible part into each empty part; returns how many were empty."""
     empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
     for part in empty:
         divisible = np.bincount(labels, minlength=k) > 1
@@ -173,7 +174,7 @@ def _fill_empty(mass: NDArray[Any], labels: NDArray[np.int32], k: int) -> int:
 
 
 def _cut(pins: Any, labels: NDArray[np.int32], k: int, objective: Objective) -> float:
-    """The objective in the caller's weights: each hyperedge by the parts it reaches beyond the first."""
+    """The objective in the caller's weights, from the number of parts that each hyperedge reaches beyond the first."""
     n_edges = pins.shape[0]
     edges = np.repeat(np.arange(n_edges), np.diff(pins.indptr))
     reached = np.unique(edges * np.int64(k) + labels[pins.indices]) // k

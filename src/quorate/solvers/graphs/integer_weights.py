@@ -1,4 +1,4 @@
-"""Weights as the integers partitioners want, losing as little as their integers allow."""
+"""Weights as the integers that partitioners require, with as little rounding as possible."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def integer_weights(weights: NDArray[Any], *, largest: int = LARGEST, total: int
 
 
 def capped(mass: NDArray[Any], k: int) -> NDArray[Any]:
-    """Vertex weights cut down to the mean weight of a part, the mean taken over what the cut leaves.
+    """Vertex weights limited to the mean weight of a part, where the mean is that of the limited weights.
 
-    Otherwise parts next to a vertex of several parts' weight have room for everything, and some stay empty.
+    Without the limit, a vertex as heavy as several parts leaves so much room in the others that some stay empty.
     """
     descending = np.sort(mass)[::-1].astype(np.float64)
     light = descending.sum() - np.concatenate([[0.0], np.cumsum(descending[: k - 1])])

@@ -1,28 +1,32 @@
-"""What partitions of rows have in common: answers that need no partitioner, empty clusters filled, what was cut."""
+"""Partitions of rows: answers that need no partitioner, the least of several cuts, empty clusters, what was cut."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble
-from quorate.solvers.graphs.ensemble_graphs import column_weights, components
+from quorate.ops.coding import canonical
+from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.graph_partition import Scheme, partition_graph
 from quorate.solvers.graphs.integer_weights import Parts
 from quorate.solvers.label_rows import own_and_rival, tally
-from quorate.solvers.labellings import cluster_means
+from quorate.solvers.weights import cluster_weights_whole
 
 LARGE_GRAPH = 50_000
-"""Vertices above which a second try costs more than it wins."""
+"""Above so many vertices a second try costs more than it wins."""
 
 
 class Cuts(NamedTuple):
     """What a partition separates, each by member weight.
 
-    `pairs`: pairs of objects some member joins; `labels`: labels outside the part that holds most of their
-    cluster; `clusters`: clusters that are not whole; `parts`: parts they reach beyond the first.
+    `pairs` counts pairs of objects that a member joins; `labels` counts labels outside the part that holds most of
+    their cluster; `clusters` counts clusters that are not whole, and `parts` the parts they reach beyond the first.
     """
 
     pairs: float
@@ -32,12 +36,24 @@ class Cuts(NamedTuple):
 
 
 def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
-    """The answer where there is only one: one cluster, a cluster a row, or the connected components."""
+    """The answer if only one is possible: one cluster, one cluster per row, or the connected components; else None."""
     if n_clusters == 1:
         return np.zeros(ensemble.n_rows, dtype=np.int32)
     if n_clusters == ensemble.n_rows:
         return np.arange(n_clusters, dtype=np.int32)
     return components(ensemble, n_clusters)
+
+
+def partition_rows(
+    ensemble: AnyEnsemble, n_clusters: int, partition: Callable[[], tuple[NDArray[np.int32], int]]
+) -> tuple[NDArray[np.int32], int]:
+    """Canonical labels of a balanced partition of the rows, and the number of parts that had to be repaired.
+
+    `partition` runs the partitioner and returns labels and that number; it is called only if the answer is not forced.
+    """
+    forced = forced_partition(ensemble, n_clusters)
+    labels, n_repaired = partition() if forced is None else (forced, 0)
+    return canonical(labels, n_clusters), n_repaired
 
 
 def least_cut(
@@ -50,7 +66,7 @@ def least_cut(
 ) -> Parts:
     """The least of `n_init` cuts by METIS, k-way and by bisection in turn; one k-way cut of a large graph.
 
-    On label graphs k-way cuts are the better ones mostly, on small graphs the others now and then.
+    On graphs of labels k-way cuts are mostly the better ones, on small graphs sometimes those by bisection.
     """
     if graph.shape[0] > LARGE_GRAPH:
         n_init = 1
@@ -72,7 +88,7 @@ def least_cut(
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for a partitioner, which wants 31 bits."""
+    """A seed of 31 bits for a partitioner."""
     return int(rng.integers(2**31 - 1))
 
 
@@ -81,25 +97,17 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
 
     A cluster keeps its last row; ties go to the lowest row.
     """
-    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
-    if not len(empty):
+    if np.bincount(labels, minlength=n_clusters).all():
         return 0
     means, _ = cluster_means(ensemble, labels, n_clusters)
     own, _ = own_and_rival(ensemble, means, labels)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    loose = iter(np.argsort(own, kind="stable"))
-    for cluster in empty:
-        row = next(row for row in loose if sizes[labels[row]] > 1)
-        sizes[labels[row]] -= 1
-        labels[row] = cluster
-        sizes[cluster] = 1
-    return len(empty)
+    return fill_empty(labels, -own, n_clusters)
 
 
 def cuts(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Cuts:
-    """What the partition cuts, from its contingency tables alone: O(rows x members)."""
+    """What the partition cuts, computed from its contingency tables in O(rows x members)."""
     table = tally(ensemble, labels, n_clusters)
-    weights = column_weights(ensemble)
+    weights = cluster_weights_whole(ensemble)
     counts = table.astype(np.float64)
     reached = np.maximum((table > 0).sum(axis=1), 1)
     sizes = counts.sum(axis=1)

@@ -12,11 +12,11 @@ from quorate.ops.moves import sweep
 from quorate.ops.tables import cluster_counts
 
 LOGARITHMS = 2**18
-"""Integers whose x log x is looked up; larger ones are computed."""
+"""Below this x log x is looked up in a table; above, it is computed."""
 
 
 class Climb(NamedTuple):
-    """Where the moves ended: labels 0..k-1, none of them empty that was not empty before."""
+    """Where the moves ended: labels 0..k-1; a cluster is empty only if it was empty at the start."""
 
     labels: NDArray[np.int32]
     n_moves: int
@@ -27,8 +27,8 @@ class Climb(NamedTuple):
 def climb(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_iter: int) -> Climb:
     """Sweep over the rows, moving each to the cluster that raises the ANMI most, until a sweep moves none.
 
-    A row moves with all its objects. Ties, and gains below `ops.moves.TOLERANCE`, leave a row where it is, else go to
-    the lowest cluster; a cluster keeps its last row. A sweep costs O(m H k) for m rows.
+    A row moves with all its objects. It stays if no move gains more than `ops.moves.TOLERANCE`; ties between moves go
+    to the lowest cluster; a cluster keeps its last row. A sweep costs O(m H k) for m rows.
     """
     assignment = labels.astype(np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate._types import Ensemble, FloatArray
+from quorate._types import Ensemble
 from quorate.ops.tables import cluster_counts
-
-
-def cluster_weights(ensemble: Ensemble) -> FloatArray:
-    """The weight of the member each base cluster belongs to, as a share of all members' weight."""
-    shares: FloatArray = np.repeat(ensemble.weights / ensemble.weights.sum(), ensemble.n_clusters)
-    return shares
+from quorate.solvers.weights import cluster_weight_shares
 
 
 def whole_density(ensemble: Ensemble) -> float:
@@ -21,6 +16,6 @@ def whole_density(ensemble: Ensemble) -> float:
         return 0.0
     together = np.zeros(ensemble.n_rows, dtype=np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)[:, 0].astype(np.float64)
-    shares = cluster_weights(ensemble)
-    # the pairs of an object with itself, which know as much as the object has labels
+    shares = cluster_weight_shares(ensemble)
+    # less the pairs of an object with itself, of which there is one for each of its labels
     return float((shares @ (table**2) - shares @ table) / (size * (size - 1)))

@@ -1,4 +1,4 @@
-"""The one loop of the label-space methods: look rows up in a table, count them, make a new table.
+"""The one loop of the label-space methods: look rows up in a table, count them by cluster, make a new table.
 
 Every method here assigns row i to argmin_c [ factor_i b_c - s_c sum_q T[q, label_iq, c] ] and makes T, s and b from
 the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps, repair and restarts are shared.
@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, FloatArray, IntArray
+from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import look_up, move, row_norms, shared_with, take, weighted_total
+from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
-"""Above this many rows, restarts run on a sample of objects of this size (or 64 k) and the best is finished on all."""
+"""Above this many rows restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
 class Sums(NamedTuple):
-    """What is known of the clusters: table (d, width) counts of base clusters, mass (K,) of their rows.
+    """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
 
     For soft members the table adds up memberships, in units of the ensemble.
     """
@@ -31,7 +33,7 @@ class Sums(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What rows are looked up in: argmin_c factor * bias[c] - scale[c] * sum of table entries."""
+    """What rows are looked up in: a row takes the c with the least factor * bias[c] - scale[c] * sum of table[., c]."""
 
     table: IntArray | FloatArray
     scale: FloatArray
@@ -42,9 +44,9 @@ class Rule(NamedTuple):
 class Model:
     """How a method turns sums into a rule, and what it minimises.
 
-    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is what a row
-    costs before anything is looked up, `factor` (m,) or (1,) its pull on the bias, `masses` (m,) what it adds to
-    the mass of its cluster.
+    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
+    row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
+    row adds to the mass of its cluster.
     """
 
     rule: Callable[[Sums], Rule]
@@ -74,7 +76,10 @@ def best_of_restarts(
     max_iter: int,
     most_rows: int | None = None,
 ) -> Partition:
-    """The least cost of `n_init` seeded runs; on many rows the runs see a sample, and the best one all rows."""
+    """The run of the least cost out of `n_init` seeded runs of the model that `make` builds for an ensemble.
+
+    If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows.
+    """
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
         return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
@@ -94,12 +99,11 @@ def _best_run(
 
 
 def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: int | None = None) -> E | None:
-    """Objects drawn with replacement, as rows with counts; None where all rows are few enough to take them all."""
+    """Objects drawn with replacement, as rows with counts; None if there are so few rows that all are taken."""
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    drawn = rng.integers(ensemble.n_objects, size=size)
-    rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), drawn, side="right"), return_counts=True)
+    rows, counts = drawn_rows(ensemble.counts, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
@@ -116,7 +120,7 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
     converged, n_iter, repaired = False, 0, np.inf
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, new, score)
-        filled = fill_empty(ensemble, model.norms + score, new, len(sums.mass))
+        filled = fill_empty(new, ensemble.counts * (model.norms + score), len(sums.mass))
         moved = move(ensemble, model.masses, old, new, sums)
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
@@ -129,24 +133,24 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
 
 
 def _no_sums(ensemble: AnyEnsemble, n_clusters: int) -> Sums:
-    """Zeros: 32 bits where no sum of a row can overflow them, width a multiple of the vector length."""
+    """Sums of zero, of 32 bits if nothing that is added up for a row can overflow them."""
     narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
     return Sums(table, np.zeros(n_clusters, dtype=np.int64))
 
 
 def width(n_clusters: int) -> int:
-    """Columns of a table for so many clusters: whole vector registers where there are enough to fill one."""
+    """The number of columns of a table for so many clusters, which fills whole vector registers from 12 clusters on."""
     return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
 
 
 def count(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:
-    """Sums of a partition, mass in objects."""
+    """The sums of a partition, with masses in objects."""
     return _add(_no_sums(ensemble, n_clusters), ensemble, labels)
 
 
 def row_sums(ensemble: AnyEnsemble, rows: NDArray[np.intp]) -> Sums:
-    """Each of the given rows as a cluster of one."""
+    """The sums of clusters that hold one of the given rows each."""
     one_each = take(ensemble, rows, np.ones(len(rows), dtype=np.int64))
     return _add(_no_sums(ensemble, len(rows)), one_each, np.arange(len(rows), dtype=np.int32))
 
@@ -157,8 +161,8 @@ def _add(sums: Sums, ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> Sums:
 
 
 def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
-    """Squared Euclidean distance to the clusters' means, less the row's norm."""
-    table = sums.table if ensemble.unit_weights else sums.table * column_weights(ensemble)[:, None]
+    """The rule whose value is the squared Euclidean distance to the mean of a cluster, less the norm of the row."""
+    table = sums.table if ensemble.unit_weights else sums.table * cluster_weights(ensemble)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 2.0 / sums.mass / ensemble.unit**2
         bias = squares(ensemble, sums) / sums.mass / sums.mass
@@ -167,15 +171,10 @@ def means_rule(ensemble: AnyEnsemble, sums: Sums) -> Rule:
     return Rule(table, scale, bias)
 
 
-def column_weights(ensemble: AnyEnsemble) -> FloatArray:
-    """The weight of the member each base cluster belongs to."""
-    return np.repeat(ensemble.weights, ensemble.n_clusters)
-
-
 def squares(ensemble: AnyEnsemble, sums: Sums) -> FloatArray:
     """For each cluster the weighted sum of squared counts, in float64: the square of 10^8 objects is past 2^53."""
     counts = sums.table[:, : len(sums.mass)] / ensemble.unit
-    squared: FloatArray = np.einsum("f,fc,fc->c", column_weights(ensemble), counts, counts)
+    squared: FloatArray = np.einsum("f,fc,fc->c", cluster_weights(ensemble), counts, counts)
     return squared
 
 
@@ -183,10 +182,10 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     """Greedy k-means++: each next seed is the best of a few rows drawn by count times squared distance."""
     n_trials = 2 + int(np.log(n_clusters))
     norms = row_norms(ensemble)
-    seeds = _draw(ensemble.counts, rng.random(1)).tolist()
+    seeds = drawn_by_weight(ensemble.counts, rng.random(1)).tolist()
     closest = _distances(ensemble, norms, seeds[0])
     while len(seeds) < n_clusters:
-        candidates = _draw(ensemble.counts * closest, rng.random(n_trials)).tolist()
+        candidates = drawn_by_weight(ensemble.counts * closest, rng.random(n_trials)).tolist()
         nearer = [np.minimum(closest, _distances(ensemble, norms, candidate)) for candidate in candidates]
         best = int(np.argmin([weighted_total(ensemble.counts, distances) for distances in nearer]))
         seeds.append(candidates[best])
@@ -194,34 +193,8 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     return np.array(seeds, dtype=np.intp)
 
 
-def _draw(pull: NDArray[np.generic], uniform: FloatArray) -> NDArray[np.intp]:
-    """Rows drawn with probability proportional to `pull`, which is never zero everywhere: rows are distinct."""
-    edges = np.cumsum(pull)
-    rows = np.searchsorted(edges, uniform * edges[-1], side="right")
-    drawn: NDArray[np.intp] = np.minimum(rows, np.flatnonzero(pull)[-1])
-    return drawn
-
-
 def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray:
     """Squared distances of all rows to one row."""
     # weights that are no integers may leave a rounding error where the distance is zero
     distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared_with(ensemble, row), 0.0)
     return distances
-
-
-def fill_empty(ensemble: AnyEnsemble, cost: FloatArray, nearest: NDArray[np.int32], n_clusters: int) -> int:
-    """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
-
-    Returns how many were empty.
-    """
-    sizes = np.bincount(nearest, minlength=n_clusters)
-    empty = np.flatnonzero(sizes == 0)
-    if not len(empty):
-        return 0
-    costly = iter(np.argsort(-ensemble.counts * cost, kind="stable"))
-    for cluster in empty:
-        row = next(row for row in costly if sizes[nearest[row]] > 1)
-        sizes[nearest[row]] -= 1
-        nearest[row] = cluster
-        sizes[cluster] = 1
-    return len(empty)

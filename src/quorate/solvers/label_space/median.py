@@ -20,17 +20,17 @@ from quorate.ops.disagreement import (
     sweep,
 )
 from quorate.ops.threads import map_blocks, map_fixed_blocks
+from quorate.solvers.draws import fill_empty, rows_of_objects
+from quorate.solvers.weights import integer_member_weights
 
-UNIT = 2**20
-"""Weights that are no multiples of the least one become whole numbers up to this."""
 MOST_CLUSTERS = 256
-"""Clusters a search may found, unless a member has half as many."""
+"""How many clusters a search may found; twice the clusters of the largest member if that is more."""
 SPARE = 8
-"""Empty clusters a sweep may found beside those there are."""
+"""How many new clusters a sweep may found beside those that exist."""
 SAMPLE_ROWS = 32_768
-"""Above this many rows, starts are tried on so many objects and the best goes on with all rows."""
+"""Above this many rows the starts are tried on so many objects, and the best goes on with all rows."""
 BOUND_ROWS = 4096
-"""Up to so many rows the bound over all pairs is computed."""
+"""The bound over all pairs of rows is computed up to so many rows."""
 
 
 class Tables(NamedTuple):
@@ -42,8 +42,11 @@ class Tables(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where a search ended. labels are canonical; costs: disagreements at the start and after each step, in the unit
-    of the whole-number weights, never rising but where a number of clusters was forced (place `forced`)."""
+    """Where a search ended; `labels` are canonical.
+
+    `costs` are the disagreements at the start and after each step, in the unit of the integer weights. They rise only
+    at the place `forced`, where a number of clusters was forced.
+    """
 
     labels: NDArray[np.int32]
     costs: list[float]
@@ -52,29 +55,20 @@ class Search(NamedTuple):
     forced: int | None = None
 
 
-def whole_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
-    """Member weights as whole numbers, and what one of them is worth."""
-    scaled = ensemble.weights / ensemble.weights.min()
-    if scaled.max() <= UNIT and np.array_equal(scaled, np.floor(scaled)):
-        return scaled.astype(np.int64), float(ensemble.weights.min())
-    unit = float(ensemble.weights.max()) / UNIT
-    return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit
-
-
 def disagreements(ensemble: Ensemble, labels: NDArray[np.int32]) -> float:
-    """Pairs of objects that a member joins and the partition parts or the other way round, over all members.
+    """Pairs of objects that a member joins and the partition separates or the other way round, over all members.
 
-    In whole-number weights; pairs of which a member knows only one do not count.
+    In units of the integer weights; pairs of which a member knows only one object do not count.
     """
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     return _cost(ensemble, weights, tables_of(ensemble, weights, labels, int(labels.max()) + 1))
 
 
 def lower_bound(ensemble: Ensemble) -> float | None:
-    """What every partition disagrees at least, in whole-number weights; None above BOUND_ROWS rows."""
+    """The least disagreements a partition can have, in units of the integer weights; None above BOUND_ROWS rows."""
     if ensemble.n_rows > BOUND_ROWS:
         return None
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     blocks = map_fixed_blocks(
         lambda start, stop: least_disagreement(ensemble.labels, ensemble.counts, weights, start, stop),
         ensemble.n_rows,
@@ -105,32 +99,32 @@ def _no_tables(
 
 
 def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
-    """Objects at even distances, as rows with counts; None where all rows are few enough to take them all."""
+    """Objects at even distances, as rows with counts; None if there are so few rows that all are taken."""
     if ensemble.n_rows <= SAMPLE_ROWS:
         return None
     places = np.linspace(0, ensemble.n_objects - 1, SAMPLE_ROWS).astype(np.int64)
-    rows, counts = np.unique(np.searchsorted(np.cumsum(ensemble.counts), places, side="right"), return_counts=True)
-    # what no row is left of must not be asked for
+    rows, counts = np.unique(rows_of_objects(ensemble.counts, places), return_counts=True)
+    # the sample must hold many more rows than the clusters asked for
     if len(rows) < 64 * (n_clusters or 1):
         return None
     return replace(ensemble, labels=ensemble.labels[rows], counts=counts.astype(np.int64), object_ids=None)
 
 
 def spread(part: Ensemble, labels: NDArray[np.int32], ensemble: Ensemble) -> NDArray[np.int32]:
-    """Labels of all rows, each in the cluster of the part that attracts it most."""
-    weights, _ = whole_weights(ensemble)
-    found = np.empty(ensemble.n_rows, dtype=np.int32)
+    """Labels of all rows of the ensemble, each in the cluster of the part that attracts it most."""
+    weights, _ = integer_member_weights(ensemble)
+    nearest = np.empty(ensemble.n_rows, dtype=np.int32)
     # tables by member also where the part happens to miss no label
     tables = tables_of(part, weights, labels, int(labels.max()) + 1, by_member=ensemble.has_missing)
     fixed = (ensemble.labels, ensemble.offsets, tables.table, tables.margin)
-    map_blocks(lambda start, stop: attracted(*fixed, start, stop, found), ensemble.n_rows)
-    named: NDArray[np.int32] = canonical(found, int(labels.max()) + 1)
+    map_blocks(lambda start, stop: attracted(*fixed, start, stop, nearest), ensemble.n_rows)
+    named: NDArray[np.int32] = canonical(nearest, int(labels.max()) + 1)
     return named
 
 
 def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
     """Rows, the most frequent first, join the cluster that attracts them most or found one."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     most = min(ensemble.n_rows, max(MOST_CLUSTERS, 2 * int(ensemble.n_clusters.max())))
     labels = np.zeros(ensemble.n_rows, dtype=np.int32)
     table, margin = _no_tables(ensemble, most)
@@ -141,7 +135,7 @@ def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
 
 def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None, max_iter: int) -> Search:
     """Sweep rows and merge clusters in turn until neither lowers the cost; then, if asked to, force n_clusters."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     labels = canonical(start, int(start.max()) + 1)
     costs = [disagreements(ensemble, labels)]
     left, merged = max_iter, 1
@@ -163,7 +157,7 @@ def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None
 
 def settle(ensemble: Ensemble, start: NDArray[np.int32], max_iter: int) -> Search:
     """Moves of rows alone, between the clusters there are; none is left empty."""
-    weights, _ = whole_weights(ensemble)
+    weights, _ = integer_member_weights(ensemble)
     costs = [disagreements(ensemble, start)]
     labels, done, settled = _settle(ensemble, weights, start, costs, False, max_iter)
     return Search(labels, costs, done, settled)
@@ -177,7 +171,7 @@ def _settle(
     free: bool,
     max_iter: int,
 ) -> tuple[NDArray[np.int32], int, bool]:
-    """Sweep until no row moves; returns labels, sweeps, and whether it came to that."""
+    """Sweep until no row moves; returns labels, the number of sweeps, and whether the last one moved nothing."""
     n_iter, moved = 0, 1
     while moved and n_iter < max_iter:
         n_clusters = int(labels.max()) + 1
@@ -202,7 +196,7 @@ def _merge(
 
 
 def _attractions(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> FloatArray:
-    """Between all clusters (K, K): whole numbers, exact below 2^53."""
+    """The attraction between any two clusters (K, K), in whole numbers that are exact below 2^53."""
     column = np.repeat(weights, ensemble.n_clusters)[:, None]
     twice = tables.table.astype(np.float64)
     own = weights[:, None] if len(tables.margin) > 1 else weights.sum()
@@ -212,7 +206,7 @@ def _attractions(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables)
 
 
 def _cost(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> float:
-    """All pairs that members join, less what the clusters' pairs attract each other."""
+    """The number of pairs that members join, less the attraction of the pairs within clusters."""
     column = np.repeat(weights, ensemble.n_clusters).astype(np.float64)
     parts = tables.table / (2 * column[:, None])
     own = weights.astype(np.float64)[:, None] if len(tables.margin) > 1 else float(weights.sum())
@@ -226,7 +220,7 @@ def _cost(ensemble: Ensemble, weights: NDArray[np.int64], tables: Tables) -> flo
 def _force(
     ensemble: Ensemble, weights: NDArray[np.int64], labels: NDArray[np.int32], n_clusters: int
 ) -> NDArray[np.int32]:
-    """Merge the clusters that repel each other least, or part with the rows that lose least, one cluster each."""
+    """Merge the clusters that repel each other least, or give a cluster of its own to each row that loses least."""
     present = int(labels.max()) + 1
     if present > n_clusters:
         return _merge(ensemble, weights, labels, n_clusters)[0]
@@ -234,11 +228,8 @@ def _force(
     own = np.empty(ensemble.n_rows, dtype=np.int64)
     fixed = (ensemble.labels, ensemble.offsets, ensemble.counts, weights, tables.table, tables.margin, labels)
     map_blocks(lambda start, stop: own_attraction(*fixed, start, stop, own), ensemble.n_rows)
-    forced, held = labels.copy(), tables.held.copy()
-    loose = iter(np.argsort(own * ensemble.counts.astype(np.float64), kind="stable"))
-    for cluster in range(present, n_clusters):
-        row = next(row for row in loose if held[labels[row]] > 1)
-        held[labels[row]] -= 1
-        forced[row] = cluster
-    found: NDArray[np.int32] = canonical(forced, n_clusters)
-    return found
+    forced = labels.copy()
+    attraction: FloatArray = own.astype(np.float64) * ensemble.counts
+    fill_empty(forced, -attraction, n_clusters)
+    named: NDArray[np.int32] = canonical(forced, n_clusters)
+    return named

@@ -10,24 +10,18 @@ from numpy.typing import NDArray
 from quorate._types import Ensemble, FloatArray, IntArray
 from quorate.ops.mixture import expect
 from quorate.ops.threads import map_blocks
+from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import look_up
-from quorate.solvers.label_space.lookup import (
-    column_weights,
-    count,
-    fill_empty,
-    means_rule,
-    row_sums,
-    sample,
-    seed_rows,
-)
+from quorate.solvers.label_space.lookup import count, means_rule, row_sums, sample, seed_rows
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
-UNIT = 2.0**36
 TOLERANCE = 1e-6
-"""Gain of log-likelihood an object below which a run has converged."""
+"""A run has converged when the log-likelihood gains no more than this per object."""
 
 
 class Mixture(NamedTuple):
-    """Parameters and where they lead: `value` is the penalised log-likelihood, `likelihood` the plain one."""
+    """A fitted mixture; `value` is the penalised log-likelihood, `likelihood` the plain one."""
 
     expected: FloatArray
     mass: FloatArray
@@ -42,19 +36,19 @@ class Mixture(NamedTuple):
 def best_mixture(
     ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int, smoothing: float
 ) -> Mixture:
-    """The highest penalised likelihood of `n_init` runs; on many rows the runs see a sample, and the best all rows."""
+    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample."""
     part = sample(ensemble, n_clusters, rng)
     start = ensemble if part is None else part
     runs = (_seeded(start, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
     best = max(runs, key=lambda run: run.value)
     if part is not None:
         best = maximise(ensemble, best.expected, best.mass, max_iter, smoothing)
-    fill_empty(ensemble, 1.0 - best.sure, best.labels, n_clusters)
+    fill_empty(best.labels, ensemble.counts * (1.0 - best.sure), n_clusters)
     return best
 
 
 def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_iter: int, smoothing: float) -> Mixture:
-    """A run from the clusters of the rows nearest to k-means++ seeds."""
+    """A run that starts from clusters around k-means++ seeds."""
     seeds = row_sums(ensemble, seed_rows(ensemble, n_clusters, rng))
     labels, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, means_rule(ensemble, seeds), np.ones(1), labels, score)
@@ -65,13 +59,13 @@ def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_i
 
 
 def maximise(ensemble: Ensemble, expected: FloatArray, mass: FloatArray, max_iter: int, smoothing: float) -> Mixture:
-    """Sweeps from expected counts until the penalised log-likelihood gains no more."""
+    """Sweeps, starting from expected counts, until the penalised log-likelihood gains no more."""
     labels, sure = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     value, likelihood, n_iter, converged = -np.inf, -np.inf, 0, False
     while not converged and n_iter < max_iter:
         logarithms, bias = parameters(ensemble, expected, mass, smoothing)
         expected, mass, likelihood = _expectation(ensemble, logarithms, bias, labels, sure)
-        before, value = value, likelihood + smoothing * float((column_weights(ensemble)[:, None] * logarithms).sum())
+        before, value = value, likelihood + smoothing * float((cluster_weights(ensemble)[:, None] * logarithms).sum())
         converged = value - before <= TOLERANCE * ensemble.n_objects
         n_iter += 1
     return Mixture(expected, mass, labels, sure, likelihood, value, n_iter, converged)
@@ -94,7 +88,7 @@ def _expectation(
     ensemble: Ensemble, logarithms: FloatArray, bias: FloatArray, labels: NDArray[np.int32], sure: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Expected counts and masses in objects, and the log-likelihood; labels and their posteriors are written."""
-    table = np.rint(logarithms * column_weights(ensemble)[:, None] * UNIT).astype(np.int64)
+    table = whole(logarithms * cluster_weights(ensemble)[:, None])
     # as fine as 63 bits allow for this many objects
     share_unit = 2.0 ** min(40, 61 - int(ensemble.n_objects).bit_length())
     value_unit = 2.0 ** min(30, 50 - int(ensemble.n_objects).bit_length())
@@ -106,7 +100,7 @@ def _expectation(
             ensemble.offsets,
             ensemble.counts,
             table,
-            UNIT,
+            TABLE_UNIT,
             bias,
             share_unit,
             value_unit,

@@ -1,4 +1,4 @@
-"""The models of the look-up loop: what each label-space method compares rows with, and minimises."""
+"""The models of the look-up loop: what each label-space method compares rows with, and what it minimises."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
 from quorate.solvers.label_rows import row_norms, weighted_total
-from quorate.solvers.label_space.lookup import Model, Rule, Sums, column_weights, means_rule, squares, width
-
-UNIT = 2.0**36
-"""Tables of real numbers are kept as integers in this unit: their sums depend on no order, so ties stay ties."""
+from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
+from quorate.solvers.weights import cluster_weights
+from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
 
 def euclidean(ensemble: AnyEnsemble) -> Model:
@@ -66,7 +65,7 @@ def centred(ensemble: Ensemble) -> Model:
     norms = row_norms(ensemble)
     table = _totals(ensemble)
     shares: FloatArray = table / _by_column(ensemble, _by_member(ensemble, table))
-    weights = column_weights(ensemble)[:, None]
+    weights = cluster_weights(ensemble)[:, None]
 
     def means(sums: Sums) -> FloatArray:
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
@@ -89,14 +88,15 @@ def centred(ensemble: Ensemble) -> Model:
 
 
 def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior: float = 0.0) -> Model:
-    """What a known label gains in a cluster, summed over members: gain maps counts (d, K) to values (d, K).
+    """A model in which each known label gains something in a cluster, and the gains are added up over members.
 
-    The cost is the weight of all known labels less what they gain; with a prior, each base cluster counts that
-    many labels more in every cluster, which is what makes smoothed gains the best ones.
+    `gain` maps counts (d, K) of base clusters in clusters to the gains (d, K). The cost is the weight of all known
+    labels less what they gain. With a prior, each base cluster counts that many labels more in every cluster, so that
+    smoothed gains are those of the least cost.
     """
     norms = row_norms(ensemble)
     total = weighted_total(ensemble.counts, norms)
-    weights = column_weights(ensemble)[:, None]
+    weights = cluster_weights(ensemble)[:, None]
 
     def rule(sums: Sums) -> Rule:
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
@@ -112,7 +112,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
 def utility_gain(
     ensemble: Ensemble, utility: str, *, power: float, smoothing: float, normalised: bool
 ) -> Callable[[FloatArray], FloatArray]:
-    """What a known label gains under a KCC utility: minus its divergence from the cluster's mean, up to a constant."""
+    """The gain of a known label under a KCC utility: minus its divergence from the cluster's mean, up to a constant."""
     factor = _normaliser(ensemble, utility, power) if normalised else 1.0
 
     def gain(counts: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ def utility_gain(
 
 
 def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
-    """1 over the utility's value of each member's own frequencies, so that members of many clusters do not dominate."""
+    """1 / utility of each member's own frequencies, so that members of many clusters do not dominate."""
     table = _totals(ensemble)
     shares = table / _by_column(ensemble, _by_member(ensemble, table))
     if utility == "entropy":
@@ -145,7 +145,7 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 
 def _totals(ensemble: Ensemble) -> FloatArray:
-    """How many objects each base cluster has, (d, 1)."""
+    """The number of objects of each base cluster, (d, 1)."""
     totals = [
         np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
         for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)
@@ -164,8 +164,8 @@ def _by_column(ensemble: Ensemble, values: FloatArray) -> FloatArray:
 
 
 def _whole(gain: FloatArray, bias: FloatArray) -> Rule:
-    """A rule that adds integers: gains in units of 2^-36, clusters padded to the table's width."""
+    """A rule that adds integers: gains in units of 2^-36, with columns padded to the width of a table."""
     n_clusters = gain.shape[1]
     table = np.zeros((len(gain), width(n_clusters)), dtype=np.int64)
-    table[:, :n_clusters] = np.rint(gain * UNIT)
-    return Rule(table, np.full(n_clusters, 1 / UNIT), bias)
+    table[:, :n_clusters] = whole(gain)
+    return Rule(table, np.full(n_clusters, 1 / TABLE_UNIT), bias)

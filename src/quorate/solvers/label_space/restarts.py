@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate import _check
-from quorate._types import AnyEnsemble, Consensus, E
+from quorate._types import Consensus, E
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.label_space.lookup import Model, Partition, best_of_restarts
 
 
@@ -22,20 +20,11 @@ def restarted(
     n_init: int,
     max_iter: int,
 ) -> Consensus:
-    """Check the options every such method shares, run, and wrap the best run."""
-    n_init = _check.integer(n_init, "n_init", low=1)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
-    return wrapped(ensemble, best_of_restarts(ensemble, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
+    """The best of `n_init` seeded runs of the model that `make` builds for an ensemble, as a Consensus."""
+    return as_consensus(best_of_restarts(ensemble, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
 
 
-def wrapped(ensemble: AnyEnsemble, run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
-    """Canonical labels and their confidence; the objective is the run's cost."""
+def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+    """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
     labels = canonical(run.labels, len(run.sums.mass))
-    return Consensus(
-        labels=labels,
-        objective=run.cost,
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ensemble, labels),
-        info=info or {},
-    )
+    return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})

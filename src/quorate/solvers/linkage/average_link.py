@@ -17,24 +17,25 @@ from quorate.ops.ranking import BOUNDED, EXACT
 from quorate.ops.threads import map_blocks
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
+from quorate.solvers.weights import relative_weights
 
 CANDIDATES = 24
-"""Nearest rows looked up for every row."""
+"""How many nearest rows are looked up for every row."""
 LIST_WIDTH = 32
-"""Candidates kept for a cluster."""
+"""How many candidates are kept for a cluster."""
 DENSE_CLUSTERS = 512
-"""Once so few clusters are left, the matrix between them is smaller and quicker than any list."""
+"""Once no more clusters than this are left, the matrix between them is smaller and quicker than any list."""
 WORK = 64
-"""How many plain rows one costs that is compared with all that share something."""
+"""Comparing a row with all rows that share something with it costs as much as this many plain rows."""
 MARGIN = 1 + 1e-12
 
 
 Start = tuple[Clusters, NDArray[np.int32], FloatArray]
-"""Clusters, and the pool of the columns and values of their sums."""
+"""The clusters, and the pool that holds the columns and the values of their sums."""
 
 
 class Weighting(NamedTuple):
-    """What sharing a base cluster counts, columns (d,), above 0; and what similarities are divided by at the end."""
+    """How much sharing a base cluster counts: `columns` (d,), all above 0. Similarities are divided by `total` last."""
 
     columns: FloatArray
     total: float
@@ -56,7 +57,7 @@ def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) ->
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
-    """The same over groups of rows, numbered by first appearance, instead of rows."""
+    """The same tree over groups of rows instead of rows; groups are numbered by first appearance."""
     from scipy.sparse import csr_array
 
     known = ensemble.labels >= 0
@@ -74,7 +75,7 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
 def tree_down_to(
     few: int, weighting: Weighting, start: Start, lists: Lists | None, between: Callable[..., FloatArray] = dots_between
 ) -> FloatArray:
-    """Agglomerate with lists down to so few clusters that the matrix `between` them is quicker, and on with that."""
+    """Merge with the help of lists until `few` clusters are left, then with the matrix that `between` computes."""
     clusters, columns, values = start
     counts, weights = clusters.size.copy(), weighting.columns
     m = len(counts)
@@ -96,20 +97,14 @@ def tree_down_to(
     return tree_of(merges, heights, counts)
 
 
-def member_weights(ensemble: AnyEnsemble) -> FloatArray:
-    """Weights in proportion to the members', whole numbers where they can be: sums of those are exact."""
-    scaled: FloatArray = ensemble.weights / ensemble.weights.min()
-    return scaled
-
-
 def by_member(ensemble: AnyEnsemble) -> Weighting:
-    """Every base cluster counts as much as its member."""
-    weights = member_weights(ensemble)
+    """The weighting in which every base cluster counts as much as its member."""
+    weights = relative_weights(ensemble)
     return Weighting(np.repeat(weights, ensemble.n_clusters), float(weights.sum()))
 
 
 def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
-    """Rows sorted by their labels in the first members: neighbours meet the same lists, which are then in the cache."""
+    """Rows sorted by their labels in the first members, so that successive rows read the same lists from the cache."""
     order: NDArray[np.intp] = np.lexsort(ensemble.labels[:, 2::-1].T)
     return order
 
@@ -117,10 +112,10 @@ def near_order(ensemble: Ensemble) -> NDArray[np.intp]:
 def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
     """The `width` rows that share most with each row, -1 where there are fewer, and how much they share.
 
-    weights (d,): what sharing a base cluster counts.
+    weights (d,) tells how much sharing a base cluster counts.
 
-    Rows are counted as bits where base clusters are large (on average one row in 64 or more), else looked up in
-    inverted lists; both only ever meet rows that share a base cluster.
+    If base clusters are large (on average one row in 64 or more), sets of rows are counted as bits; otherwise rows are
+    looked up in inverted lists. Both ways only look at rows that share a base cluster.
     """
     near = np.empty((ensemble.n_rows, width), dtype=np.int32)
     value = np.empty((ensemble.n_rows, width))
@@ -144,7 +139,7 @@ def nearest(ensemble: Ensemble, weights: FloatArray, width: int) -> tuple[NDArra
 
 
 def first_clusters(ensemble: AnyEnsemble) -> Start:
-    """Every row a cluster."""
+    """The clusters at the start: each row is a cluster of its own."""
     rows = one_hot(ensemble)
     length = np.diff(rows.indptr).astype(np.int64)
     sums = rows.data * np.repeat(ensemble.counts, length)
@@ -154,7 +149,7 @@ def first_clusters(ensemble: AnyEnsemble) -> Start:
 def _as_clusters(
     sizes: NDArray[np.int64], length: NDArray[np.int64], columns: IntArray, sums: IntArray, n_columns: int
 ) -> Start:
-    """Clusters, and the pool of their sums with room for as many again and for the largest one possible."""
+    """Clusters and the pool of their sums, which has room for as many sums again and for the largest one possible."""
     room = len(columns) + max(len(columns), n_columns)
     pool_columns, pool_values = np.empty(room, dtype=np.int32), np.empty(room)
     pool_columns[: len(columns)] = columns
@@ -164,7 +159,7 @@ def _as_clusters(
 
 
 def _empty_lists(m: int) -> Lists:
-    """Nothing known: each cluster is compared with all others when its turn comes."""
+    """Lists in which nothing is known yet: each cluster is compared with all others when its turn comes."""
     return Lists(
         near=np.zeros((m, LIST_WIDTH), dtype=np.int32),
         used=np.zeros(m, dtype=np.int64),
@@ -180,9 +175,9 @@ def _empty_lists(m: int) -> Lists:
 def first_lists(
     near: NDArray[np.int32], value: FloatArray, weights: FloatArray, counts: NDArray[np.int64], unit: int = 1
 ) -> Lists:
-    """Candidates of every row; the one row more that is looked up is the best outside of the list.
+    """The lists of candidates of every row; one more row is looked up, which is the best one outside of the list.
 
-    near, value (m, CANDIDATES + 1): as `nearest` has them; 1 / unit is the step in which rows are measured.
+    near, value (m, CANDIDATES + 1) are those of `nearest`; 1 / unit is the step in which rows are measured.
     """
     m = len(near)
     lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Co-association between rows: pairs that share something, or a dense matrix; whole numbers where that can be."""
+"""Co-association between rows, as pairs that share something or as a dense matrix; in whole numbers if possible."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.co_association import mirror, place_block, shared_block, shared_matrix
 from quorate.ops.neighbours import inverted_lists
 from quorate.ops.threads import map_blocks, map_fixed_blocks
-from quorate.solvers.linkage.average_link import WORK, member_weights, near_order
+from quorate.solvers.linkage.average_link import WORK, near_order
+from quorate.solvers.weights import relative_weights
 
 Normalization = Literal["ensemble", "pairwise"]
 NORMALIZATIONS: tuple[Normalization, ...] = ("ensemble", "pairwise")
 
 BLOCK_ROWS = 4096
-"""Rows a block of the sparse matrix: what a block needs beyond its result is a few numbers a row."""
+"""Rows per block of the sparse matrix; beyond its result a block needs a few numbers per row of the ensemble."""
 SAMPLE_ROWS = 256
-"""Rows from which the number of pairs is estimated."""
+"""How many rows are looked at to estimate the number of pairs."""
 BYTES_A_PAIR = 120
-"""Of a pair in the upper triangle, in both triangles, and in the lists of agglomeration with room to grow."""
+"""Memory per pair: in the upper triangle, in both triangles, and in the lists of merging with room to grow."""
 EXACT_SCALE = 2**31
-"""Largest common multiple of the normalisers by which ratios are made whole numbers."""
+"""The largest common multiple of the divisors by which ratios are still made whole numbers."""
 
 
 class Pairs(NamedTuple):
-    """A sparse symmetric matrix over m rows by its upper triangle: columns[start[i]:start[i + 1]] > i, and values.
+    """The upper triangle of a sparse symmetric matrix: row i has the columns columns[start[i]:start[i + 1]], all > i.
 
     Co-association is values / scale. Values are whole numbers if the member weights are multiples of the least one.
     """
@@ -41,7 +42,7 @@ class Pairs(NamedTuple):
 
 
 def shared_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> Pairs:
-    """All pairs of rows with co-association above `threshold` (None: above 0), found through shared base clusters."""
+    """All pairs of rows with co-association above `threshold` (above 0 if None), found through shared base clusters."""
     total, block = _block(ensemble, normalization, threshold)
     # rows that agree in the first members meet the same lists, so they are looked at one after the other
     order = near_order(ensemble)
@@ -63,7 +64,7 @@ def shared_pairs(ensemble: Ensemble, normalization: Normalization, threshold: fl
 
 
 def estimated_pairs(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
-    """About how many pairs `shared_pairs` would keep, from evenly spaced rows; all of them if there are few."""
+    """About how many pairs `shared_pairs` would keep, judged by evenly spaced rows, or by all rows if these are few."""
     _, block = _block(ensemble, normalization, threshold)
     m = ensemble.n_rows
     sample = np.unique(np.linspace(0, m - 1, num=min(m, SAMPLE_ROWS)).astype(np.int64))
@@ -73,8 +74,8 @@ def estimated_pairs(ensemble: Ensemble, normalization: Normalization, threshold:
 def _block(
     ensemble: Ensemble, normalization: Normalization, threshold: float | None
 ) -> tuple[float, Callable[[NDArray[np.intp]], Any]]:
-    """The weight all pairs are divided by (0: each its own), and the kernel for some rows."""
-    weights = member_weights(ensemble)
+    """The weight that all pairs are divided by, 0 if each has its own divisor; and the kernel for some rows."""
+    weights = relative_weights(ensemble)
     total = 0.0 if pairwise(ensemble, normalization) else float(weights.sum())
     lists = inverted_lists(ensemble.labels, ensemble.offsets)
 
@@ -85,13 +86,13 @@ def _block(
 
 
 def sparse_bytes(ensemble: Ensemble, normalization: Normalization, threshold: float | None) -> int:
-    """About what agglomeration on the sparse matrix takes, its lists included."""
+    """About how many bytes merging on the sparse matrix takes, its lists included."""
     return BYTES_A_PAIR * estimated_pairs(ensemble, normalization, threshold)
 
 
 def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tuple[FloatArray, float]:
-    """The matrix between all rows times a scale, and the scale; whole numbers as in `Pairs`."""
-    weights = member_weights(ensemble)
+    """The co-association between all rows times a scale, and the scale; whole numbers as in `Pairs`."""
+    weights = relative_weights(ensemble)
     matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
     lists = inverted_lists(ensemble.labels, ensemble.offsets)
     map_blocks(
@@ -103,8 +104,8 @@ def dense_co_association(ensemble: Ensemble, normalization: Normalization) -> tu
 
 
 def normalised(ensemble: Ensemble, normalization: Normalization, matrix: FloatArray) -> tuple[FloatArray, float]:
-    """A matrix of shared weight made one of co-association times a scale, in place; and the scale."""
-    weights = member_weights(ensemble)
+    """Turn a matrix of shared weights into co-association times a scale, in place; returns it and the scale."""
+    weights = relative_weights(ensemble)
     if not pairwise(ensemble, normalization):
         mirror(matrix)
         return matrix, float(weights.sum())
@@ -121,14 +122,14 @@ def normalised(ensemble: Ensemble, normalization: Normalization, matrix: FloatAr
 
 
 def pairwise(ensemble: Ensemble, normalization: Normalization) -> bool:
-    """Whether pairs are to be divided by numbers of their own: without missing labels both conventions are one."""
+    """Whether each pair has its own divisor; without missing labels both conventions give the same matrix."""
     return normalization == "pairwise" and ensemble.has_missing
 
 
 def common_scale(divisors: FloatArray) -> float:
     """The least common multiple of whole divisors if it is small enough to keep sums exact, else 1."""
-    found = np.unique(divisors)
-    if np.any(found != np.floor(found)) or len(found) > 64:
+    values = np.unique(divisors)
+    if np.any(values != np.floor(values)) or len(values) > 64:
         return 1.0
-    multiple = math.lcm(*(int(value) for value in found))
+    multiple = math.lcm(*(int(value) for value in values))
     return float(multiple) if multiple <= EXACT_SCALE else 1.0

@@ -35,14 +35,14 @@ def cut(tree: FloatArray, n_clusters: int) -> NDArray[np.int32]:
     n_leaves = len(tree) + 1
     labels = np.empty(2 * n_leaves - 1, dtype=np.int64)
     cut_tree(tree, n_clusters, labels)
-    found: NDArray[np.int32] = canonical(labels[:n_leaves], 2 * n_leaves)
-    return found
+    leaf_labels: NDArray[np.int32] = canonical(labels[:n_leaves], 2 * n_leaves)
+    return leaf_labels
 
 
 def labels_after(merges: NDArray[np.int64], n_rows: int) -> NDArray[np.int32]:
     """Canonical labels of the rows after some merges, each of two clusters named by their lowest rows."""
-    found: NDArray[np.int32] = canonical(merged_labels(merges, n_rows), n_rows)
-    return found
+    labels: NDArray[np.int32] = canonical(merged_labels(merges, n_rows), n_rows)
+    return labels
 
 
 def lifetimes(tree: FloatArray) -> FloatArray:
@@ -65,10 +65,10 @@ def lifetimes(tree: FloatArray) -> FloatArray:
 def longest_lifetime(tree: FloatArray, floor: float = 0.0) -> int:
     """The k >= 2 of the longest lifetime, the smallest such k in a tie; 1 where there is a single leaf.
 
-    Heights below `floor`, the distance of objects that agree where they can, tell nothing and count as the floor. All
-    leaves apart, nothing merged, counts only where the first merge comes more than half of the way up from there to
-    the last: otherwise the step from 0 to the least distance that H members can show, 1 / H, would often be the
-    longest, and say that every row is a cluster.
+    Heights below `floor`, the distance of objects that agree as far as they can, mean nothing and count as the floor.
+    As many clusters as leaves is possible only if the first merge comes more than half of the way up from the floor to
+    the last merge. Otherwise the step from 0 to the least distance that H members can show, 1 / H, would often be the
+    longest, and every row would be a cluster.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def longest_lifetime(tree: FloatArray, floor: float = 0.0) -> int:
 
 
 def expand_tree(tree: FloatArray, rows: NDArray[np.intp], counts: NDArray[np.int64] | None = None) -> FloatArray:
-    """The tree over objects, for small numbers of them: objects of equal rows are merged first, at height 0.
+    """The tree over objects instead of rows: objects of equal rows are merged first, at height 0.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def expand_tree(tree: FloatArray, rows: NDArray[np.intp], counts: NDArray[np.int
 
 
 def row_counts(tree: FloatArray) -> FloatArray:
-    """The tree with rows instead of objects counted in its last column, as scipy's own functions insist on."""
+    """The tree with rows instead of objects counted in its last column, as scipy's own functions require."""
     return tree_of(_named(tree, np.arange(len(tree) + 1)), tree[:, 2].copy(), np.ones(len(tree) + 1, dtype=np.int64))
 
 
 def _named(tree: FloatArray, names: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Both clusters of every merge by their lowest leaf, lower first, where leaf i is called names[i]."""
+    """The two clusters of every merge, each named by its lowest leaf, the lower first; names[i] names leaf i."""
     lowest = np.concatenate([names, np.zeros(len(tree), dtype=np.int64)])
     merges = np.empty((len(tree), 2), dtype=np.int64)
     for step, (left, right) in enumerate(tree[:, :2].astype(np.int64)):

@@ -1,19 +1,19 @@
-"""Enhanced co-association: clusters that are apart in one member count as similar if the others link them."""
+"""Enhanced co-association: two clusters of one member count as similar if the other members link them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.linkage.average_link import member_weights
 from quorate.solvers.linkage.co_association import Normalization, normalised
 from quorate.solvers.overlaps import jaccard
+from quorate.solvers.weights import relative_weights
 
 DECAY = 0.9
 
 
 def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
-    """For each member the similarity of its clusters (k, k): 1 on the diagonal, else by connected triples.
+    """For each member the similarity (k, k) of its clusters by connected triples, with 1 on the diagonal.
 
     Two clusters of a member are linked by the clusters c of other members that overlap with both: the sum over c of
     min(w(C_i, c), w(C_j, c)), w = Jaccard, over the largest such sum in the ensemble, times DECAY.
@@ -36,11 +36,11 @@ def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
 def enhanced_co_association(
     ensemble: Ensemble, normalization: Normalization, links: list[FloatArray] | None = None
 ) -> tuple[FloatArray, float]:
-    """The dense matrix times a scale, and the scale: where rows are apart in a member, their clusters' similarity.
+    """The dense co-association times a scale, and the scale; two clusters of a member count by their similarity.
 
-    links: that similarity for each member, (k, k); by connected triples where it is not given.
+    `links` holds that similarity (k, k) for each member; by default it is computed from connected triples.
     """
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     matrix = np.zeros((ensemble.n_rows, ensemble.n_rows))
     for member, link in enumerate(links or cluster_similarities(ensemble)):
         # a last row and column of zeros serve missing labels, whose code is -1

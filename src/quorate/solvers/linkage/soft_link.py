@@ -1,4 +1,4 @@
-"""Average link on soft rows: the same sums and the same merges, but nearly all rows share something."""
+"""Average link on soft rows, of which nearly all share something: the sums and merges of `average_link`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import CANDIDATES, by_member, first_clusters, first_lists, tree_down_to
 
 DENSE_CLUSTERS = 8192
-"""Once so few clusters are left, the matrix between them is used; it takes half a gigabyte."""
+"""Once no more clusters than this are left, the matrix between them is used; it takes half a gigabyte."""
 TILE = 1024
-"""Rows a block when they are compared with one another."""
+"""Rows per block when rows are compared with one another."""
 
 
 def soft_average_link_tree(ensemble: SoftEnsemble) -> FloatArray:
-    """As `average_link_tree`; beside the rows it takes a matrix between up to 8,192 of them, quickest to work on."""
+    """`average_link_tree` for soft rows; beside the rows it takes a matrix between up to 8,192 of them."""
     weights = by_member(ensemble)
     whole = bool(np.all(weights.columns == np.floor(weights.columns)))
     # a product of matrices adds up in an order of its own, which must not matter
@@ -34,10 +34,10 @@ def soft_average_link_tree(ensemble: SoftEnsemble) -> FloatArray:
 
 
 def soft_nearest(ensemble: SoftEnsemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
-    """As `nearest`, by products of blocks of rows; weights (d,).
+    """The nearest rows of `average_link.nearest`, computed by products of blocks of rows; weights (d,).
 
-    Whatever adds these up in whatever order, they are exact while weights are whole and those of the members add up
-    to less than 2^21.
+    The products are exact in any order of summation if weights are whole numbers and those of the members add up to
+    less than 2^21.
     """
     rows = one_hot(ensemble)
     weighted = rows.copy()
@@ -52,7 +52,7 @@ def soft_nearest(ensemble: SoftEnsemble, weights: FloatArray, width: int) -> tup
 
 
 def _tile(rows: Any, start: int) -> Any:
-    """A block of rows, dense if one entry in 16 is there: products of dense blocks are so much faster."""
+    """A block of rows, dense if at least one entry in 16 is not zero: products of dense blocks are much faster."""
     part = rows[start : start + TILE]
     return part.toarray() if 16 * rows.nnz > rows.shape[0] * rows.shape[1] else part
 
@@ -66,7 +66,7 @@ def _product(first: Any, second: Any) -> FloatArray:
 def _product_between(
     alive: NDArray[np.int64], clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """As `dots_between`, for clusters whose sums are in many columns: by one product of dense matrices."""
+    """The matrix of `dots_between` as one product of dense matrices, for clusters whose sums have many columns."""
     sums = np.zeros((len(alive), len(weights)))
     for number, cluster in enumerate(alive):
         place = slice(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster])

@@ -1,4 +1,4 @@
-"""Trees of the linkages other than average, and of all of them on matrices and on sparse graphs."""
+"""Trees of the linkages other than average, and of all linkages on dense matrices and sparse graphs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from quorate.ops.dense_link import LEAST, MEAN, SUM, WARD, dense_link
 from quorate.ops.graph_link import Graph, graph_link
 from quorate.ops.merges import single_merges
 from quorate.ops.spanning import dense_order, graph_order, spanning_order
-from quorate.solvers.linkage.average_link import member_weights
 from quorate.solvers.linkage.co_association import Pairs
 from quorate.solvers.linkage.dendrogram import tree_of
+from quorate.solvers.weights import relative_weights
 
 Linkage = Literal["average", "single", "complete", "weighted", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "single", "complete", "weighted", "ward")
@@ -23,10 +23,10 @@ LINKAGES: tuple[Linkage, ...] = ("average", "single", "complete", "weighted", "w
 def single_link_tree(ensemble: Ensemble) -> FloatArray:
     """Single link through a maximum spanning tree; no matrix, O(m H) memory.
 
-    Prim's rule from row 0 on; candidates are met through the rows of each base cluster, every pair that shares one
-    about once. Strengths are whole numbers for whole weights, so the merges are put in order by counting.
+    The spanning tree is grown from row 0 by Prim's rule; candidates are found through the rows of each base cluster,
+    which visits every pair of rows that share one about once.
     """
-    weights = member_weights(ensemble)
+    weights = relative_weights(ensemble)
     total = float(weights.sum())
     whole = bool(np.all(weights == np.floor(weights)))
     narrow = np.min_scalar_type(int(total)) if whole and total < 65_536 else np.dtype(np.float64)
@@ -61,7 +61,7 @@ def dense_tree(matrix: FloatArray, scale: float, counts: NDArray[np.int64], link
 
 
 def sparse_tree(pairs: Pairs, counts: NDArray[np.int64], linkage: Linkage) -> FloatArray:
-    """Average or single link on a sparse matrix whose absent pairs are zeros."""
+    """Average or single link on a sparse matrix, in which pairs that are not stored count as zeros."""
     m = len(counts)
     start, columns, values = symmetric(pairs)
     if linkage == "single":
@@ -114,7 +114,7 @@ def symmetric(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int32], Float
 
 
 def _last_merges(merges: NDArray[np.int64], m: int) -> NDArray[np.int64]:
-    """All clusters that are left join that of row 0, lowest first."""
+    """The merges by which all clusters that are left join the cluster of row 0, the lowest first."""
     left = np.ones(m, dtype=bool)
     left[merges[:, 1]] = False
     others = np.flatnonzero(left)[1:]
@@ -124,7 +124,7 @@ def _last_merges(merges: NDArray[np.int64], m: int) -> NDArray[np.int64]:
 def _from_spanning_order(
     order: NDArray[np.int64], strength: NDArray[np.generic], scale: float, counts: NDArray[np.int64]
 ) -> FloatArray:
-    """The tree of the order in which a spanning tree took in the rows: strongest edges first, then as they came."""
+    """The tree that follows from the order in which a spanning tree reached the rows: strongest edges merge first."""
     m = len(order)
     edges = 1 + np.argsort(-strength[1:].astype(np.float64), kind="stable")
     merges = np.empty((m - 1, 2), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Leading singular vectors of the normalised one-hot rows: a feature space in which close means co-associated."""
+"""Leading singular vectors of the normalised one-hot rows: a space in which co-associated rows lie close together."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from typing import Any
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
+from quorate.solvers.label_rows import one_hot
+from quorate.solvers.weights import cluster_weights
 
 DENSE_SIDE = 1500
-"""Up to this many rows or base clusters the small Gram matrix is decomposed whole; above, Lanczos takes over."""
+"""Up to this many rows or base clusters the small Gram matrix is decomposed whole, above by Lanczos iterations."""
 
 
-def one_hot(ensemble: Ensemble) -> Any:
-    """Sparse (m, d) matrix of square roots of member weights; its product with itself is the shared weight."""
-    from scipy.sparse import csr_array
+def root_weighted_rows(ensemble: Ensemble) -> Any:
+    """The sparse one-hot rows (m, d) with square roots of member weights as entries.
 
-    known = ensemble.labels >= 0
-    row, member = np.nonzero(known)
-    columns = (ensemble.labels + ensemble.offsets[:-1])[known]
-    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
-    return csr_array((np.sqrt(ensemble.weights)[member], (row, columns)), shape=shape)
+    The product of this matrix with its own transpose is the weight of the members that join two rows.
+    """
+    rows = one_hot(ensemble)
+    rows.data = np.sqrt(cluster_weights(ensemble))[rows.indices]
+    return rows
 
 
 def spectral_embedding(
     ensemble: Ensemble, n_components: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Points of length 1, one a row, and the singular values; directions without weight are left out.
+    """One point of length 1 per row, and the singular values; directions without weight are left out.
 
     A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are.
     """
     from scipy.sparse import diags_array
 
-    rows = one_hot(ensemble)
+    rows = root_weighted_rows(ensemble)
     degree = rows @ (rows.T @ ensemble.counts.astype(np.float64))
     matrix = diags_array(np.sqrt(ensemble.counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)

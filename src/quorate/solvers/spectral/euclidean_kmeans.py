@@ -1,19 +1,22 @@
-"""k-means of weighted points of few dimensions: the last step of an embedding of rows."""
+"""k-means of weighted points of few dimensions, and from there to a Consensus: the last step of every embedding."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import FloatArray
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.coding import canonical
 from quorate.ops.points import add_points, nearest_points
 from quorate.ops.threads import map_blocks
+from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import weighted_total
 
 SAMPLE_POINTS = 16_384
-"""Above this many points, restarts run on a sample of objects of this size (or 64 k), the best goes on with all."""
+"""Above this many points restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
 class Run(NamedTuple):
@@ -25,6 +28,25 @@ class Run(NamedTuple):
     converged: bool
 
 
+def point_consensus(
+    ensemble: Ensemble,
+    points: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+    info: Mapping[str, Any],
+) -> Consensus:
+    """Cluster the points that an embedding gave to the rows, each counting as many objects as its row.
+
+    `objective` is the inertia in the embedding, to be minimised.
+    """
+    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    labels = canonical(run.labels.astype(np.int32), n_clusters)
+    return Consensus(labels=labels, objective=run.inertia, n_iter=run.n_iter, converged=run.converged, info=info)
+
+
 def euclidean_kmeans(
     points: FloatArray,
     counts: NDArray[np.int64],
@@ -34,17 +56,17 @@ def euclidean_kmeans(
     n_init: int,
     max_iter: int,
 ) -> Run:
-    """The least inertia of `n_init` runs from k-means++ seeds; no cluster is empty as there are n_clusters points.
+    """The run of the least inertia out of `n_init` runs from k-means++ seeds; no cluster is left empty.
 
-    On many points the runs see a sample, and the best one all points.
+    There must be at least n_clusters points. If there are many, the runs see a sample of the objects, and the best of
+    them is finished on all points.
     """
     mass = counts.astype(np.float64)
     size = max(SAMPLE_POINTS, 64 * n_clusters)
     if len(points) > size:
-        drawn = np.searchsorted(np.cumsum(counts), rng.integers(int(counts.sum()), size=size), side="right")
-        found, times = np.unique(drawn, return_counts=True)
-        if len(found) >= n_clusters:
-            part, part_mass = points[found], times.astype(np.float64)
+        drawn, times = drawn_rows(counts, size, rng)
+        if len(drawn) >= n_clusters:
+            part, part_mass = points[drawn], times.astype(np.float64)
             run = _best_run(part, part_mass, n_clusters, rng, n_init, max_iter)
             return _lloyd(points, mass, _means(part, part_mass, run.labels, n_clusters), max_iter)
     return _best_run(points, mass, n_clusters, rng, n_init, max_iter)
@@ -59,23 +81,17 @@ def _best_run(
 
 def _seeds(points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """k-means++: each next seed is drawn by mass times squared distance to the nearest seed before."""
-    seeds = [_draw(mass, rng)]
+    seeds = drawn_by_weight(mass, rng.random(1)).tolist()
     closest = _squared(points, points[seeds[:1]])[:, 0]
     while len(seeds) < n_clusters:
         pull = mass * closest
         if not pull.any():
-            # all points coincide with seeds: any that is none
+            # all points coincide with seeds: take any point that is not a seed itself
             pull = np.ones(len(points))
         pull[seeds] = 0
-        seeds.append(_draw(pull, rng))
+        seeds += drawn_by_weight(pull, rng.random(1)).tolist()
         closest = np.minimum(closest, _squared(points, points[seeds[-1:]])[:, 0])
     return np.array(seeds, dtype=np.intp)
-
-
-def _draw(pull: FloatArray, rng: np.random.Generator) -> int:
-    edges = np.cumsum(pull)
-    place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
-    return min(place, int(np.flatnonzero(pull)[-1]))
 
 
 def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
@@ -91,7 +107,7 @@ def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: 
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
         _assign(points, centres, nearest, distance)
-        _fill_empty(nearest, mass * distance, len(centres))
+        fill_empty(nearest, mass * distance, len(centres))
         converged = bool(np.array_equal(nearest, labels))
         labels[:] = nearest
         centres = _means(points, mass, labels, len(centres))
@@ -112,16 +128,3 @@ def _means(points: FloatArray, mass: FloatArray, labels: NDArray[np.intp], n_clu
     add_points(points, mass, labels, sums, sizes)
     means: FloatArray = sums / sizes[:, None]
     return means
-
-
-def _fill_empty(nearest: NDArray[np.intp], cost: FloatArray, n_clusters: int) -> None:
-    """Give each empty cluster the point that costs most where it is, as long as its cluster keeps another."""
-    sizes = np.bincount(nearest, minlength=n_clusters)
-    if sizes.all():
-        return
-    costly = iter(np.argsort(-cost, kind="stable"))
-    for cluster in np.flatnonzero(sizes == 0):
-        point = next(point for point in costly if sizes[nearest[point]] > 1)
-        sizes[nearest[point]] -= 1
-        nearest[point] = cluster
-        sizes[cluster] = 1

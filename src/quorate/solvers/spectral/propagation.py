@@ -1,25 +1,23 @@
-"""Similarity of base clusters carried along random walks: clusters are alike that are reached from alike."""
+"""Similarity of base clusters by random walks: two clusters are similar if walks from them visit the same clusters."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.label_space.lookup import column_weights
 from quorate.solvers.overlaps import jaccard
-
-UNIT = 2.0**20
-"""Similarities are kept as multiples of 2^-20, so that what is equal but for rounding is equal."""
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
 
 
 def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
-    """Cosines (d, d) between the walks of all base clusters: where they may be after 1, 2, ..., `steps` steps.
+    """Cosines (d, d) between the walks of all base clusters.
 
-    A step goes to a cluster by its Jaccard index times its member's weight; a cluster overlaps with itself by 1.
+    A walk is described by the probabilities of its places after 1, 2, ..., `steps` steps. A step goes to a cluster with
+    probability proportional to its Jaccard index times its member's weight; the index of a cluster with itself is 1.
     """
     overlap = jaccard(ensemble)
     np.fill_diagonal(overlap, 1.0)
-    overlap *= column_weights(ensemble)
+    overlap *= cluster_weights(ensemble)
     step = overlap / overlap.sum(axis=1, keepdims=True)
     reached, products = step, np.zeros_like(step)
     for place in range(steps):
@@ -27,13 +25,13 @@ def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
         products += reached @ reached.T
     length = np.sqrt(np.diag(products))
     cosine = products / np.outer(length, length)
-    similarity: FloatArray = np.rint((cosine + cosine.T) / 2 * UNIT) / UNIT
+    similarity: FloatArray = np.rint((cosine + cosine.T) / 2 * WEIGHT_UNIT) / WEIGHT_UNIT
     np.fill_diagonal(similarity, 1.0)
     return similarity
 
 
 def leading_directions(similarity: FloatArray, n_components: int) -> FloatArray:
-    """Points of length 1, one a vertex, from the leading eigenvectors of the normalised similarity matrix."""
+    """One point of length 1 per vertex, from the leading eigenvectors of the normalised similarity matrix."""
     from scipy.linalg import eigh
 
     size, degree = len(similarity), similarity.sum(axis=1)

@@ -1,26 +1,24 @@
-"""Normalised cut of the graph of rows and base clusters, solved on the side of the clusters and carried to the rows."""
+"""Normalised cut of the graph of rows and base clusters, solved for the clusters and carried over to the rows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
-from quorate.ops.coding import canonical
 from quorate.ops.threads import map_blocks
-from quorate.solvers.confidence import row_confidence
 from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
 DENSE_CLUSTERS = 2000
-"""Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos takes over."""
+"""Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
 MOST_DIRECTIONS = 1000
-"""Eigenvectors taken at most where the graph is not folded: Lanczos holds twice as many."""
+"""The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
 LEAST_VALUE = 1e-12
-"""Eigenvalues below this share of the largest are rounding; their directions are left out."""
+"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
 
 
 def transfer_cut(
@@ -31,30 +29,24 @@ def transfer_cut(
     *,
     n_init: int,
     max_iter: int,
+    info: Mapping[str, Any] | None = None,
 ) -> Consensus:
-    """Cut the graph in which each row hangs on its base clusters by their weights (d,) into n_clusters."""
-    n_init = _check.integer(n_init, "n_init", low=1)
-    max_iter = _check.integer(max_iter, "max_iter", low=1)
+    """Cut the graph of rows and base clusters into n_clusters parts.
+
+    weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
+    """
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
-    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels.astype(np.int32), n_clusters)
-    return Consensus(
-        labels=labels,
-        objective=run.inertia,
-        n_iter=run.n_iter,
-        converged=run.converged,
-        confidence=row_confidence(ensemble, labels),
-        info={"eigenvalues": values},
-    )
+    told = {**(info or {}), "eigenvalues": values}
+    return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
 
 
 def transfer_embedding(
     ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Points of length 1, one a row, and the eigenvalues of the folded graph, the largest (1) first.
+    """One point of length 1 per row, and the eigenvalues of the folded graph, of which the first is the largest, 1.
 
-    With B (rows x clusters) the weights, Dx and Dy the degrees: v of Dy^-1/2 B' Dx^-1 B Dy^-1/2, then
-    u = Dx^-1 B Dy^-1/2 v for the rows, whose lengths are dropped.
+    With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
+    u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
     """
     # twice the objects is the same graph; without the common factor it is so to the last bit
     counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
@@ -96,7 +88,7 @@ def _sparse_leading(
     n_components: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same by Lanczos on products with the sparse matrix of rows and clusters; and the clusters' degrees."""
+    """The degrees of the clusters, and the leading eigenvalues and vectors by Lanczos iterations on a sparse matrix."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, eigsh
 

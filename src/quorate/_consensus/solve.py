@@ -1,0 +1,80 @@
+"""solve: consensus without its two ends, on rows that are compressed or coarsened already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from quorate import _check
+from quorate._consensus.auto import DEFAULT_METHOD, resolve
+from quorate._consensus.choose_k import Numbers, candidates, choose
+from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
+from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
+from quorate.methods import METHODS
+
+HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
+"""The advice that ends every refusal of soft members."""
+
+
+def solve(
+    ensemble: AnyEnsemble,
+    n_clusters: Numbers = None,
+    *,
+    method: str = DEFAULT_METHOD,
+    random_state: Any = None,
+    max_bytes: int = MAX_BYTES,
+    refine: bool = False,
+    **options: Any,
+) -> Consensus:
+    """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
+
+    First "auto" is replaced by a named method, then options and the number of clusters are checked, then the method
+    runs: once, or once for each number of clusters if these are to be compared.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or SoftEnsemble
+        Rows are expected to be distinct, as `compress` and `merge` leave them.
+    n_clusters, method, random_state, max_bytes, refine, **options
+        As in `consensus`.
+
+    Returns
+    -------
+    Consensus
+        One label per row; ``result.labels[inverse]`` are the labels of the objects.
+
+    See Also
+    --------
+    consensus : the same from any label table, with labels of objects.
+    compress, merge : where distinct rows come from.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble, compress
+    >>> rows, inverse = compress(as_ensemble([[0, 0, 1, 1], [0, 0, 1, 1]]))
+    >>> solve(rows, 2).labels[inverse].tolist()
+    [0, 0, 1, 1]
+    """
+    name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
+    options = checked_options(name, options)
+    _check.choice(refine, "refine", (True, False))
+    wanted = candidates(n_clusters, ensemble.n_rows)
+    told: dict[str, Any] = {"auto": reason} if reason else {}
+    shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
+    if isinstance(ensemble, SoftEnsemble):
+        _refuse_soft(name, wanted is not None, refine)
+    if wanted is None or isinstance(ensemble, SoftEnsemble):
+        result = run_method(ensemble, n_clusters, name, options=options, **shared)
+    else:
+        told["choice"], result = choose(ensemble, wanted, name, options=options, **shared)
+    return replace(result, info={**result.info, **told})
+
+
+def _refuse_soft(method: str, chooses: bool, refine: bool) -> None:
+    if not METHODS[method].soft:
+        taking = ", ".join(name for name, entry in METHODS.items() if entry.soft)
+        raise ValueError(f"method {method!r} takes labels alone; methods that take soft members: {taking}. {HARDEN}")
+    if chooses:
+        raise ValueError(f"n_clusters must be a number with soft members: criteria for it compare labels. {HARDEN}")
+    if refine:
+        raise ValueError(f"refine must be False with soft members: it raises the ANMI with labels. {HARDEN}")

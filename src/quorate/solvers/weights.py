@@ -1,0 +1,49 @@
+"""What members and their clusters weigh, in the forms that sums, graphs and trees need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import AnyEnsemble, Ensemble, FloatArray
+
+WEIGHT_UNIT = 2**20
+"""Real weights and similarities are rounded to whole numbers of 1 / WEIGHT_UNIT: sums are exact, and ties stay ties."""
+
+
+def cluster_weights(ensemble: AnyEnsemble) -> FloatArray:
+    """The weight of the member each base cluster belongs to, (d,)."""
+    return np.repeat(ensemble.weights, ensemble.n_clusters)
+
+
+def cluster_weights_whole(ensemble: AnyEnsemble) -> NDArray[Any]:
+    """`cluster_weights` as integers if all of them are whole numbers, so that sums stay exact; as floats if not."""
+    weights = cluster_weights(ensemble)
+    whole = weights.astype(np.int64)
+    return whole if np.array_equal(whole, weights) else weights
+
+
+def cluster_weight_shares(ensemble: Ensemble) -> FloatArray:
+    """The weight of the member each base cluster belongs to, as a share of all members' weight, (d,)."""
+    shares: FloatArray = np.repeat(ensemble.weights / ensemble.weights.sum(), ensemble.n_clusters)
+    return shares
+
+
+def relative_weights(ensemble: AnyEnsemble) -> FloatArray:
+    """Member weights divided by the least of them: whole numbers where that is possible, whose sums are exact."""
+    scaled: FloatArray = ensemble.weights / ensemble.weights.min()
+    return scaled
+
+
+def integer_member_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
+    """Member weights as integers, and the weight that one of them stands for.
+
+    Weights that are not multiples of the least one are rounded to 1 / WEIGHT_UNIT of the largest.
+    """
+    scaled = relative_weights(ensemble)
+    if scaled.max() <= WEIGHT_UNIT and np.array_equal(scaled, np.floor(scaled)):
+        return scaled.astype(np.int64), float(ensemble.weights.min())
+    unit = float(ensemble.weights.max()) / WEIGHT_UNIT
+    return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit
