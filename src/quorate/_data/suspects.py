@@ -80,8 +80,9 @@ def _told_measured(names: list[str], categories: Array, source: str) -> str:
     examples = ", ".join(str(value) for value in categories[:3].tolist())
     file = source if source and source != "standard input" else "FILE"
     command = _check.option("quorate cluster", file)
+    drop = _check.option("--drop", *names) if len(names) <= 20 else "--drop"
     return (
         f"{which} numbers such as {examples}, which are measurements and not labels; cluster measurements with "
-        f"quorate.generate ({command}), leave such columns out ({_check.option('--drop', *names)}), or pass "
+        f"quorate.generate ({command}), leave such columns out ({drop}), or pass "
         f"check=False (--no-check) if they are labels."
     )

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.alignment import refuse_repeated
 from quorate._io.arrays import read_arrays
+from quorate._io.choosing import refuse_unknown
 from quorate._io.dialect import DELIMITERS, LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
 from quorate._io.excel import Sheet, read_sheet
 from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
-from quorate._io.sources import refuse_unknown
 from quorate._io.text import Choice, read_header
 
 Array = NDArray[Any]

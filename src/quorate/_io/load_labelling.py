@@ -12,9 +12,9 @@ from quorate._data.alignment import order_of
 from quorate._data.ensemble import with_options
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import select_members
+from quorate._io.choosing import Columns, load_sources
 from quorate._io.load import Reading, load_chosen, settled
 from quorate._io.paths import FilePath, name_of
-from quorate._io.sources import Columns, load_sources
 from quorate._io.text import Choice
 from quorate._types import Ensemble
 

@@ -52,7 +52,7 @@ def n_bytes(text: str, option: str) -> int:
     import re
 
     wanted = "a number of bytes such as 8e9 or 8GB"
-    found = re.fullmatch(r"\s*(.*?)\s*([kKmMgGtT]i?[bB]|[bB])?\s*", text)
+    found = re.fullmatch(r"\s*([^a-zA-Z\s].*?)\s*([kKmMgGtT]i?[bB]|[bB])?\s*", text)
     amount, unit = (found.group(1), found.group(2) or "") if found else (text, "")
     base = 1024 if "i" in unit else 1000
     power = "bkmgt".index(unit[0].lower()) if unit else 0
