@@ -109,5 +109,11 @@ def size(n_bytes: int) -> str:
     return f"{amount:.3g} TB"
 
 
+def brief(value: Any, *, most: int = 80, quoted: bool = True) -> str:
+    """A value from a file or a caller in one short line, without a character that a terminal would obey."""
+    text = repr(value) if quoted else "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    return text if len(text) <= most else f"{text[: most - 20]} ... {text[-10:]}"
+
+
 def _tell(problem: str, advice: str) -> str:
     return f"{problem}; {advice}" if advice else f"{problem}."

@@ -60,17 +60,20 @@ class _Rows:
     def unit_weights(self) -> bool:
         return bool(np.all(self.weights == 1.0))
 
-    # An ensemble never changes, so `compress` leaves here what it found: its result, or that all rows are distinct.
+    # An ensemble never changes, so `compress` leaves here what it found: its result, or that all rows are distinct;
+    # and `proven` that everything compiled code relies on was looked at.
     # The result of an ensemble refers to other ensembles only, so that memory is freed without a garbage collector.
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
+    is_proven: ClassVar[bool] = False
 
     def remember(self, **facts: Any) -> None:
         """Keep what was computed about this ensemble; it is not part of its value and is not pickled."""
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("compressed", "is_distinct")}
+        forgotten = ("compressed", "is_distinct", "is_proven")
+        return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
     def has_missing(self) -> bool:

@@ -17,6 +17,7 @@ from quorate._consensus.placement import cluster_profiles, memberships, place_ro
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
+from quorate._data.sparse import prove_sparse
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
@@ -238,6 +239,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _features(self, X: Any, *, reset: bool) -> Features:
         _check.no_anndata(X, "X")
+        if hasattr(X, "tocsr"):
+            prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
         features = as_features(data)
         if reset:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.alignment import refuse_repeated
+from quorate._data.proof import prove_counts
 from quorate._types import Ensemble, read_only
 
 Array = NDArray[Any]
@@ -50,9 +51,11 @@ def build_ensemble(
     refuse_empty_members(names, categories)
     if not keep_unlabelled:
         refuse_unlabelled(labels)
-    return Ensemble(
+    values = as_counts(counts, len(labels))
+    prove_counts(values, len(names))
+    ensemble = Ensemble(
         labels=labels,
-        counts=as_counts(counts, len(labels)),
+        counts=values,
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
         weights=as_weights(weights, names),
         member_names=names,
@@ -61,6 +64,8 @@ def build_ensemble(
         info=info or {},
         id_name=id_name,
     )
+    ensemble.remember(is_proven=True)
+    return ensemble
 
 
 def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
@@ -125,7 +130,7 @@ def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
     values = np.asarray(counts)
     if values.shape != (n_rows,):
         raise ValueError(f"counts must have one value per row, {n_rows:,} in all, got shape {values.shape}.")
-    if values.dtype.kind not in "iu" or values.min() < 1:
+    if values.dtype.kind not in "iu" or values.min() < 1 or values.max() > np.iinfo(np.int64).max:
         raise ValueError("counts must be integers of at least 1: how many objects each row stands for.")
     return values.astype(np.int64)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from quorate._data.building import as_counts, as_ids, as_weights, build_ensemble, refuse_unlabelled
 from quorate._data.coding import code_integers, code_table
 from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.proof import prove_counts, proven, vary
 from quorate._data.suspects import refuse_suspects
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble
@@ -80,7 +80,7 @@ def as_ensemble(
     if isinstance(labels, Ensemble):
         if missing != DEFAULT or orientation is not None:
             raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
-        return with_options(labels, weights, ids, counts)
+        return with_options(proven(labels), weights, ids, counts)
     ensemble = read_ensemble(
         labels, weights=weights, missing=missing, orientation=orientation, ids=ids, counts=counts, check=check
     )
@@ -123,9 +123,11 @@ def read_ensemble(
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
     """The ensemble with other weights, ids or counts, where they are given."""
     if weights is not None:
-        ensemble = replace(ensemble, weights=as_weights(weights, ensemble.member_names))
+        ensemble = vary(ensemble, weights=as_weights(weights, ensemble.member_names))
     if ids is not None:
-        ensemble = replace(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
+        ensemble = vary(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
     if counts is not None:
-        ensemble = replace(ensemble, counts=as_counts(counts, ensemble.n_rows))
+        values = as_counts(counts, ensemble.n_rows)
+        prove_counts(values, ensemble.n_members)
+        ensemble = vary(ensemble, counts=values)
     return ensemble

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.alignment import few, union_of_ids
-from quorate._data.building import refuse_unlabelled, unlabelled_rows
+from quorate._data.building import build_ensemble, refuse_unlabelled, unlabelled_rows
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, MissingRule
+from quorate._data.proof import vary
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble
 
@@ -107,16 +107,15 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
     joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
     for source, n_known in joined.items():
         logger.info("join: %s knows %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
-    return Ensemble(
-        labels=codes,
-        counts=np.ones(len(object_ids), dtype=np.int64),
-        n_clusters=np.array([len(values) for values in kept], dtype=np.int64),
+    return build_ensemble(
+        codes,
+        names,
+        tuple(values[order] for values, order in zip(known, kept, strict=True)),
         weights=np.concatenate([ensemble.weights for ensemble in ensembles]),
-        member_names=names,
-        categories=tuple(values[order] for values, order in zip(known, kept, strict=True)),
-        object_ids=object_ids,
-        info={"joined": joined},
+        ids=object_ids,
         id_name=ensembles[0].id_name,
+        info={"joined": joined},
+        keep_unlabelled=True,
     )
 
 
@@ -132,7 +131,7 @@ def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
             f"which; name the objects with ids= (--id)."
         )
     left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
-    chosen = replace(
+    chosen = vary(
         ensemble,
         labels=ensemble.labels[kept],
         counts=ensemble.counts[kept],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,10 @@ def as_number(text: str) -> int | float | None:
         number = float(text)
     except ValueError:
         return None
+    if 2**53 <= abs(number) < 2**63:
+        # float64 has rounded it already, perhaps to another label
+        exact = Fraction(text.strip())
+        return int(exact) if exact.denominator == 1 else number
     return int(number) if number.is_integer() else number
 
 

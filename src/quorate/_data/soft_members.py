@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,8 @@ from quorate._data.alignment import order_of
 from quorate._data.coding import code_values
 from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.proof import proven, vary
+from quorate._data.sparse import as_csr
 from quorate._data.tables import index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
@@ -70,7 +71,7 @@ def as_soft_ensemble(
     [0, 0, 1]
     """
     if isinstance(members, Ensemble):
-        members = _from_labels(members)
+        members = _from_labels(proven(members))
     if isinstance(members, SoftEnsemble):
         return _with_options(members, weights, ids, counts)
     names, values = _named(members)
@@ -121,7 +122,7 @@ def harden(members: Any) -> Ensemble:
         check=False,
     )
     kept = zip(soft.categories, hard.categories, strict=True)
-    return replace(
+    return vary(
         hard,
         member_names=soft.member_names,
         categories=tuple(all_[codes] for all_, codes in kept),
@@ -177,7 +178,7 @@ def _checked(values: Any, name: str) -> Any:
     """Memberships as a sparse matrix of float64, each known row adding up to 1."""
     from scipy.sparse import csr_array
 
-    sparse = values.tocsr() if hasattr(values, "tocsr") else _floats(values, name)
+    sparse = as_csr(values, name) if hasattr(values, "tocsr") else _floats(values, name)
     matrix = csr_array(sparse, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     unknown = np.isnan(matrix.data)
@@ -285,10 +286,4 @@ def _from_labels(ensemble: Ensemble) -> SoftEnsemble:
 
 
 def _with_options(ensemble: SoftEnsemble, weights: Any, ids: Any, counts: Any) -> SoftEnsemble:
-    ensemble = with_options(ensemble, weights, ids, counts)
-    if ensemble.n_objects * ensemble.n_members >= 2**31:
-        raise ValueError(
-            f"{ensemble.n_objects:,} objects of {ensemble.n_members} soft members are too many: sums of memberships "
-            f"are exact up to 2^31 objects times members; pass labels (quorate.harden of parts), or fewer members."
-        )
-    return ensemble
+    return proven(with_options(ensemble, weights, ids, counts))

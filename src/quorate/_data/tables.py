@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -98,6 +99,8 @@ def _from_array(array: Array, orientation: str | None) -> Table:
             f"labels must be (n_objects, n_members), got {array.ndim} dimensions of shape {array.shape}; "
             f"stack the members with np.column_stack."
         )
+    if not array.size:
+        refuse_shape((array.shape[0], array.shape[1]), orientation)
     if array.dtype.names is not None:
         raise ValueError("labels must not be a structured array; pass a data frame or a plain 2-D array.")
     if array.dtype.kind == "c":
@@ -288,9 +291,11 @@ def _member_names(n_members: int) -> tuple[str, ...]:
 
 
 def refuse_duplicates(names: tuple[str, ...]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise ValueError(f"column names must be unique, got {', '.join(map(repr, twice))} more than once; rename them.")
+        raise ValueError(
+            f"column names must be unique, got {', '.join(map(_check.brief, twice[:5]))} more than once; rename them."
+        )
 
 
 def _is_scalar(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from quorate._data.alignment import order_of
 from quorate._data.ensemble import with_options
 from quorate._data.missing import DEFAULT
+from quorate._data.proof import vary
 from quorate._data.selection import select_members
 from quorate._io.choosing import Columns, load_sources
 from quorate._io.load import Reading, load_chosen, settled
@@ -88,7 +88,7 @@ def load_labelling(
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:
-            table = replace(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
+            table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
     if table.n_rows != ensemble.n_rows:
         raise ValueError(
             f"{source} labels {table.n_rows:,} objects, but the table of labels has {ensemble.n_rows:,}; rows are "

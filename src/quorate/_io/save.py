@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.building import as_ids
+from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble
 from quorate._io.paths import FilePath, written_format_of
 from quorate._io.write import Column, id_column_of, refuse_loss, write_arrays, write_table
-from quorate._types import Consensus, Ensemble
+from quorate._types import NEEDS_LABELS, Consensus, Ensemble, SoftEnsemble
 
 Array = NDArray[Any]
 
@@ -91,6 +92,9 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     tin,7
     """
     kind = written_format_of(path)
+    if isinstance(ensemble, SoftEnsemble):
+        raise TypeError(NEEDS_LABELS)
+    proven(ensemble)
     if kind in ("npz", "zarr"):
         write_arrays(path, arrays_of_ensemble(ensemble), overwrite)
         return

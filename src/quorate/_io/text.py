@@ -234,7 +234,9 @@ def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] |
                 f"column {name!r} holds the infinite label {text!r}; declare it with missing=, or clean the table."
             )
         numbers.append(number)
-    if any(isinstance(number, float) for number in numbers):
+    # a float holds no integer beyond 2^53 exactly, and two labels must not become one: such numbers stay as they are
+    exact = all(not isinstance(number, int) or float(number) == number for number in numbers)
+    if exact and any(isinstance(number, float) for number in numbers):
         return [None if number is None else float(number) for number in numbers]
     return numbers
 

@@ -6,12 +6,12 @@ Importing this module imports the library.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from quorate import Ensemble, generate, save_ensemble
+from quorate import Ensemble, as_ensemble, generate, save_ensemble
+from quorate._data.proof import vary
 from quorate._io import refuse_output
 from quorate._io.load_features import Measurements, load_features
 from quorate._io.paths import share_read
@@ -47,7 +47,8 @@ def make_ensemble(
     k = k_towards(settings["k"], settings["base"], n_clusters)
     table = _read_measurements(arguments, step)
     ensemble = generate(table.values, **{**settings, "k": k})
-    return ensemble if table.ids is None else replace(ensemble, object_ids=table.ids, id_name=arguments.id)
+    named = as_ensemble(ensemble, ids=table.ids)
+    return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
 def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:

@@ -63,7 +63,10 @@ def names(text: str) -> list[str]:
     """Names separated by commas; a name that holds a comma stands in double quotes, as in a CSV file."""
     import csv
 
-    return next(csv.reader([text]))
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise ValueError(f"column names must be separated by commas, got {text!r}: {error}") from None
 
 
 def number_of_clusters(text: str | None) -> int | str | tuple[int, int] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._data.sparse import as_csr
 from quorate._data.tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
 from quorate.ops.threads import map_fixed_blocks
@@ -177,7 +178,7 @@ def _as_real(X: Array) -> Array:
 
 
 def _sparse_features(X: Any) -> Features:
-    data = X.tocsr()
+    data = as_csr(X)
     _refuse_empty(data.shape)
     if data.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers.")

@@ -41,7 +41,8 @@ def pair_shares(labels, weights, first, second, shares):
 def ambiguous_pairs(labels, counts, weights, low, high, start, stop):
     """Pairs of objects in rows start..stop-1 with objects of later rows: (ambiguous, known to some member).
 
-    labels (m, H); counts (m,); weights (H,). Pairs within one row are not counted.
+    labels (m, H); counts (m,), floats where the square of their sum would not fit into 64 bits; weights (H,).
+    Pairs within one row are not counted.
     """
     ambiguous = known = 0
     for one in range(start, stop):

@@ -135,10 +135,10 @@ def look_up(
 
 def move(
     ensemble: AnyEnsemble,
-    masses: NDArray[np.int64],
+    masses: IntArray,
     old: NDArray[np.int32],
     new: NDArray[np.int32],
-    sums: tuple[IntArray, NDArray[np.int64]],
+    sums: tuple[IntArray, IntArray],
 ) -> int:
     """Change sums (in units) and `old` to the assignment `new`; returns how many rows moved."""
     if isinstance(ensemble, Ensemble):
