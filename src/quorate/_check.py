@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+LONGEST_PASTED = 400
+"""Characters of values that are suggested for pasting."""
 
 
 def integer(value: Any, name: str, *, low: int, high: int | None = None, advice: str = "") -> int:
@@ -52,7 +54,10 @@ def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
 
 
 def option(name: str, *values: str) -> str:
-    """An option of the shell with its values, quoted so that it can be pasted; several values as one list."""
+    """An option of the shell with its values, quoted so that it can be pasted; several values as one list.
+
+    The option alone where the values are too long, or hold characters that a terminal would obey.
+    """
     import csv
     import io
     import shlex
@@ -62,6 +67,8 @@ def option(name: str, *values: str) -> str:
         stream = io.StringIO()
         csv.writer(stream, lineterminator="").writerow(values)
         text = stream.getvalue()
+    if not text.isprintable() or len(text) > LONGEST_PASTED:
+        return name
     quoted = shlex.quote(text)
     return f"{name}={quoted}" if text.startswith("-") else f"{name} {quoted}"
 

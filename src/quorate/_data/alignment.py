@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.missing import is_null
 from quorate._types import Consensus
 
@@ -69,7 +70,8 @@ def _places(wanted: Array, found: Array) -> Order:
 
 def id_texts(ids: Array) -> list[str]:
     """The ids as they are written in a text file."""
-    return [str(value) for value in (ids.astype(np.str_) if ids.dtype.kind in "mM" else ids).tolist()]
+    values: list[Any] = (ids.astype(np.str_) if ids.dtype.kind in "mM" else ids).tolist()
+    return values if set(map(type, values)) == {str} else list(map(str, values))
 
 
 def union_of_ids(sources: Sequence[Array]) -> tuple[Array, list[Order]]:
@@ -110,7 +112,7 @@ def refuse_repeated(ids: Array | None, source: str) -> None:
             raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
         if seen.setdefault(value, row) != row:
             raise ValueError(
-                f"{source} has the id {value!r} twice, in rows {seen[value]} and {row} (counted from 0); "
+                f"{source} has the id {_check.brief(value)} twice, in rows {seen[value]} and {row} (counted from 0); "
                 f"every object needs an id of its own."
             )
 
@@ -119,7 +121,10 @@ def _are_distinct(ids: Array) -> bool:
     if ids.dtype.kind in "iu":
         return len(np.unique(ids)) == len(ids)
     values = ids.tolist()
-    return ids.dtype.kind == "U" and len(set(values)) == len(values) and "" not in values
+    if ids.dtype.kind not in "UO" or set(map(type, values)) != {str}:
+        return False
+    distinct = set(values)
+    return len(distinct) == len(values) and "" not in distinct
 
 
 def _refuse_shuffled(wanted: Array | None, found: Array | None, name: str) -> None:
@@ -146,4 +151,4 @@ def is_shuffled_range(ids: Array) -> bool:
 def few(names: Any) -> str:
     """The first five of several names, for an error."""
     values = list(names.tolist() if isinstance(names, np.ndarray) else names)
-    return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+    return ", ".join(_check.brief(value, most=40) for value in values[:5]) + (", ..." if len(values) > 5 else "")

@@ -66,18 +66,18 @@ def _refuse_ids(codes: Array, name: str, n_labels: int, where: str) -> None:
     told = (
         f"a label of its own for each of the {n_known:,}" if all_different else f"{n_labels:,} labels for {n_known:,}"
     )
+    known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
     raise ValueError(
-        f"{where}column {name!r} has {told} objects, so it looks like their ids or like a measurement; pass "
-        f"ids={name!r} ({_check.option('--id', name)}) if it names the objects, leave it out "
-        f"({_check.option('--drop', name)}) if it does not belong here, or pass check=False (--no-check) if it is "
-        f"a clustering."
+        f"{where}column {known} has {told} objects, so it looks like their ids or like a measurement; pass ids={known} "
+        f"({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or pass "
+        f"check=False (--no-check) if it is a clustering."
     )
 
 
 def _told_measured(names: list[str], categories: Array, source: str) -> str:
-    several = f"columns {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''} hold"
-    which = several if len(names) > 1 else f"column {names[0]!r} holds"
-    examples = ", ".join(str(value) for value in categories[:3].tolist())
+    several = f"columns {', '.join(map(_check.brief, names[:5]))}{', ...' if len(names) > 5 else ''} hold"
+    which = several if len(names) > 1 else f"column {_check.brief(names[0])} holds"
+    examples = ", ".join(_check.brief(value, quoted=False) for value in categories[:3].tolist())
     file = source if source and source != "standard input" else "FILE"
     command = _check.option("quorate cluster", file)
     drop = _check.option("--drop", *names) if len(names) <= 20 else "--drop"

@@ -106,10 +106,12 @@ def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str)
     """Raise where a name that is wanted is not among the names of the columns."""
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        known = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
         has, whose = ("has a", "the") if source.startswith("none ") else ("has no", "its")
         meant = _check.did_you_mean(unknown[0], names)
-        raise ValueError(f"{source} {has} column {', '.join(map(repr, unknown))}{meant}; {whose} columns are {known}.")
+        raise ValueError(
+            f"{source} {has} column {', '.join(map(_check.brief, unknown[:5]))}{meant}; {whose} columns are {known}."
+        )
 
 
 def _refuse_id_name(names: tuple[str, ...], source: str, drop: tuple[str, ...]) -> None:

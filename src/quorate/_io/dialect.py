@@ -12,8 +12,9 @@ from typing import IO
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 """What separates columns in files that are written, and in files that are read and leave it open."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-LINES_LOOKED_AT = 20
+LINES_LOOKED_AT = 100
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(?:[eE][+-]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 
 
 def separator(sep: str | None) -> str | None:
@@ -60,5 +61,5 @@ def _widths(lines: list[str], mark: str) -> list[int]:
 
 
 def has_decimal_commas(rows: list[list[str]]) -> bool:
-    """Whether a cell of these rows is a number with a decimal comma."""
-    return any(_DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row)
+    """Whether a cell of these rows is a number with a decimal comma; 1,234 alone may be a thousand and more."""
+    return any(_DECIMAL_COMMA.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for row in rows for cell in row)
