@@ -9,15 +9,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans as SklearnKMeans
 
-from quorate import generate
+import quorate
 from quorate.generation import KMeans, Share, checkpoint, runner
 from quorate.generation.checkpoint import describe, fingerprint
+
+# the members of this file are those of the built-in k-means, where a test names no other base
+generate = partial(quorate.generate, base="kmeans")
 
 X = np.random.default_rng(0).normal(size=(400, 4)).astype(np.float32)
 
@@ -148,7 +152,7 @@ def test_a_spoilt_member_is_made_again(tmp_path):
         ({"k": (3, 8)}, r"k was \[3, 7\] and is \[3, 8\]"),
         ({"rows": 0.5}, "rows was 1.0 and is 0.5"),
         ({"columns": 2}, "columns was 1.0 and is 2"),
-        ({"base": KMeans("k-means++")}, "base was None and is quorate.generation.kmeans.KMeans"),
+        ({"base": KMeans("k-means++")}, "base was 'kmeans' and is quorate.generation.kmeans.KMeans"),
         ({"base": SklearnKMeans(3)}, "n_clusters: 3"),
         ({"random_state": 2}, "random_state stood for seed 1 and stands for 2"),
     ],

@@ -79,7 +79,7 @@ def test_json(table: Path, tmp_path: Path, capsys: Output) -> None:
     out = tmp_path / "out.parquet"
     assert main(["consensus", str(table), *MEMBERS, "-k", "3", "-o", str(out), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert (facts["method"], facts["n_objects"], facts["n_members"], facts["n_clusters"]) == ("transfer", 60, 4, 3)
+    assert (facts["method"], facts["n_objects"], facts["n_members"], facts["n_clusters"]) == ("lwgp", 60, 4, 3)
     assert facts["auto"].startswith("the number of clusters is given")
     assert facts["output"] == str(out)
     assert sum(facts["sizes"]) == 60

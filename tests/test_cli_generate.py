@@ -36,8 +36,10 @@ def test_generate_writes_the_ensemble(table, tmp_path, capsys, suffix):
     output = tmp_path / f"ensemble.{suffix}"
     command = ["generate", str(table), *COLUMNS, "--members", "6", "--k", "3:9", "--seed", "4", "-o", str(output)]
     assert main(command) == 0
-    assert "k            k = 3 to 9 (given)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "k            k = 3 to 9 (given)" in out
     expected = generate(X, 6, k=(3, 9), random_state=4)
+    assert f"base         {expected.info['base']}" in out
     read = load_labels(output, ids="name") if suffix == "csv" else load_labels(output)
     assert np.array_equal(read.labels, expected.labels)
     assert read.object_ids[1] == "object 1"
@@ -51,7 +53,8 @@ def test_cluster_in_one_go(table, tmp_path, capsys):
     command = ["cluster", str(table), *COLUMNS, "-k", "3", "--scale", "z", "-o", str(labels)]
     assert main([*command, "--ensemble", str(ensemble)]) == 0
     out = capsys.readouterr().out
-    assert "members      k = 3 to 13 (rule candel with k0 = 3, 180 objects)" in out
+    assert "base         spectral: its consensus cuts 0.00% of the links between nearest neighbours" in out
+    assert "members      k = 18 to 36 (rule spectral with k0 = 3, 180 objects)" in out
     assert "clusters     3" in out
     frame = pd.read_csv(labels)
     assert adjusted_rand_score(TRUTH, frame["label"]) > 0.98

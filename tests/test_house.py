@@ -44,6 +44,7 @@ SAME_NAME = {
     "average_link": "the tree of average link, and its kernels",
     "co_association": "the matrix a user asks for, the pairs that linkages work on, and the kernel that lists them",
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
+    "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
     "spectral": "the method, and the family of solvers that is named after it",

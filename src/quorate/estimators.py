@@ -21,7 +21,7 @@ from quorate._data.sparse import prove_sparse
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
-from quorate.generation.plans import Request, entropy_of, k_towards
+from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 
 
@@ -133,8 +133,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
-        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k
-        is drawn from [n_clusters, min(sqrt(n), 100)].
+        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k-means
+        or spectral members are taken, whichever suit the data (``ensemble_.info["base"]`` says why), and the rule of k
+        that goes with them starts from n_clusters; without n_clusters, k-means members.
     method : str, default "auto"
         The consensus function, a name in METHODS.
     method_options : dict, optional
@@ -157,7 +158,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     -----
     `predict` lets each member label the new objects and takes the consensus of that row of labels: its label
     where a training object has the same row, else the cluster with the highest mean co-association. A member of
-    the built-in k-means takes the nearest centre; another clusterer its own `predict` where it has one, else the
+    the built-in k-means takes the nearest centre; a spectral member links the object with its nearest landmarks and
+    takes the nearest centre among their points; another clusterer its own `predict` where it has one, else the
     nearest mean of its clusters. So `predict` of the training objects gives `labels_` again, unless members saw
     only a share of them.
 
@@ -178,7 +180,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         *,
         n_members: int = 20,
         k: Any = None,
-        base: Any = None,
+        base: Any = "auto",
         rows: Any = 1.0,
         columns: Any = 1.0,
         method: str = DEFAULT_METHOD,
@@ -201,7 +203,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn wants it."""
         entropy = entropy_of(self.random_state)
         k = k_towards(self.k, self.base, self.n_clusters)
-        request = Request(self.n_members, k, self.base, self.rows, self.columns)
+        base = base_towards(self.base, self.n_clusters)
+        request = Request(self.n_members, k, base, self.rows, self.columns)
         options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))

@@ -128,7 +128,7 @@ def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> di
 
 def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     """The summary of a consensus, from its facts and scores."""
-    lines = {"members": facts["k"]} if "k" in facts else {}
+    lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
         "objects": f"{facts['n_objects']:,} ({facts['n_rows']:,} distinct rows)",
@@ -172,6 +172,7 @@ def ensemble_facts(ensemble: Ensemble, seconds: float) -> dict[str, Any]:
     return {
         "n_objects": ensemble.n_objects,
         "n_members": ensemble.n_members,
+        "base": ensemble.info["base"],
         "k": ensemble.info["k"],
         "n_clusters": ensemble.n_clusters.tolist(),
         "seed": ensemble.info["seed"],
@@ -187,6 +188,7 @@ def ensemble_summary(facts: dict[str, Any]) -> str:
         {
             "objects": f"{facts['n_objects']:,}",
             "clusterings": f"{facts['n_members']:,}",
+            "base": facts["base"],
             "k": facts["k"],
             "clusters": f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}",
             "seconds": f"{facts['seconds']:.2f}",

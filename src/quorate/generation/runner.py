@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -44,12 +44,18 @@ class Finished(NamedTuple):
     models: list[Any]
 
 
-def run_plans(features: Features, plans: list[Plan], options: Options) -> Finished:
-    """All members; those in the checkpoint are read, the others are made and stored as they finish."""
+def run_plans(
+    features: Features, plans: list[Plan], options: Options, known: Mapping[int, Member] | None = None
+) -> Finished:
+    """All members; those known or in the checkpoint are taken, the others are made and stored as they finish."""
     collected = _Collected(features.n_objects, plans)
     missing = []
     for plan in plans:
         stored = options.checkpoint.load(plan.number) if options.checkpoint else None
+        if stored is None and known and plan.number in known:
+            stored = known[plan.number]
+            if options.checkpoint:
+                options.checkpoint.save(stored)
         if stored is None:
             missing.append(plan)
         else:
