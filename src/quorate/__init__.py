@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from quorate._consensus.solve import solve
     from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
+    from quorate._data.joining import join
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
     from quorate._evaluation.member_table import members
@@ -58,6 +59,7 @@ __all__ = [
     "evaluate",
     "generate",
     "harden",
+    "join",
     "load_consensus",
     "load_labels",
     "members",
@@ -103,6 +105,7 @@ _HOMES = {
     "evaluate": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
+    "join": "_data.joining",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",

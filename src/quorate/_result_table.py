@@ -29,6 +29,7 @@ class ResultTable:
     confidence: NDArray[np.float64] | None
     runner_up: NDArray[np.int32] | None
     object_ids: NDArray[Any] | None
+    id_name: str
     cluster_names: tuple[str, ...] | None
 
     if TYPE_CHECKING:

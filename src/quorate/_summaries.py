@@ -212,6 +212,8 @@ class Placement(ResultTable):
     object_ids : array or None
     cluster_names : tuple of str or None
         What the labelling that the objects were placed in calls its clusters, if these are not their numbers.
+    id_name : str
+        What the column of the objects' names is called.
     """
 
     labels: NDArray[np.int32]
@@ -223,6 +225,7 @@ class Placement(ResultTable):
     absent_members: tuple[str, ...] = ()
     object_ids: NDArray[Any] | None = None
     cluster_names: tuple[str, ...] | None = None
+    id_name: str = "id"
 
     @property
     def n_unplaced(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
@@ -60,7 +61,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     X is always (n_objects, n_members), also where members are more than objects: an estimator cannot ask back.
-    X may be a data frame with text columns. Floats are labels like any others.
+    X may be a data frame with text columns. Floats are labels like any others, as scikit-learn wants it: measurements
+    belong into `EnsembleClustering`.
 
     `predict` places new objects as `quorate.place` does: by the cluster of training objects with the same labels, else
     by the highest mean co-association. Columns are matched by name in data frames, by place otherwise; labels that
@@ -95,6 +97,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column a member; y is ignored, as scikit-learn wants it."""
+        _check.no_anndata(X, "X")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
         validate_data(self, X, skip_check_array=True)
         shape = getattr(X, "shape", (1, 1))
@@ -102,7 +105,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")
         if shape[1] == 0:
             raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects")
+        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
         self.consensus_: Consensus = consensus(
             ensemble,
             self.n_clusters,
@@ -282,6 +285,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return recode(self._rows, raw)
 
     def _features(self, X: Any, *, reset: bool) -> Features:
+        _check.no_anndata(X, "X")
         if hasattr(X, "tocsr"):
             prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

@@ -190,7 +190,7 @@ def ensemble_of_rows(labels: Any, missing: Any, weights: Any = None) -> Ensemble
         labels=codes,
         counts=as_counts(None, len(codes)),
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        weights=as_weights(weights, len(names)),
+        weights=as_weights(weights, names),
         member_names=names,
         categories=categories,
         object_ids=ids,

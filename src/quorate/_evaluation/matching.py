@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._evaluation.binning import LabelledRows
@@ -26,7 +27,9 @@ def translated(labelled: LabelledRows) -> IntArray:
 def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int64]]:
     """Distinct rows of labels over several results, and their counts; a cluster keeps the number of the cluster of
     the result before that it is matched with (Hungarian), and takes a new one where there is none."""
-    rows, _ = compress(as_ensemble([result.labels for result in results], orientation="members"))
+    first, *others = results
+    aligned = [first, *(aligned_result(other, first.object_ids, "a result") for other in others)]
+    rows, _ = compress(as_ensemble([result.labels for result in aligned], orientation="members", check=False))
     columns = [rows.labels[:, 0].astype(np.int64)]
     for member in range(1, rows.n_members):
         columns.append(matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 MARK = "quorate_consensus"
 """The array that holds the JSON text, by which a file of ours is known."""
 VERSION = 1
-_FACTS = ("objective", "n_iter", "converged", "method")
+_FACTS = ("objective", "n_iter", "converged", "method", "id_name")
 _ARRAYS = {
     "labels": "labels",
     "confidence": "confidence",

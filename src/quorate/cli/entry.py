@@ -27,7 +27,8 @@ EPILOG = """examples:
   quorate demo
 
 A table of labels has a header, one row per object and one column per clustering. Empty cells are missing labels.
-The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .npy, .npz or .zarr.
+Several tables are joined by the column --id. Columns of text files are separated by commas, semicolons, tabs or pipes.
+The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .xlsx, .npy, .npz or .zarr.
 The name - stands for standard input or standard output, both in CSV format."""
 
 BAD_INPUT = 2
@@ -91,7 +92,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises instead of printing its usage, so that bad options are told as all errors are."""
 
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message}; see {self.prog} --help")
+        import re
+
+        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        meant = ""
+        if found is not None:
+            meant = _did_you_mean(found.group(1), [name.strip(" '") for name in found.group(2).split(",")])
+        raise ValueError(f"{message}{meant}; see {self.prog} --help")
 
 
 class _Version(argparse.Action):
@@ -106,11 +113,28 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with the function of the command as `run` and the whole command line for the reports."""
-    arguments, unknown = _parser().parse_known_args(argv)
+    parser = _parser()
+    arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see quorate {arguments.command} --help")
+        known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
+        name = unknown[0].split("=")[0]
+        meant = _did_you_mean(name, known) if name.startswith("-") else " (files stand side by side)"
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
     arguments.command_line = ["quorate", *argv]
     return arguments
+
+
+def _commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the commands, by name."""
+    action = next(entry for entry in parser._actions if isinstance(entry, argparse._SubParsersAction))
+    return dict(action.choices)
+
+
+def _did_you_mean(name: str, known: Sequence[str]) -> str:
+    """As the library words it; imported only if something is mistyped, because that loads numpy."""
+    from quorate._check import did_you_mean as library_words
+
+    return library_words(name, known)
 
 
 def _parser() -> argparse.ArgumentParser:

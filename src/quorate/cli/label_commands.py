@@ -19,9 +19,9 @@ from quorate.cli.options import (
     consensus_settings,
     rows_settings,
 )
-from quorate.cli.output import refuse_json_beside_data, tell
+from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell
 from quorate.cli.progress import steps
-from quorate.cli.values import number, number_of_clusters
+from quorate.cli.values import n_bytes, number_of_clusters
 
 
 def add_consensus(commands: Any) -> None:
@@ -36,7 +36,7 @@ def add_consensus(commands: Any) -> None:
     add_seed_option(parser)
     add_rows_options(parser)
     parser.add_argument(
-        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8e9"
+        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
     )
     add_labels_output(parser)
     add_force_option(parser)
@@ -61,7 +61,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
 def _consensus_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     others = rows_settings(arguments)
     if arguments.max_bytes is not None:
-        others["max_bytes"] = int(number(arguments.max_bytes, "--max-bytes"))
+        others["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
     return consensus_settings(arguments, number_of_clusters(arguments.k), **others)
 
 
@@ -91,7 +91,8 @@ def run_score(arguments: argparse.Namespace) -> None:
         # by their names in the file, not by their codes
         asked = [verb for verb in (members, profiles) if getattr(arguments, verb.__name__)]
         tables = [verb(labelling.named(), ensemble) for verb in asked]
-    facts: dict[str, Any] = {**scores.as_dict()}
+    facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
+    summary = f"{scores}\n{table_summary(facts)}"
     for table in tables:
         facts |= table.as_dict()
-    tell(arguments, facts, "\n\n".join(map(str, [scores, *tables])) + "\n")
+    tell(arguments, facts, "\n\n".join([summary.rstrip("\n"), *map(str, tables)]) + "\n")

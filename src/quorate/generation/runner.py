@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -113,13 +114,22 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     chunks = _chunks(features, plans, joblib.effective_n_jobs(n_jobs))
     results = parallel(joblib.delayed(run_members)(features, chunk, options.keep_models, stop) for chunk in chunks)
     try:
-        yield from results
+        # not "yield from", which would close the results before joblib's warning about that can be kept quiet
+        for members in results:  # noqa: UP028
+            yield members
     except BaseException:
         stop.set()
         raise
     finally:
         if lazy:
-            results.close()
+            _close_quietly(results)
+
+
+def _close_quietly(results: Any) -> None:
+    """Stop the work; joblib warns that tasks are given up, which is what was asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results.close()
 
 
 def _sequences(features: Features, plans: list[Plan], missing: set[int], options: Options) -> Iterator[list[Member]]:
