@@ -28,7 +28,7 @@ TRIAL_METHOD = "lwgp"
 NEIGHBOURS = 10
 
 FEW_ZEROS = 0.1
-"""Share of stored values above which sparse rows are measurements rather than text: neighbours by distance, not cosine."""
+"""Share of stored values above which sparse rows are taken for measurements, not text: neighbours by distance."""
 
 _TRIAL = 2**32 - 3
 """Place among a seed's children of what the trial draws."""
