@@ -126,7 +126,9 @@ class ResultTable:
                 columns[name] = library.arrays.IntegerArray(np.maximum(values, 0), values < 0)
             else:
                 columns[name] = values
-        index = None if self.object_ids is None else library.Index(self.object_ids)
+        # "id" is what ids are called that had no name
+        id_name = None if self.id_name == "id" else self.id_name
+        index = None if self.object_ids is None else library.Index(self.object_ids, name=id_name)
         frame: pandas.DataFrame = library.DataFrame(columns, index=index)
         return frame
 
@@ -164,9 +166,11 @@ def _columns(result: ResultTable) -> dict[str, NDArray[Any]]:
 
 def _listed(result: ResultTable) -> dict[str, Any]:
     """Columns as arrays without gaps, or as lists with None in the gaps."""
-    ids = {} if result.object_ids is None else {"id": result.object_ids}
+    known_columns = _columns(result)
+    id_name = "id" if result.id_name in ("", *known_columns) else result.id_name
+    ids = {} if result.object_ids is None else {id_name: result.object_ids}
     columns: dict[str, Any] = {}
-    for name, values in {**ids, **_columns(result)}.items():
+    for name, values in {**ids, **known_columns}.items():
         if name in ("label", "runner_up") and (result.cluster_names is not None or values.min() < 0):
             shown = result.cluster_names or range(result.n_clusters)
             # the last place serves -1

@@ -97,6 +97,7 @@ def aligned_result(result: Any, ids: Array | None, name: str) -> Any:
         result,
         labels=result.labels[order],
         confidence=None if result.confidence is None else result.confidence[order],
+        runner_up=None if result.runner_up is None else result.runner_up[order],
         rows=None if result.rows is None else result.rows[order],
         object_ids=ids,
     )

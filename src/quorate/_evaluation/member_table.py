@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._evaluation.scored import score_labelling
 from quorate._summaries import MemberTable, Standing
 from quorate._types import FloatArray
@@ -51,7 +51,7 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
     odd            2     0.0%      0.000        0.204   1.000  stands apart
     """
     table = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", table.n_rows)
+    labelling = code_beside(labels, "labels", table)
     agreement = score_labelling(labelling, table).member_nmi()
     distinct, _ = compress(table)
     values, shared = member_pairs(distinct, "geometric")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.pairing import pair_rows
 from quorate._summaries import Profiles
 from quorate.ops.tables import cluster_counts
@@ -47,7 +47,7 @@ def profiles(labels: Any, ensemble: Any) -> Profiles:
     1  2 objects (40%)  marketing Gold 100%, web S 100%
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", members.n_rows)
+    labelling = code_beside(labels, "labels", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
     rows = pairs.rows
     return Profiles(

@@ -89,10 +89,19 @@ def run_score(arguments: argparse.Namespace) -> None:
     with step("scoring"):
         scores = evaluate(labelling.labels, ensemble, truth=truth)
         # by their names in the file, not by their codes
-        asked = [verb for verb in (members, profiles) if getattr(arguments, verb.__name__)]
-        tables = [verb(labelling.named(), ensemble) for verb in asked]
+        named = labelling.named()
+        standing = members(named, ensemble) if arguments.members else None
+        made_of = profiles(named, ensemble) if arguments.profiles else None
     facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
-    summary = f"{scores}\n{table_summary(facts)}"
-    for table in tables:
-        facts |= table.as_dict()
-    tell(arguments, facts, "\n\n".join([summary.rstrip("\n"), *map(str, tables)]) + "\n")
+    parts = [f"{scores}\n{table_summary(facts)}".rstrip("\n")]
+    if standing is not None:
+        more = standing.as_dict()["members"]
+        told = ("weight", "agreement", "with_others", "apart", "stands_apart")
+        facts["members"] = [
+            {**known, **{name: row[name] for name in told}} for known, row in zip(facts["members"], more, strict=True)
+        ]
+        parts.append(str(standing))
+    if made_of is not None:
+        facts |= made_of.as_dict()
+        parts.append(str(made_of))
+    tell(arguments, facts, "\n\n".join(parts) + "\n")

@@ -14,7 +14,7 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
 )
-from quorate.cli.output import aligned, place_of, refuse_json_beside_data, tell
+from quorate.cli.output import aligned, place_of, refuse_json_beside_data, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 from quorate.cli.values import integer, names, number_of_clusters
 
@@ -109,4 +109,5 @@ def run_compare(arguments: argparse.Namespace) -> None:
     ensemble = read_labels(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
         table = compare(ensemble, **settings)
-    tell(arguments, table.as_dict(), f"{table}\n")
+    facts = {**table.as_dict(), **table_facts(ensemble)}
+    tell(arguments, facts, f"{table}\n{table_summary(facts)}")
