@@ -325,7 +325,7 @@ def test_a_real_pipe(table: Path) -> None:
     done = shell("consensus", "-", *MEMBERS, "-k", "3", "-o", "-", input=table.read_text())
     assert done.returncode == 0
     assert done.stdout.startswith("name,label,confidence\no0,0,")
-    assert done.stderr.startswith("method       transfer (auto: the number of clusters is given")
+    assert done.stderr.startswith("method       lwgp (auto: the number of clusters is given")
     failed = shell("consensus", str(table.parent / "nothing.csv"), "-k", "3")
     assert failed.returncode == 2
     assert failed.stderr == f"quorate: error: cannot read {table.parent / 'nothing.csv'}: there is no such file.\n"
