@@ -82,6 +82,15 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(integer(random_state, "random_state", low=0))
 
 
+def known_seed(random_state: Any) -> int | None:
+    """The seed that gives the same generator again: the one given, or a new one for None; None for a generator."""
+    if random_state is None:
+        drawn = np.random.SeedSequence().entropy
+        return drawn if isinstance(drawn, int) else None
+    is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool | np.bool_)
+    return int(random_state) if is_number else None
+
+
 def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:
     """Refuse work before it allocates more than `max_bytes`."""
     if needed > max_bytes:

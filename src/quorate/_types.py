@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._result_table import ResultTable
+from quorate._summaries import MemberTable, Placement, Profiles
+
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
@@ -200,7 +203,7 @@ E = TypeVar("E", bound=Ensemble | SoftEnsemble)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Consensus:
+class Consensus(ResultTable):
     """One labelling made of many, and what is known about it.
 
     Parameters
@@ -223,6 +226,10 @@ class Consensus:
         For each object the row of the compressed ensemble that stood for it.
     object_ids : array or None
         Names of the objects, where the data had them.
+    runner_up : int32 array or None
+        For each object the best other cluster by mean co-association; -1 where no other shares a label with it.
+    cluster_names : tuple of str or None
+        Names given to the clusters by `renamed`.
     id_name : str
         What the column of these names is called.
     """
@@ -237,6 +244,8 @@ class Consensus:
     method: str = ""
     rows: NDArray[np.intp] | None = None
     object_ids: NDArray[Any] | None = None
+    runner_up: NDArray[np.int32] | None = None
+    cluster_names: tuple[str, ...] | None = None
     id_name: str = "id"
 
     @cached_property
@@ -254,6 +263,26 @@ class Consensus:
         from quorate._html import consensus_html
 
         return consensus_html(self)
+
+    # Nouns hold data. What needs the members is a verb of its own, and these are doors to it: decision 0007.
+
+    def profiles(self, ensemble: Any) -> Profiles:
+        """For each cluster the share of each label of each member: `quorate.profiles` of this result."""
+        import quorate
+
+        return quorate.profiles(self, ensemble)
+
+    def members(self, ensemble: Any) -> MemberTable:
+        """For each member how it stands beside this result: `quorate.members` of this result."""
+        import quorate
+
+        return quorate.members(self, ensemble)
+
+    def place(self, new_labels: Any, ensemble: Any) -> Placement:
+        """The clusters of new objects, by labels of the same members: `quorate.place` of this result."""
+        import quorate
+
+        return quorate.place(self, ensemble, new_labels)
 
 
 @dataclass(frozen=True)

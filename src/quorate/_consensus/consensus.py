@@ -142,4 +142,11 @@ def solve_objects(
 def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
-    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
+    return replace(
+        result,
+        labels=result.labels[inverse],
+        confidence=confidence,
+        runner_up=None if result.runner_up is None else result.runner_up[inverse],
+        rows=inverse,
+        object_ids=object_ids,
+    )

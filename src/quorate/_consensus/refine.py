@@ -72,9 +72,10 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     result = _refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
-    return replace(
-        result, labels=expanded, confidence=confidence, object_ids=members.object_ids, id_name=members.id_name
-    )
+    # blocks are in order of first appearance, so that their clusters keep their numbers
+    other = None if result.runner_up is None else result.runner_up[inverse]
+    result = replace(result, labels=expanded, confidence=confidence, runner_up=other)
+    return replace(result, object_ids=members.object_ids, id_name=members.id_name)
 
 
 def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
@@ -87,6 +88,7 @@ def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
         objective=better.objective,
         converged=result.converged and better.converged,
         confidence=better.confidence,
+        runner_up=better.runner_up,
         info={**result.info, "refine": told},
     )
 

@@ -59,8 +59,10 @@ def run_method(
     on the same rows; with `refine` the result is improved by greedy moves afterwards.
     """
     runs = _runs(ensemble, max_bytes) if METHODS[method].combines else {}
-    rng = _check.generator(random_state)
+    seed = _check.known_seed(random_state)
+    rng = _check.generator(random_state if seed is None else seed)
     result = _run(ensemble, method, max_bytes, n_clusters, rng, options, {"runs": runs} if runs else {})
+    result = replace(result, info={**result.info, "seed": seed})
     return refined(ensemble, result) if refine and isinstance(ensemble, Ensemble) else result
 
 

@@ -16,6 +16,14 @@ from quorate._types import Ensemble, read_only
 Array = NDArray[Any]
 
 
+class EmptyMemberError(ValueError):
+    """Raised where members label no object at all; `members` are their names."""
+
+    def __init__(self, members: list[str]) -> None:
+        super().__init__(f"{', '.join(map(repr, members))} labels no object at all; leave it out.")
+        self.members = members
+
+
 def build_ensemble(
     labels: Array,
     names: tuple[str, ...],
@@ -72,7 +80,7 @@ def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) 
     """Raise where a member labels no object."""
     empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
     if empty:
-        raise ValueError(f"{', '.join(map(repr, empty))} labels no object at all; leave it out.")
+        raise EmptyMemberError(empty)
 
 
 def unlabelled_rows(labels: Array) -> NDArray[np.intp]:

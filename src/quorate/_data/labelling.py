@@ -89,7 +89,8 @@ def code_beside(labels: Any, name: str, ensemble: AnyEnsemble, *, advice: str = 
 
 def _aligned_consensus(result: Consensus, ids: NDArray[Any] | None, name: str) -> Labelling:
     aligned = aligned_result(result, ids, name)
-    return Labelling(aligned.labels.astype(np.int32, copy=False), np.arange(result.n_clusters), aligned.object_ids)
+    names = np.arange(result.n_clusters) if result.cluster_names is None else np.array(result.cluster_names)
+    return Labelling(aligned.labels.astype(np.int32, copy=False), names, aligned.object_ids)
 
 
 def _one_column(labels: Any, name: str, id_name: str) -> Table:

@@ -12,7 +12,8 @@ from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble
 from quorate._io.paths import FilePath, written_format_of
 from quorate._io.write import Column, id_column_of, refuse_loss, write_arrays, write_table
-from quorate._types import NEEDS_LABELS, Consensus, Ensemble, SoftEnsemble
+from quorate._result_table import ResultTable
+from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 Array = NDArray[Any]
 
@@ -26,8 +27,9 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
         .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
         file holds the labels alone. The file is written under another name and then renamed, so that it is
         never there by half.
-    labels : Consensus or integer array of shape (n_objects,)
-        The labelling; -1 is missing and becomes an empty cell.
+    labels : Consensus, Placement or integer array of shape (n_objects,)
+        The labelling; -1 is missing and becomes an empty cell. Clusters that were `renamed` are written by their
+        names; .npy, .npz and .zarr files keep the numbers, with the names beside them as the array "clusters".
     ids : array of shape (n_objects,), optional
         Names of the objects; those of the Consensus by default. Their column has the name that it has in the table
         the Consensus was made from, "id" where there is none.
@@ -44,9 +46,9 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
     bob,0
     cid,1
     """
-    confidence, id_name = None, "id"
-    if isinstance(labels, Consensus):
-        confidence, id_name = labels.confidence, labels.id_name
+    confidence, names, id_name = None, None, "id"
+    if isinstance(labels, ResultTable):
+        confidence, names, id_name = labels.confidence, labels.cluster_names, labels.id_name
         ids = labels.object_ids if ids is None else ids
         labels = labels.labels
     id_name = "id" if id_name in ("", "confidence", name) else id_name
@@ -56,12 +58,14 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
     ids = None if ids is None else _id_vector(ids, len(values))
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
-        arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence}
+        shown = None if names is None else np.array(names)
+        arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence, "clusters": shown}
         write_arrays(path, {key: found for key, found in arrays.items() if found is not None}, overwrite)
         return
     distinct, codes = np.unique(values, return_inverse=True)
     shift = int(distinct[0] == -1)
-    columns = [Column(name, codes - shift, distinct[shift:])]
+    shown = distinct[shift:] if names is None else np.array(names)[distinct[shift:]]
+    columns = [Column(name, codes - shift, shown)]
     if confidence is not None:
         columns.append(Column("confidence", np.round(confidence, 6)))
     write_table(path, columns, ids, overwrite, id_name)

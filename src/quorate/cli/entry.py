@@ -13,11 +13,14 @@ from quorate.cli.guide_commands import add_demo, add_methods
 from quorate.cli.label_commands import add_consensus, add_score
 from quorate.cli.measurement_commands import add_cluster, add_generate
 from quorate.cli.report_command import add_report
+from quorate.cli.result_commands import add_compare, add_place
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
   quorate score labels.csv consensus.csv --id customer
   quorate report labels.csv consensus.csv --id customer -o report.html
+  quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
+  quorate compare labels.csv --id customer -k 2:9
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate methods
@@ -147,6 +150,8 @@ def _parser() -> argparse.ArgumentParser:
     add_consensus(commands)
     add_score(commands)
     add_report(commands)
+    add_place(commands)
+    add_compare(commands)
     add_generate(commands)
     add_cluster(commands)
     add_methods(commands)

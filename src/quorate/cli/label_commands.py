@@ -11,6 +11,7 @@ from quorate.cli.options import (
     add_labelling_options,
     add_labels_output,
     add_method_options,
+    add_orientation_option,
     add_rows_options,
     add_seed_option,
     add_table_options,
@@ -27,9 +28,7 @@ def add_consensus(commands: Any) -> None:
     """Add `quorate consensus`."""
     parser = add_command(commands, "consensus", run_consensus, "combine the clusterings of a table of labels into one")
     add_table_options(parser)
-    parser.add_argument(
-        "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
-    )
+    add_orientation_option(parser)
     parser.add_argument(
         "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20; some methods find it themselves"
     )
@@ -71,6 +70,12 @@ def add_score(commands: Any) -> None:
     parser = add_command(commands, "score", run_score, "score a labelling against the table of labels it was made from")
     add_table_options(parser)
     add_labelling_options(parser)
+    parser.add_argument(
+        "--members", action="store_true", help="also tell how each clustering stands beside the labelling"
+    )
+    parser.add_argument(
+        "--profiles", action="store_true", help="also tell which labels of the clusterings each cluster is made of"
+    )
     add_talk_options(parser)
 
 
@@ -78,10 +83,16 @@ def run_score(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, score it and tell the scores."""
     step = steps(arguments)
     with step("loading"):
-        from quorate import evaluate
+        from quorate import evaluate, members, profiles
         from quorate.cli.reading import read_labels_and_labelling
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     with step("scoring"):
         scores = evaluate(labelling.labels, ensemble, truth=truth)
-    facts = {**scores.as_dict(), **table_facts(ensemble)}
-    tell(arguments, facts, f"{scores}\n{table_summary(facts)}")
+        # by their names in the file, not by their codes
+        asked = [verb for verb in (members, profiles) if getattr(arguments, verb.__name__)]
+        tables = [verb(labelling.named(), ensemble) for verb in asked]
+    facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
+    summary = f"{scores}\n{table_summary(facts)}"
+    for table in tables:
+        facts |= table.as_dict()
+    tell(arguments, facts, "\n\n".join([summary.rstrip("\n"), *map(str, tables)]) + "\n")

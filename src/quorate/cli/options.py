@@ -56,6 +56,13 @@ def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_orientation_option(parser: argparse.ArgumentParser) -> None:
+    """--orientation."""
+    parser.add_argument(
+        "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
+    )
+
+
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:
     """A labelling of the objects of the table, and the classes known to be true."""
     parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from quorate import Ensemble, load_labels
+from quorate._data.building import EmptyMemberError
 from quorate._data.missing import DEFAULT, as_number
 from quorate._io.dialect import DELIMITERS
+from quorate._io.load import Reading, load_chosen
 from quorate._io.load_labelling import Labelling, load_labelling, load_with_truth
 from quorate._io.paths import format_of, share_read
+from quorate._io.text import Choice
 from quorate.cli.progress import Step
 from quorate.cli.values import names, weights
 
@@ -40,6 +44,39 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
         tables = ", ".join(arguments.labels)
         raise ValueError(f"neither {tables} nor {arguments.labelling} has a column {arguments.truth!r}")
     return ensemble, labelling, truth
+
+
+def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
+    """The table of new objects: those of its columns that are clusterings of the first table, and the ids."""
+    if arguments.new in (arguments.labels, arguments.labelling) and arguments.new == "-":
+        raise ValueError("only one of the three files can come from standard input")
+    with step(f"reading {arguments.new}"):
+        try:
+            return _load_new(arguments, ensemble.member_names)
+        except EmptyMemberError as error:
+            if arguments.new == "-":
+                raise
+            # in a few new objects a clustering may well have no label, which is nothing unusual here
+            return _load_new(arguments, [name for name in ensemble.member_names if name not in error.members])
+
+
+def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble:
+    options = _table_options(arguments)
+
+    def choose(columns: tuple[str, ...]) -> Choice:
+        known = tuple(name for name in columns if name in members)
+        if columns and not known:
+            raise ValueError(
+                f"{arguments.new} has none of the columns of {arguments.labels} that are clusterings, or no label in "
+                f"them ({', '.join(map(repr, members[:5]))}); columns are matched by their names"
+            )
+        if columns and options["ids"] not in (None, *columns):
+            raise ValueError(f"{arguments.new} has no column {options['ids']!r} with the names of the objects")
+        return Choice(options["ids"] if columns else None, known)
+
+    # a few new objects may well have a label of their own each, so that they are not checked for columns of ids
+    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False)
+    return load_chosen(arguments.new, choose, how)
 
 
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -102,11 +102,12 @@ def agreement(labels, weights, pivot, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
+def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, runner_up):
     """For rows start..stop-1, the sum over members of table[label, c]: for the row's own cluster c, and the largest
     over the other clusters (0 where there is none).
 
-    labels (m, H); table (d, K) float64, not negative; assignment (m,); own, rival (m,) are written.
+    labels (m, H); table (d, K) float64, not negative; assignment (m,); own, rival (m,) are written, and runner_up (m,)
+    int32: the other cluster with the largest sum, the lowest of several, -1 where all these sums are 0.
     """
     total = np.zeros(table.shape[1])
     for row in range(start, stop):
@@ -119,4 +120,6 @@ def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
                     total[cluster] += table[place, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        rival[row] = total.max()
+        best = total.argmax()
+        rival[row] = total[best]
+        runner_up[row] = best if total[best] > 0.0 else -1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
+from quorate._comparison.over_k import BOUNDS, OverK
 from quorate._consensus.choose_k import Choice
 from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
 from quorate._evaluation.matching import matched_rows
@@ -30,7 +31,8 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
 
     Parameters
     ----------
-    labels : Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
+    labels : OverK, Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
+        What `quorate.over_k` returned draws a curve for each number of clusters.
         Members of one ensemble are told apart by their number of clusters; numbers that fewer than five members
         have are left out, and where none is left all members make one curve. A mapping, such as
         ``{k: generate(X, 50, k=k, rows=0.8) for k in range(2, 7)}``, draws a curve for each entry.
@@ -45,8 +47,8 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
     Notes
     -----
     The index of two objects is the share of the members that know both which put them together. A flat curve with
-    steps at 0 and 1 means that members agree; its rise between 0.1 and 0.9, shaded, is the proportion of ambiguous
-    pairs.
+    steps at 0 and 1 means that members agree; its rise between 0.1 and 0.9 (the bounds of an OverK), shaded, is the
+    proportion of ambiguous pairs.
 
     References
     ----------
@@ -59,7 +61,7 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
     """
     found = _distributions(labels, random_state)
     ax = _axes.axes(ax, (6.0, 4.0))
-    ax.axvspan(0.1, 0.9, color=_axes.MISSING, alpha=0.35, linewidth=0)
+    ax.axvspan(*(labels.bounds if isinstance(labels, OverK) else BOUNDS), color=_axes.MISSING, alpha=0.35, linewidth=0)
     shades = _over_k_colours(len(found))
     for (name, part), shade in zip(found.items(), shades, strict=True):
         values = np.concatenate([[0.0], part.values, [1.0]])
@@ -122,6 +124,8 @@ def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) ->
 
 
 def _distributions(labels: Any, random_state: Any) -> dict[Any, IndexDistribution]:
+    if isinstance(labels, OverK):
+        return dict(labels.distributions)
     rng = _check.generator(random_state)
     return {name: index_distribution(part, rng) for name, part in by_size(labels).items()}
 
@@ -135,13 +139,13 @@ def _over_k_colours(n: int) -> list[Any]:
     return list(matplotlib.colormaps["cividis"](np.linspace(0, 0.95, n)))
 
 
-def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
+def tracking(results: OverK | Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
     """Which cluster each object is in as the number of clusters grows: a row for each result.
 
     Parameters
     ----------
-    results : list of Consensus
-        Of the same objects; drawn by rising number of clusters.
+    results : OverK, or list of Consensus
+        What `quorate.over_k` returned, or results of the same objects; drawn by rising number of clusters.
     max_bins : int
         Columns drawn at most; each shows the object in the midst of its bin.
     ax : matplotlib Axes, optional
@@ -178,6 +182,8 @@ def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | No
 
 
 def _ranked(results: Any) -> list[Consensus]:
+    if isinstance(results, OverK):
+        results = list(results.results.values())
     if not isinstance(results, Sequence) or not results or not all(isinstance(part, Consensus) for part in results):
         raise TypeError(
             "results must be a list of Consensus, such as [consensus(labels, k) for k in range(2, 7)], got "

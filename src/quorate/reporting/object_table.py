@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from quorate._evaluation.other_numbers import Partition
 from quorate._evaluation.subject import Subject
+from quorate._result_table import AMBIGUOUS
 from quorate.reporting.pack import packed, packed_ids, size_of
 from quorate.reporting.slider import Stops
 from quorate.solvers.contingency import contingency
 
-AMBIGUOUS = 0.6
-"""Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
 ROWS_TOLD = 1_000
 """Rows of the table of ambiguous objects at most."""
 DOWNLOAD_BYTES = 2_000_000
