@@ -105,6 +105,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")
         if shape[1] == 0:
             raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        index = getattr(X, "index", None)
+        if not getattr(index, "is_unique", True):
+            # a bootstrap sample of a data frame: scikit-learn goes by rows, and so do labels_
+            X = X.reset_index(drop=True)
         ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
         self.consensus_: Consensus = consensus(
             ensemble,

@@ -85,8 +85,8 @@ def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     if orientation is None and n_members > n_objects:
         raise ValueError(
             f"labels have {n_objects} rows and {n_members} columns; rows are objects and columns are members, and more "
-            f"members than objects is unusual. Pass orientation='members' if each row is one clustering, "
-            f"orientation='objects' if the table is right as it is."
+            f"members than objects is unusual. Pass orientation='members' (--orientation members) to as_ensemble or "
+            f"consensus if each row is one clustering, orientation='objects' if the table is right as it is."
         )
 
 
