@@ -168,12 +168,16 @@ def _read(folder: Path) -> dict[str, Any] | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
+    if not path.is_file():
+        raise ValueError(f"{path} is no file; delete the folder {folder} and start anew.")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        int(found["seed"])
+        if not 0 <= int(found["seed"]) < 2**1024 or not isinstance(found.get("options"), dict):
+            raise ValueError("its seed or its options are not what we write")
         return dict(found)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged ({error}); delete the folder {folder} and start anew.") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = _check.brief(error, quoted=False)
+        raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 
 
 def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -193,19 +197,25 @@ def _refuse_other_things(folder: Path) -> None:
             )
 
 
+def _brief(text: Any) -> str:
+    return _check.brief(text, most=200, quoted=False)
+
+
 def _refuse_difference(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise with all that differs: a checkpoint of other data or options must not be mixed in."""
     told = []
     if found.get("format") != wanted["format"] or found.get("quorate") != wanted["quorate"]:
-        told.append(f"it was written by quorate {found.get('quorate')}, this is {wanted['quorate']}")
+        told.append(f"it was written by quorate {_brief(found.get('quorate'))}, this is {wanted['quorate']}")
     if found.get("data") != wanted["data"]:
-        told.append(f"the data were {found.get('data')} and are {wanted['data']}")
+        told.append(f"the data were {_brief(found.get('data'))} and are {wanted['data']}")
     old = found.get("options", {})
     told += [
-        f"{name} was {old.get(name)} and is {now}" for name, now in wanted["options"].items() if old.get(name) != now
+        f"{name} was {_brief(old.get(name))} and is {_brief(now)}"
+        for name, now in wanted["options"].items()
+        if old.get(name) != now
     ]
     if wanted["seed"] is not None and found["seed"] != wanted["seed"]:
-        told.append(f"random_state stood for seed {found['seed']} and stands for {wanted['seed']}")
+        told.append(f"random_state stood for seed {_brief(found['seed'])} and stands for {wanted['seed']}")
     if told:
         raise ValueError(
             f"the checkpoint {folder} belongs to another run: {'; '.join(told)}. Repeat the call that made it, or "

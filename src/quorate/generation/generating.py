@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from quorate import _check
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
@@ -104,6 +105,8 @@ def generate_with_models(
     features: Features, request: Request, random_state: Any, options: Options, checkpoint: Any = None
 ) -> tuple[Ensemble, list[Any]]:
     """As `generate`, with how each member labels new objects where ``options.keep_models`` asks for it."""
+    if options.n_jobs is not None:
+        _check.integer(options.n_jobs, "n_jobs", low=-(2**31), high=2**31, advice="-1 takes all processors.")
     store = None
     if checkpoint is not None:
         store = open_checkpoint(checkpoint, features, request, random_state)
