@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._coarsening.tree import N_DES, Threshold, ca_tree
 from quorate._data.compression import compress
-from quorate._types import Ensemble
+from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 AUTO = "auto"
 MAX_ROWS = 5_000
@@ -76,6 +76,8 @@ def coarsen(
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0, 0], [1, 1, 1]], [2, 3], [0, 0, 1, 1, 1])
     """
+    if isinstance(ensemble, SoftEnsemble):
+        raise TypeError(NEEDS_LABELS)
     rows, inverse = compress(ensemble)
     coarse, joined = ca_tree(rows, n_des).coarsen(theta, keep=keep, weighted=weighted)
     return coarse, joined[inverse]

@@ -15,7 +15,7 @@ from quorate._data.compression import compress
 from quorate._data.labelling import code_labelling
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import add_member, select_rows
-from quorate._types import Ensemble, FloatArray, IntArray, read_only
+from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, IntArray, SoftEnsemble, read_only
 from quorate.ops.ca_tree import descend, least_above, mark_ancestors
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
@@ -127,11 +127,20 @@ class CATree:
     def largest(self, nodes: IntArray, keep: float = KEEP) -> IntArray:
         """Of the given nodes, the largest that hold at least a share `keep` of all objects; ties to the lowest id."""
         share = _check.fraction(keep, "keep", advice="it is the share of objects whose nodes are kept")
+        nodes = self._numbers(nodes)
         if share == 1:
             return nodes
         ranked = nodes[np.argsort(-self.counts[nodes], kind="stable")]
         held = np.cumsum(self.counts[ranked]) / self.rows.n_objects
         return np.sort(ranked[: 1 + int(np.searchsorted(held, share))])
+
+    def _numbers(self, nodes: Any) -> IntArray:
+        found = np.asarray(nodes)
+        if found.ndim != 1 or found.dtype.kind not in "iu":
+            raise TypeError(f"nodes must be the numbers of nodes, as `cut` returns them, got {_check.brief(nodes)}.")
+        if len(found) and not (found.min() >= 0 and found.max() < self.n_nodes):
+            raise ValueError(f"nodes must be numbers from 0 to {self.n_nodes - 1:,}, got {_check.brief(nodes)}.")
+        return found
 
     def curve(self, thetas: Any = None, *, keep: float = 1.0) -> tuple[FloatArray, NDArray[np.int64]]:
         """How many nodes a cut leaves, N_Z, at each of many thresholds; 0, 1/H, ..., (H-1)/H by default.
@@ -301,6 +310,8 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
     """
     if n_des is not None:
         n_des = _check.integer(n_des, "n_des", low=2, advice="None takes all descendants, which gives exact sizes")
+    if isinstance(ensemble, SoftEnsemble):
+        raise TypeError(NEEDS_LABELS)
     rows, inverse = compress(ensemble)
     nodes = passes.split(rows.labels, passes.root(rows.n_rows), range(rows.n_members))
     return _measured(rows, inverse, ensemble.counts, nodes, n_des)

@@ -111,7 +111,7 @@ def co_association(
     expected = estimated_pairs(ensemble, normalization, threshold)
     _check.memory(
         BYTES_A_PAIR * expected * (1 if triangle == "upper" else 2),
-        max_bytes,
+        _check.n_bytes(max_bytes),
         f"about {expected:,} pairs",
         "compress the ensemble, set or raise threshold, take members of more clusters",
     )
