@@ -1,1 +1,2 @@
-"""The CA-tree and coarsen: fewer rows that stand for many, with a bounded loss."""
+"""The CA-tree and `coarsen`: an ensemble is reduced to fewer rows, each of which represents many, with a bounded
+loss."""

@@ -1,4 +1,5 @@
-"""How close objects are to their own cluster and to the others: item consensus and silhouettes, linear in rows."""
+"""How close objects are to their own cluster and to the others: item consensus and silhouettes, in time linear in
+the rows."""
 
 from __future__ import annotations
 
@@ -14,15 +15,18 @@ from quorate.solvers.cluster_means import cluster_means
 
 
 class Closeness(NamedTuple):
-    """Mean co-association of a row's objects with the other objects of their cluster (0 where there are none), and
-    with those of the closest other cluster."""
+    """The mean co-association of a row's objects with the other objects of their cluster, and with those of the closest
+    other cluster.
+
+    `own` is 0 if the cluster has no other objects.
+    """
 
     own: FloatArray
     other: FloatArray
 
 
 def closeness(labelled: LabelledRows) -> Closeness:
-    """Of every row; O(rows x members x clusters)."""
+    """Return the closeness of every row, in O(rows x members x clusters)."""
     rows, labels = labelled.rows, labelled.labels
     means, _ = cluster_means(rows, labels, labelled.n_clusters)
     means /= rows.weights.sum()
@@ -32,7 +36,7 @@ def closeness(labelled: LabelledRows) -> Closeness:
         rows.n_rows,
     )
     sizes = labelled.sizes[labels].astype(np.float64)
-    # the means hold the object itself, which shares with itself all it knows
+    # The means include the object itself, whose co-association with itself is the share of the members that label it.
     own = (own * sizes - known_share(rows)) / np.maximum(sizes - 1, 1)
     return Closeness(np.where(sizes > 1, own, 0.0), other)
 
@@ -44,8 +48,12 @@ def known_share(rows: Ensemble) -> FloatArray:
 
 
 def silhouettes(labelled: LabelledRows) -> FloatArray:
-    """(b - a) / max(a, b) of every row; a is the mean distance 1 - A to the other objects of its cluster, b the mean
-    distance to the objects of the closest other cluster. 0 for a cluster of one object, and where a = b = 0."""
+    """Return the silhouette (b - a) / max(a, b) of every row.
+
+    a is the mean distance 1 - A to the other objects of its cluster, where A is the co-association, and b is the mean
+    distance to the objects of the closest other cluster. The silhouette is 0 for a cluster of one object and if a = b =
+    0.
+    """
     own, other = closeness(labelled)
     a, b = 1 - own, 1 - other
     larger = np.maximum(a, b)
@@ -55,8 +63,10 @@ def silhouettes(labelled: LabelledRows) -> FloatArray:
 
 
 def bin_item_consensus(labelled: LabelledRows, bins: Bins) -> FloatArray:
-    """(n_bins, n_clusters): for the objects of each bin, the mean co-association with the objects of each cluster,
-    the object itself left out."""
+    """Return the (n_bins, n_clusters) mean co-association of the objects of each bin with the objects of each cluster.
+
+    An object is not compared with itself.
+    """
     rows, n_bins = labelled.rows, len(bins.clusters)
     means, _ = cluster_means(rows, labelled.labels, labelled.n_clusters)
     labels = read_only(rows.labels[bins.row])

@@ -1,4 +1,4 @@
-"""How many clusters each member gets: a number, a range, or a rule, and what the rule chose."""
+"""The number of clusters of each member: a number, a range, or a rule, and what the rule chose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULES = ("sqrt", "linear", "mixture", "candel")
 
 
 class KChoice(NamedTuple):
-    """The numbers a member's k is drawn from, and where they come from."""
+    """The numbers from which a member's k is drawn, and the rule that they come from."""
 
     values: range
     rule: str
@@ -31,9 +31,9 @@ class KChoice(NamedTuple):
 
 
 def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
-    """What `k` means for these features.
+    """Return what the option `k` means for these features.
 
-    An int; a range; (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "candel" or
+    `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "candel" or
     ("candel", k0); "mixture". Rules never ask for more clusters than there are objects.
     """
     n_objects = features.n_objects
@@ -53,7 +53,7 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
 
 
 def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
-    """(rule, arguments), or (None, (low, high))."""
+    """Return (rule, arguments), or (None, (low, high)) if no rule is named."""
     if isinstance(k, str):
         return _check.choice(k, "k", RULES, "or an integer, a range, or a pair (low, high)."), ()
     if isinstance(k, Mapping):
