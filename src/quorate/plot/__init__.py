@@ -1,4 +1,4 @@
-"""Pictures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
+"""Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
 
 from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap
 from quorate.plot.objects import cluster_consensus, confidence_histogram, item_consensus, silhouette
