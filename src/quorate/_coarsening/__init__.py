@@ -1,2 +1,1 @@
-"""The CA-tree and `coarsen`: an ensemble is reduced to fewer rows, each of which represents many, with a bounded
-loss."""
+"""The CA-tree and `coarsen`, which reduces an ensemble to fewer rows with a bounded loss."""

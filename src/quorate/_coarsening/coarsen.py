@@ -1,5 +1,4 @@
-"""`coarsen`, which merges similar rows by a cut through the CA-tree, and the values that `consensus(coarsen=...)`
-accepts."""
+"""`coarsen`, which merges similar rows by a cut through the CA-tree, and the option `coarsen` of `consensus`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The CA-tree: distinct label rows grouped by shared labels. It is built once and can be cut at any number of
-thresholds."""
+"""The CA-tree: distinct label rows grouped by shared labels.
+
+The tree is built once and can be cut at any number of thresholds.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,7 @@ error."""
 
 
 class Shape(NamedTuple):
-    """What the tree indicates about the shape of the clusters: the minimal ratio, its theta, and what to do about
-    it."""
+    """What the tree indicates about the shape of the clusters: the minimal ratio, its theta, and advice."""
 
     ratio: float
     theta: float
@@ -178,8 +179,10 @@ class CATree:
         return Shape(ratio, float(thetas[place]), compact, advice)
 
     def choose(self, max_rows: int) -> Threshold:
-        """Choose the smallest theta that leaves at most `max_rows` nodes; small nodes are dropped if the clusters
-        are compact."""
+        """Choose the smallest theta that leaves at most `max_rows` nodes.
+
+        Small nodes are dropped if the clusters are compact.
+        """
         budget = _check.integer(max_rows, "max_rows", low=1)
         distinct = self.rows.n_rows
         if distinct <= budget:

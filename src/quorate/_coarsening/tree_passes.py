@@ -1,5 +1,7 @@
-"""The two passes of the CA-tree: rows are split member by member, then sizes and representatives are measured from
-the leaves upwards."""
+"""The two passes of the CA-tree.
+
+First the rows are split member by member; then sizes and representatives are measured from the leaves upwards.
+"""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ def ambiguity(
     low: float = 0.1,
     high: float = 0.9,
 ) -> Ambiguity:
-    """Return the share of pairs of objects whose co-association in the given members lies strictly between low and
-    high.
+    """Return the share of pairs of objects whose co-association lies strictly between low and high.
 
-    The co-association of a pair is taken over the members that label both objects; pairs that no member labels are left
-    out. All pairs are counted if there are few rows, and a sample of pairs of objects is drawn if there are many.
+    The co-association of a pair is taken over those of the given members that label both objects; pairs that no member
+    labels are left out. All pairs are counted if there are few rows, and a sample of pairs of objects is drawn if there
+    are many.
     """
     labels, weights = read_only(ensemble.labels[:, members]), read_only(ensemble.weights[members])
     if ensemble.n_rows <= EXACT_ROWS:

@@ -1,5 +1,7 @@
-"""Objects in the order of a picture, divided into as many bins as it has room for; the work grows with the rows,
-never with the pairs."""
+"""Objects in the order of a picture, divided into as many bins as it has room for.
+
+The work grows with the rows, never with the pairs.
+"""
 
 from __future__ import annotations
 
@@ -61,16 +63,17 @@ class Bins(NamedTuple):
 
 
 def labelled_rows(result: Any, ensemble: Any) -> LabelledRows:
-    """Return the distinct rows of an ensemble with their clusters in a labelling; objects without a label are left
-    out."""
+    """Return the distinct rows of an ensemble with their clusters in a labelling.
+
+    Objects without a label are left out.
+    """
     members = as_ensemble(ensemble)
     labelling = code_labelling(result, "result", members.n_rows)
     return with_places(pair_rows(members, labelling.codes, labelling.n_clusters), result, members)
 
 
 def with_places(pairs: Pairing, result: Any, ensemble: Ensemble) -> LabelledRows:
-    """Return pairs of row and cluster, with the position of each row among the leaves of the result's tree, if it
-    has one."""
+    """Return pairs of row and cluster, with the position of each row among the leaves of the result's tree."""
     rows, inverse = compress(ensemble)
     place = _tree_places(result, inverse, rows.n_rows)
     nowhere = np.zeros(len(pairs.labels), dtype=np.int64)
@@ -164,8 +167,7 @@ def _bin_edges(borders: NDArray[np.int64], max_bins: int) -> NDArray[np.int64]:
 
 
 def runs(clusters: IntArray, edges: NDArray[np.int64]) -> tuple[IntArray, NDArray[np.int64]]:
-    """Return the clusters in the order of the bins, each once, and the positions at which their objects begin and
-    end."""
+    """Return the clusters in the order of the bins, each once, and where their objects begin and end."""
     first = np.flatnonzero(np.diff(clusters, prepend=-1))
     return clusters[first], np.append(edges[first], edges[-1])
 

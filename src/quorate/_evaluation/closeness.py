@@ -1,5 +1,7 @@
-"""How close objects are to their own cluster and to the others: item consensus and silhouettes, in time linear in
-the rows."""
+"""How close objects are to their own cluster and to the others: item consensus and silhouettes.
+
+The time is linear in the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,9 @@ from quorate.solvers.cluster_means import cluster_means
 
 
 class Closeness(NamedTuple):
-    """The mean co-association of a row's objects with the other objects of their cluster, and with those of the closest
-    other cluster.
+    """The mean co-association of a row's objects with their own cluster and with the closest other cluster.
 
-    `own` is 0 if the cluster has no other objects.
+    An object is not compared with itself; `own` is 0 if the cluster has no other objects.
     """
 
     own: FloatArray

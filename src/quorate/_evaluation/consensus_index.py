@@ -1,5 +1,7 @@
-"""The consensus index, which is how often two objects are put together, and its distribution over all pairs of
-objects."""
+"""The consensus index of two objects, and its distribution over all pairs of objects.
+
+The index is the share of the members that put the two objects together, among the members that label both.
+"""
 
 from __future__ import annotations
 

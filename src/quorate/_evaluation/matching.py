@@ -40,8 +40,10 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
 
 
 def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
-    """Renumber labels by the clusters of `before` that they are matched with; clusters without a match get new
-    numbers."""
+    """Renumber labels by the clusters of `before` that they are matched with.
+
+    Clusters without a match get new numbers.
+    """
     from scipy.optimize import linear_sum_assignment
 
     n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1

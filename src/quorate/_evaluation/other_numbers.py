@@ -52,10 +52,10 @@ class Partition(NamedTuple):
 
 
 def merged_clusters(subject: Subject) -> dict[int, IntArray]:
-    """Return labellings with fewer clusters, keyed by their number of clusters, by average link over the subject's
-    clusters.
+    """Return labellings with fewer clusters, by average link over the clusters of the subject.
 
-    The numbers are spread from 2 to that of the subject. The cost does not depend on the number of rows.
+    They are keyed by their numbers of clusters, which are spread from 2 to that of the subject. The cost does not
+    depend on the number of rows.
     """
     n_clusters = subject.n_clusters
     kept = set(np.unique(np.rint(np.geomspace(2, max(2, n_clusters), MOST_MERGED)).astype(int)).tolist())

@@ -1,5 +1,7 @@
-"""A labelling compared with the members of its ensemble: the contingency tables, and the scores computed from them
-in linear time."""
+"""A labelling compared with the members of its ensemble.
+
+The scores are computed from contingency tables, in linear time.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +63,10 @@ def mean_density_within(scored: Scored) -> float:
 
 
 def densities_between(scored: Scored) -> FloatArray:
-    """Return the (k, k) mean co-association of objects of each two clusters; the diagonal holds that within each
-    cluster."""
+    """Return the (k, k) mean co-association of objects of each two clusters.
+
+    The diagonal holds that within each cluster.
+    """
     from scipy.sparse import csr_array
 
     n_clusters = len(scored.sizes)

@@ -116,8 +116,10 @@ class Subject:
 
     @cached_property
     def member_scores(self) -> tuple[float | None, float | None]:
-        """The mean NMI over pairs of members, and the ANMI of the best member with the others; None if there is no
-        pair."""
+        """The mean NMI over pairs of members, and the ANMI of the best member with the others.
+
+        Both are None if there is no pair.
+        """
         return pair_scores(*self.between_members, self.ensemble.weights)
 
     @cached_property

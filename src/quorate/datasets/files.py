@@ -103,8 +103,10 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> DataSet:
 
 
 def names(data_home: str | os.PathLike[str] | None = None) -> list[str]:
-    """Return the names that `load` accepts, sorted: the files of the folder (see `load`) and the data sets on
-    OpenML."""
+    """Return the names that `load` accepts, sorted.
+
+    These are the files of the folder (see `load`) and the data sets that can be fetched from OpenML.
+    """
     return sorted(_files(_home(data_home)) | set(OPENML))
 
 

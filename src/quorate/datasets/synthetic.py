@@ -224,8 +224,10 @@ def three_paths(n_objects: int = 600, *, noise: float = 0.1, random_state: Any =
 
 
 def _sizes(n_objects: int, shares: Sequence[int]) -> list[int]:
-    """Return sizes of clusters in these proportions, at least one object each; what remains goes to the largest
-    remainders."""
+    """Return sizes of clusters in these proportions, at least one object each.
+
+    What remains goes to the largest remainders.
+    """
     n_objects = _check.integer(
         n_objects, "n_objects", low=len(shares), advice="each cluster needs at least one object."
     )

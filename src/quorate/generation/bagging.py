@@ -88,8 +88,10 @@ def bagged_labels(
 
 
 def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
-    """Draw objects with replacement, at least `least` different ones; return the objects and how often each was
-    drawn."""
+    """Draw objects with replacement, at least `least` different ones.
+
+    Return the objects and how often each was drawn.
+    """
     counts = np.bincount(rng.integers(n_objects, size=n_objects), minlength=n_objects)
     absent = np.flatnonzero(counts == 0)
     short = least - (n_objects - len(absent))

@@ -1,5 +1,4 @@
-"""Boosting of k-means: each member is trained on a sample in which objects that were hard to cluster are more
-frequent."""
+"""Boosting of k-means: each member is trained mostly on objects that were hard for the members before."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ Quality = Literal["minmax", "entropy"]
 
 
 class Step(NamedTuple):
-    """One boosted member: its labels (n_objects,), its loss, its vote log((1 - loss) / loss), and the round it
-    belongs to."""
+    """One boosted member: its labels (n_objects,), its loss, its vote log((1 - loss) / loss), and its round."""
 
     labels: NDArray[np.int32]
     loss: float
@@ -137,8 +135,10 @@ def boosted_labels(
 
 
 def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
-    """Return how undecided each object (row) is between the centres (columns), from 0 at a centre to 1 at equal
-    distances."""
+    """Return how undecided each object (row) is between the centres (columns).
+
+    The hardness is 0 at a centre and 1 at equal distances from all centres.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         # Distances are first divided into that of the nearest centre, so that neither tiny nor huge ones overflow.
         pull = distances.min(axis=1, keepdims=True) / distances

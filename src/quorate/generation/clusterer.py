@@ -15,8 +15,10 @@ from quorate.generation.similarity_kmeans import Run, assign, compact
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
-    """Base class of our clusterers: X is checked to be floats, dense or CSR, and n_clusters to fit the number of
-    objects."""
+    """Base class of our clusterers.
+
+    It checks that X holds floats, dense or CSR, and that n_clusters is at most the number of objects.
+    """
 
     n_clusters: int
     random_state: Any

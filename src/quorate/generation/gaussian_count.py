@@ -101,8 +101,10 @@ class _Mixture:
         return length
 
     def _update(self, component: int) -> int:
-        """Do one EM step for one component; return 0 if the component was removed, so that the next one has its
-        place, else 1."""
+        """Do one EM step for one component.
+
+        Return 0 if the component was removed, so that the next one has its place, else 1.
+        """
         shares = self.density[component] / np.maximum(self.total, _TINY)
         mass = float(shares.sum()) - self.n_parameters / 2
         if mass <= 0 or shares.sum() < FEWEST:
@@ -153,8 +155,7 @@ class _Mixture:
         return density
 
     def _length(self) -> float:
-        """Return the message length: that of the components' parameters, of their weights, and of the data given
-        both."""
+        """Return the message length: that of the parameters, of the weights, and of the data given both."""
         n = len(self.sample)
         parameters = self.n_parameters / 2 * np.log(np.maximum(n * self.weights / 12, _TINY)).sum()
         rest = self.n_components / 2 * (np.log(n / 12) + self.n_parameters + 1)

@@ -184,8 +184,10 @@ def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
 def _best_of_balls(
     rows: Rows, some: NDArray[np.intp], balls: Any, n_neighbors: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
-    """Return which of `some` have enough other objects in their ball, and the places and similarities of the best of
-    those."""
+    """Return which of `some` have enough other objects in their ball, and the best of these objects.
+
+    The best objects are given by their places and similarities.
+    """
     owner = np.repeat(np.arange(len(some)), [len(ball) for ball in balls])
     other = np.concatenate([np.asarray(ball, dtype=np.intp) for ball in balls])
     apart = other != some[owner]

@@ -50,8 +50,10 @@ class Centres:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model that labels new objects with the clusterer's own `predict`; `codes` holds its labels in increasing
-    order."""
+    """A model that labels new objects with the clusterer's own `predict`.
+
+    `codes` holds its labels in increasing order.
+    """
 
     clusterer: Any
     codes: Array

@@ -67,8 +67,10 @@ def run_plans(features: Features, plans: list[Plan], options: Options) -> Finish
 
 
 class _Collected:
-    """The labels of the members, in one matrix from the start; its type is widened if a member has more clusters
-    than planned."""
+    """The labels of the members, in one matrix from the start.
+
+    Its type is widened if a member has more clusters than planned.
+    """
 
     def __init__(self, n_objects: int, plans: list[Plan]) -> None:
         planned = max(plan.k or 2 for plan in plans)
@@ -151,8 +153,10 @@ def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[
 
 @contextmanager
 def _bar(options: Options, total: int, done: int) -> Iterator[Any]:
-    """Yield a function to call with the number of members finished; if progress is wanted, it updates a bar with the
-    time left."""
+    """Yield a function to call with the number of members finished.
+
+    If progress is wanted, it updates a bar with the time left.
+    """
     if not options.progress:
         yield lambda count: None
         return

@@ -61,8 +61,10 @@ class Rows:
         return np.where(best - likeness > least, best - likeness, 0.0)
 
     def compare(self, rows: slice | NDArray[np.intp], prototypes: FloatArray) -> FloatArray:
-        """Return the similarity (b, k) of some rows with prototypes; for Euclidean it is the negative squared
-        distance."""
+        """Return the similarity (b, k) of some rows with prototypes.
+
+        For Euclidean it is the negative squared distance.
+        """
         products: FloatArray = np.asarray(self.values[rows] @ prototypes.T, dtype=np.float64)
         if self.similarity in ("cosine", "correlation"):
             return products
@@ -89,8 +91,10 @@ class Rows:
 
 
 def jaccard(products: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Return x.y / (|x|^2 + |y|^2 - x.y) from the products and the sums of squared lengths; it is 1 for two zero
-    vectors."""
+    """Return x.y / (|x|^2 + |y|^2 - x.y) from the products and the sums of squared lengths.
+
+    It is 1 for two zero vectors.
+    """
     rest = lengths - products
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(rest > 0, products / rest, 1.0)

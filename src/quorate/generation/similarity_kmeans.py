@@ -36,8 +36,10 @@ def cluster_rows(
 
 
 def seeds(rows: Rows, k: int, rng: np.random.Generator, mass: FloatArray) -> FloatArray:
-    """Choose prototypes by k-means++: each is an object drawn by weight times dissimilarity to the nearest prototype
-    so far."""
+    """Choose prototypes by k-means++.
+
+    Each next prototype is an object drawn by weight times dissimilarity to the nearest prototype so far.
+    """
     chosen = drawn_by_weight(mass, rng.random(1)).tolist()
     apart = _apart(rows, chosen[0])
     while len(chosen) < k:

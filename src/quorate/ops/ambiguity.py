@@ -19,8 +19,11 @@ def _share(labels, weights, one, other):
 
 @njit(cache=True, nogil=True)
 def _state(labels, weights, one, other, low, high):
-    """Classify a pair of rows: 1 if its co-association lies strictly between low and high, 0 if it does not, and -1
-    if no member labels both rows."""
+    """Classify a pair of rows by its co-association.
+
+    Returns 1 if the co-association lies strictly between low and high, 0 if it does not, and -1 if no member labels
+    both rows.
+    """
     share = _share(labels, weights, one, other)
     if share < 0.0:
         return -1
@@ -57,8 +60,7 @@ def ambiguous_pairs(labels, counts, weights, low, high, start, stop):
 
 @njit(cache=True, nogil=True)
 def ambiguous_drawn(labels, weights, low, high, first, second):
-    """Count the drawn pairs of rows (first[i], second[i]) that are ambiguous, and those that at least one member
-    labels."""
+    """Count the pairs of rows (first[i], second[i]) that are ambiguous, and those that any member labels."""
     ambiguous = known = 0
     for place in range(first.size):
         state = _state(labels, weights, first[place], second[place], low, high)

@@ -1,5 +1,4 @@
-"""Average link by the centroid identity: the most similar pair is merged first, over exact sums, with short lists of
-candidates.
+"""Average link by the centroid identity, with exact sums and short lists of candidates; the most similar pair is first.
 
 A cluster is named by its lowest row. Its sums are the numbers of its objects in each base cluster they fall into, kept
 as (column, value) pairs sorted by column. The similarity of two clusters is one division of two exact numbers: sum_f
@@ -43,12 +42,12 @@ class Clusters(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """A short list of near clusters for each cluster, near[c, :used[c]], and a bound for all clusters outside of that
-    list.
+    """A short list of near clusters for each cluster, and a bound for all clusters outside of the list.
 
-    bound (m,): no cluster outside of the list is more similar than this. bound_row (m,): a cluster outside of the list
-    that attains the bound, or -1 if it is not known that any does. top, state and best are those of `Ranking`.
-    best_size (m,): the size that `best` had when it was chosen, from which its later growth is recognised.
+    near[c, :used[c]] is the list of cluster c. bound (m,): no cluster outside of the list is more similar than this.
+    bound_row (m,): a cluster outside of the list that attains the bound, or -1 if it is not known that any does. top,
+    state and best are those of `Ranking`. best_size (m,): the size that `best` had when it was chosen, from which its
+    later growth is recognised.
     """
 
     near: NDArray[np.int32]
@@ -97,8 +96,7 @@ def _similarity(cluster, other, clusters, columns, values, weights, dense):
 
 @njit(cache=True, nogil=True)
 def _settle(cluster, clusters, lists, similarity):
-    """Note what follows from the sorted list of a cluster: its nearest neighbour, or only a bound on the similarity
-    to it."""
+    """Note what follows from the sorted list of a cluster: its nearest neighbour, or only a bound."""
     lists.state[cluster] = BOUNDED
     lists.top[cluster] = lists.bound[cluster]
     if lists.used[cluster] == 0:

@@ -1,5 +1,7 @@
-"""The bipartite graph of rows and base clusters: its degrees, the graph it induces on the clusters, and vectors
-carried back to the rows."""
+"""The bipartite graph of rows and base clusters.
+
+The kernels compute its degrees, the graph that it induces on the clusters, and vectors carried back to the rows.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,9 @@ def add_pairs(labels, offsets, mass, start, stop, table):
 
 @njit(cache=True, nogil=True)
 def unit_sums(labels, offsets, table, start, stop, points):
-    """Write to points[i] the sum of table[f] over the base clusters f of row i, scaled to length 1, for rows
-    start..stop-1.
+    """Write to points[i] the sum of table[f] over the base clusters f of row i, scaled to length 1.
 
-    Shapes: table (d, k); points (m, k). A sum of zeros remains zero.
+    Only rows start..stop-1 are written. Shapes: table (d, k); points (m, k). A sum of zeros remains zero.
     """
     n_columns = table.shape[1]
     total = np.empty(n_columns)

@@ -51,8 +51,10 @@ def row_sets(labels: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.uin
 
 @njit(cache=True, nogil=True)
 def _add_eight(sets, columns, first, planes, carry):
-    """Add eight sets to the three lowest bit planes of the counts; `carry` receives the overflow, whose bits count
-    eight."""
+    """Add eight sets to the three lowest bit planes of the counts.
+
+    `carry` receives the overflow, whose bits count eight.
+    """
     a, b, c, d = sets[columns[first]], sets[columns[first + 1]], sets[columns[first + 2]], sets[columns[first + 3]]
     e, f, g, h = sets[columns[first + 4]], sets[columns[first + 5]], sets[columns[first + 6]], sets[columns[first + 7]]
     ones, twos, fours = planes[0], planes[1], planes[2]

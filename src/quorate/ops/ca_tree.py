@@ -1,5 +1,8 @@
-"""Kernels of the CA-tree: rows are split member by member, sizes and representatives are measured from the leaves
-upwards, and nodes that were dropped are assigned by a descent from the root."""
+"""Kernels of the CA-tree.
+
+Rows are split member by member, sizes and representatives are measured from the leaves upwards, and nodes that were
+dropped are assigned to kept ones by a descent from the root.
+"""
 
 from __future__ import annotations
 
@@ -154,8 +157,10 @@ def measure_nodes(
 
 @njit(cache=True, nogil=True)
 def least_above(parent, size):
-    """Return for each node the least size among its ancestors, infinity for the root; parents come before their
-    children."""
+    """Return for each node the least size among its ancestors, infinity for the root.
+
+    Parents come before their children.
+    """
     least = np.full(parent.size, np.inf)
     for node in range(1, parent.size):
         least[node] = min(least[parent[node]], size[parent[node]])

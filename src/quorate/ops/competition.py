@@ -30,13 +30,12 @@ def highest_mean(total, mass, draw):
 
 @njit(cache=True, nogil=True)
 def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
-    """Assign rows start..stop-1 to the group of base clusters with the highest mean indicator; the draw of a row breaks
-    ties.
+    """Assign rows start..stop-1 to the group of base clusters with the highest mean indicator.
 
-    Shapes: labels (m, H); groups (d,), the group of each base cluster; weights (H,); mass (K,), the weight of the base
-    clusters in each group; draws (m,), numbers in [0, 1) used as in `highest_mean`; winner (m,) int32, which is
-    written. Quotients of equal integers are equal floating-point numbers, so that ties are recognised exactly if the
-    weights are integers.
+    The draw of a row breaks ties. Shapes: labels (m, H); groups (d,), the group of each base cluster; weights (H,);
+    mass (K,), the weight of the base clusters in each group; draws (m,), numbers in [0, 1) used as in `highest_mean`;
+    winner (m,) int32, which is written. Quotients of equal integers are equal floating-point numbers, so that ties are
+    recognised exactly if the weights are integers.
     """
     total = np.zeros(mass.size)
     for row in range(start, stop):
@@ -50,8 +49,10 @@ def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
 
 @njit(cache=True, nogil=True)
 def winners_share(labels, offsets, groups, weights, winner, start, stop, share):
-    """Write to share (m,), for rows start..stop-1, the weight of the labels in the winning group divided by the
-    weight of all labels of the row."""
+    """Write to share (m,) the weight of the labels in the winning group, for rows start..stop-1.
+
+    It is divided by the weight of all labels of the row.
+    """
     for row in range(start, stop):
         won = known = 0.0
         for member in range(labels.shape[1]):

@@ -15,8 +15,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _attraction(labels, offsets, table, margin, row, total):
-    """Write to total[c] the attraction of one object of `row` to all objects of cluster c, for every cluster that
-    total has."""
+    """Write to total[c] the attraction of one object of `row` to all objects of cluster c.
+
+    This is done for as many clusters as `total` has entries.
+    """
     together = margin.shape[0] == 1
     for cluster in range(total.size):
         total[cluster] = -margin[0, cluster] if together else 0
@@ -61,10 +63,10 @@ def fill_tables(labels, offsets, counts, weights, assignment, table, margin):
 
 @njit(cache=True, nogil=True)
 def found_clusters(labels, offsets, counts, weights, order, table, margin, assignment):
-    """Assign the rows, in the given order, to the cluster that attracts them most, or to a new one if none attracts
-    them.
+    """Assign the rows, in the given order, to the cluster that attracts them most.
 
-    table and margin hold zeros at first; their K columns limit the number of clusters. Returns the number of clusters.
+    If no cluster attracts a row, it founds a new one. table and margin hold zeros at first; their K columns limit the
+    number of clusters. Returns the number of clusters.
     """
     total = np.empty(table.shape[1], dtype=np.int64)
     used = 0
@@ -85,10 +87,10 @@ def found_clusters(labels, offsets, counts, weights, order, table, margin, assig
 def sweep(labels, offsets, counts, weights, free, table, margin, held, assignment):
     """Move each row in turn to the cluster that attracts it most; return the number of rows moved.
 
-    In a tie a row stays where it is if it can; otherwise the lowest cluster wins. held (K,) is the number of rows in
-    each cluster. If `free` is true, clusters may become empty, and a row that no cluster attracts founds a new one as
-    long as one of the K clusters is empty. If it is false, no cluster loses its last row. Invariant: every move lowers
-    the number of disagreements, so repeated sweeps come to an end.
+    A row stays in its cluster if no other attracts it more; of several clusters that attract it equally, the lowest
+    wins. held (K,) is the number of rows in each cluster. If `free` is true, clusters may become empty, and a row that
+    no cluster attracts founds a new one as long as one of the K clusters is empty. If it is false, no cluster loses its
+    last row. Invariant: every move lowers the number of disagreements, so repeated sweeps come to an end.
     """
     total = np.empty(table.shape[1], dtype=np.int64)
     moved = 0

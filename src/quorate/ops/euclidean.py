@@ -20,8 +20,10 @@ UNROLL = 8
 
 
 def pad_columns(centres: NDArray[Any]) -> NDArray[np.float32]:
-    """Return centres (k, d) as float32 with zero columns up to a multiple of UNROLL, as `nearest_centres` expects
-    them."""
+    """Return centres (k, d) as float32 with zero columns up to a multiple of UNROLL.
+
+    This is the form that `nearest_centres` expects.
+    """
     n_columns = centres.shape[1]
     padded = np.zeros((len(centres), -(-n_columns // UNROLL) * UNROLL), dtype=np.float32)
     padded[:, :n_columns] = centres
@@ -92,11 +94,11 @@ def nearest_centres(rows, centres, starts, labels):
 
 @njit(cache=True, nogil=True)
 def nearest_centres_csr(data, indices, indptr, table, bias, starts, labels):
-    """Do what `nearest_centres` does for sparse rows x: find the centre c of each member with the least bias[c] - 2 x .
-    c.
+    """Do what `nearest_centres` does for sparse rows.
 
-    data, indices and indptr are a CSR matrix of n rows. table (d, K) float32 holds the centres as columns, so that each
-    stored value is multiplied with all of them in one contiguous sweep; bias (K,) holds their squared norms.
+    For a row x, the nearest centre of a member is the c with the least bias[c] - 2 x . c. data, indices and indptr are
+    a CSR matrix of n rows. table (d, K) float32 holds the centres as columns, so that each stored value is multiplied
+    with all of them in one contiguous sweep; bias (K,) holds their squared norms.
     """
     score = np.empty(bias.size, dtype=np.float32)
     for row in range(indptr.size - 1):
@@ -116,8 +118,10 @@ def nearest_centres_csr(data, indices, indptr, table, bias, starts, labels):
 
 @njit(cache=True, nogil=True)
 def add_to_clusters(rows, labels, sums, counts):
-    """Add rows (n, d) float32 to the sums (k, d) float64 and counts (k,) of their clusters; rows labelled -1 are
-    skipped."""
+    """Add rows (n, d) float32 to the sums (k, d) float64 and counts (k,) of their clusters.
+
+    Rows labelled -1 are skipped.
+    """
     for row in range(rows.shape[0]):
         label = labels[row]
         if label >= 0:

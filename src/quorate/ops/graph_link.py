@@ -1,5 +1,8 @@
-"""Agglomeration on a sparse graph, the most similar pair first: average link in which absent pairs count as zero,
-and a linkage that divides edges by the number expected."""
+"""Agglomeration on a sparse graph; the most similar pair is merged first.
+
+The linkage is average link in which absent pairs count as zero, or one that divides the weight of edges by the number
+expected.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,10 @@ class Graph(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def expected(first, second, power):
-    """Return the divisor of the total between two clusters of these sizes: all pairs if power is 2, otherwise the
-    expected number of edges."""
+    """Return the divisor of the total between two clusters of these sizes.
+
+    It is the number of all pairs if power is 2, otherwise the expected number of edges.
+    """
     if power == 2.0:
         return first * second
     return ((first + second) ** power - first**power - second**power) / 2
@@ -43,8 +48,10 @@ def expected(first, second, power):
 
 @njit(cache=True, nogil=True)
 def _gather(cluster, source, graph, near, values, n_touched):
-    """Add up the totals in the list of `source` by the existing neighbours of `cluster`; return the number of
-    neighbours."""
+    """Add up the totals in the list of `source` by the existing neighbours of `cluster`.
+
+    Return the number of neighbours.
+    """
     for place in range(graph.begin[source], graph.begin[source] + graph.length[source]):
         other = find(graph.parent, near[place])
         if other != cluster:
@@ -114,12 +121,11 @@ def _compact(graph, near, values):
 
 @njit(cache=True, nogil=True)
 def graph_link(graph, near, values, end, power, limit, merges, similarity):
-    """Merge the pair with the largest total / expected until `limit` clusters or no edges are left; return the number
-    of merges.
+    """Merge the pair with the largest total / expected until `limit` clusters or no edges are left.
 
-    near and values are the pool, filled up to `end`, with room for as many entries again. merges (m - 1, 2) receives
-    the two clusters of each merge, the lower one first, and similarity (m - 1,) their similarity. Invariant:
-    ranking.top is never less than the similarity of a cluster to its nearest neighbour.
+    Return the number of merges. near and values are the pool, filled up to `end`, with room for as many entries again.
+    merges (m - 1, 2) receives the two clusters of each merge, the lower one first, and similarity (m - 1,) their
+    similarity. Invariant: ranking.top is never less than the similarity of a cluster to its nearest neighbour.
     """
     m = graph.size.size
     ranking = Ranking(np.zeros(m), np.zeros(m, np.int8), np.zeros(m, np.int32), np.arange(m), np.arange(m))

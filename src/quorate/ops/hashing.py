@@ -1,5 +1,7 @@
-"""A hash of values that is different for different data with high probability and is as fast as reading the memory.
-It does not resist deliberate collisions."""
+"""A hash of values that is as fast as reading the memory.
+
+Different data have different hashes with high probability, but deliberate collisions are possible.
+"""
 
 from __future__ import annotations
 

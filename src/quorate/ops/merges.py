@@ -10,12 +10,13 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def ordered_tree(merges, heights, counts):
-    """Return a linkage matrix (m - 1, 4) in the order of a greedy agglomeration: lowest height first, then lowest
-    clusters.
+    """Return a linkage matrix (m - 1, 4) in the order of a greedy agglomeration.
 
-    merges (m - 1, 2) holds two clusters per merge, the lower one first, each named by its lowest row, in any order in
-    which a cluster is formed before it is merged. counts (m,) is the number of objects in each row; their sums are the
-    last column of the result. Invariant: `ready` holds the merges whose two clusters are both complete.
+    That order is by lowest height, then by lowest clusters. merges (m - 1, 2) holds two clusters per merge, the lower
+    one first, each named by its lowest row, in any order in which a cluster is formed before it is merged. counts (m,)
+    is the number of objects in each row; their sums are the last column of the result.
+
+    Invariant: `ready` holds the merges whose two clusters are both complete.
     """
     m = counts.size
     pending, parent = np.zeros(m - 1, dtype=np.int64), np.full(m - 1, -1)
@@ -49,10 +50,10 @@ def ordered_tree(merges, heights, counts):
 
 @njit(cache=True, nogil=True)
 def cut_tree(tree, n_clusters, result):
-    """Write the cluster of each leaf after all but the last n_clusters - 1 merges; the labels are below 2 m, not
-    canonical.
+    """Write the cluster of each leaf after all but the last n_clusters - 1 merges.
 
-    result (2 m - 1,) int64 is a working array; its first m entries are the labels.
+    The labels are below 2 m, not canonical. result (2 m - 1,) int64 is a working array; its first m entries are the
+    labels.
     """
     m = tree.shape[0] + 1
     for node in range(2 * m - 1):

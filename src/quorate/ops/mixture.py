@@ -8,14 +8,13 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def expect(labels, offsets, counts, table, unit, bias, share_unit, value_unit, start, stop, expected, mass, best, sure):
-    """Compute the posteriors of rows start..stop-1 and add them to the expected counts; return the log-likelihood in 1
-    / value_unit.
+    """Compute the posteriors of rows start..stop-1 and add them to the expected counts.
 
-    labels is (m, H); table (d, K) int64 holds log-probabilities in 1 / unit; bias (K,) is the logarithm of the shares
-    of the components. expected (d, K) int64 and mass (K,) int64 are added to, in 1 / share_unit objects. best (m,)
-    int32, the most probable component (the lowest in a tie), and sure (m,), its posterior, are written. All sums are
-    sums of integers, so they depend neither on the order of the rows nor on the number of threads nor on whether equal
-    rows are counted or repeated.
+    Return the log-likelihood in 1 / value_unit. labels is (m, H); table (d, K) int64 holds log-probabilities in 1 /
+    unit; bias (K,) is the logarithm of the shares of the components. expected (d, K) int64 and mass (K,) int64 are
+    added to, in 1 / share_unit objects. best (m,) int32, the most probable component (the lowest in a tie), and sure
+    (m,), its posterior, are written. All sums are sums of integers, so they depend neither on the order of the rows nor
+    on the number of threads nor on whether equal rows are counted or repeated.
     """
     n_clusters = table.shape[1]
     total = np.zeros(n_clusters, dtype=np.int64)

@@ -60,8 +60,7 @@ def _add_member(cells, joint, entropy, importance, source, weight, logs, spread,
 
 @njit(cache=True, nogil=True)
 def _best_target(score, source, tolerance):
-    """Return the lowest cluster whose score is within the tolerance of the highest, or `source` if it is one of
-    them."""
+    """Return the lowest cluster whose score is within the tolerance of the highest, preferably `source`."""
     bar = score.max() - tolerance
     if score[source] >= bar:
         return source
@@ -73,8 +72,10 @@ def _best_target(score, source, tolerance):
 
 @njit(cache=True, nogil=True)
 def _move(labels, offsets, row, weight, source, target, logs, table, margin, joint, spread, group):
-    """Update the tables and their sums of x log x after a move; a marginal that several members share is updated
-    once."""
+    """Update the tables and their sums of x log x after a move.
+
+    A marginal that several members share is updated once.
+    """
     last = -1
     for member in range(labels.shape[1]):
         label = labels[row, member]

@@ -35,15 +35,16 @@ def inverted_lists(labels: NDArray[Any], offsets: NDArray[np.int64]) -> tuple[ND
 
 @njit(cache=True, nogil=True)
 def before(value, row, other_value, other_row):
-    """Return whether the first of two neighbours comes first: the larger similarity does, and in a tie the lower
-    row."""
+    """Return whether the first of two neighbours is ahead: by larger similarity, in a tie by lower row."""
     return value > other_value or (value == other_value and row < other_row)
 
 
 @njit(cache=True, nogil=True)
 def place_sorted(near, similarity, used, row, value):
-    """Insert `row` into the sorted list near[:used] and return the new length; if the list is full, its last entry
-    is dropped."""
+    """Insert `row` into the sorted list near[:used] and return the new length.
+
+    If the list is full, its last entry is dropped.
+    """
     if used == near.size:
         if not before(value, row, similarity[used - 1], near[used - 1]):
             return used
@@ -80,11 +81,11 @@ def add_shared(labels, offsets, lists, weights, row, shared, touched):
 
 @njit(cache=True, nogil=True)
 def nearest_rows(labels, offsets, lists, weights, chosen, near, value):
-    """Find the `width` rows that share most with each of the chosen rows, the best first, the lowest row first in a
-    tie.
+    """Find the `width` rows that share most with each of the chosen rows, the best first.
 
-    near (m, width) int32 and value (m, width) float64 are written. Only rows that share something are listed; the rest
-    of a row of `near` is -1 and the rest of a row of `value` is 0. Invariant: `shared` is zero between rows.
+    In a tie the lowest row is first. near (m, width) int32 and value (m, width) float64 are written. Only rows that
+    share something are listed; the rest of a row of `near` is -1 and the rest of a row of `value` is 0. Invariant:
+    `shared` is zero between rows.
     """
     shared, touched = np.zeros(labels.shape[0]), np.empty(labels.shape[0], dtype=np.int32)
     for row in chosen:

@@ -32,8 +32,10 @@ def nearest_points(points, centres, start, stop, nearest, distance):
 
 @njit(cache=True, nogil=True)
 def add_points(points, mass, labels, sums, sizes):
-    """Add mass[i] * points[i] to sums[labels[i]], where sums is (k, d), and mass[i] to sizes[labels[i]], where sizes
-    is (k,)."""
+    """Add mass[i] * points[i] to sums[labels[i]] and mass[i] to sizes[labels[i]].
+
+    Shapes: points (m, d); mass and labels (m,); sums (k, d); sizes (k,).
+    """
     for row in range(points.shape[0]):
         label = labels[row]
         sizes[label] += mass[row]

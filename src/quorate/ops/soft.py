@@ -16,8 +16,10 @@ from quorate.ops.neighbours import place_sorted
 
 @njit(cache=True, nogil=True)
 def soft_counts(starts, columns, memberships, counts, assignment, table):
-    """Add the memberships of all rows to table (d, K) int64, by cluster of an assignment; an assignment of -1 skips
-    the row."""
+    """Add the memberships of all rows to table (d, K) int64, by cluster of an assignment.
+
+    An assignment of -1 skips the row.
+    """
     for row in range(starts.size - 1):
         cluster = assignment[row]
         if cluster < 0:
@@ -52,8 +54,10 @@ def soft_nearest_clusters(starts, columns, memberships, table, scale, bias, fact
 
 @njit(cache=True, nogil=True)
 def soft_move_rows(starts, columns, memberships, counts, masses, old, new, table, mass):
-    """Update table (d, width) and mass (K,) from assignment `old` to `new`, as `move_rows` does; return the number
-    of rows moved."""
+    """Update table (d, width) and mass (K,) from assignment `old` to `new`, as `move_rows` does.
+
+    Return the number of rows moved.
+    """
     moved = 0
     for row in range(starts.size - 1):
         source, target = old[row], new[row]
@@ -74,8 +78,10 @@ def soft_move_rows(starts, columns, memberships, counts, masses, old, new, table
 
 @njit(cache=True, nogil=True)
 def soft_agreement(starts, columns, memberships, pull, start, stop, result):
-    """Write to result[i] the sum of membership times pull[column] over row i, for rows start..stop-1; pull is (d,)
-    float64."""
+    """Write to result[i] the sum of membership times pull[column] over row i, for rows start..stop-1.
+
+    `pull` is a (d,) float64 array.
+    """
     for row in range(start, stop):
         total = 0.0
         for place in range(starts[row], starts[row + 1]):
@@ -85,8 +91,10 @@ def soft_agreement(starts, columns, memberships, pull, start, stop, result):
 
 @njit(cache=True, nogil=True)
 def soft_own_and_rival(starts, columns, memberships, table, assignment, start, stop, own, rival):
-    """Sum membership times table[column, c] for the row's own cluster c and for the best other one, as
-    `own_and_rival` does."""
+    """Sum membership times table[column, c] for the own cluster c of a row and for the best other cluster.
+
+    This is `tables.own_and_rival` for memberships.
+    """
     total = np.zeros(table.shape[1])
     for row in range(start, stop):
         total[:] = 0
@@ -101,10 +109,9 @@ def soft_own_and_rival(starts, columns, memberships, table, assignment, start, s
 
 @njit(cache=True, nogil=True)
 def soft_compete(starts, columns, memberships, weights, groups, mass, draws, start, stop, winner):
-    """Assign rows to the group of clusters with the highest mean membership, as `compete` does; the draw of a row
-    breaks ties.
+    """Assign rows to the group of clusters with the highest mean membership, as `compete` does.
 
-    weights (d,) float64 and groups (d,) int32 hold one entry per base cluster.
+    The draw of a row breaks ties. weights (d,) float64 and groups (d,) int32 hold one entry per base cluster.
     """
     total = np.zeros(mass.size)
     for row in range(start, stop):
@@ -116,8 +123,7 @@ def soft_compete(starts, columns, memberships, weights, groups, mass, draws, sta
 
 @njit(cache=True, nogil=True)
 def soft_winners_share(starts, columns, memberships, weights, groups, winner, start, stop, share):
-    """Write to share (m,), for rows start..stop-1, the weighted memberships in the winning group divided by all
-    weighted memberships."""
+    """Write to share (m,) the part of the weighted memberships that is in the winning group, for rows start..stop-1."""
     for row in range(start, stop):
         won = known = 0.0
         for place in range(starts[row], starts[row + 1]):

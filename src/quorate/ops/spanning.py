@@ -1,5 +1,6 @@
-"""Maximum spanning trees of the co-association graph by Prim's rule: with inverted lists, on a matrix, and on a sparse
-graph.
+"""Maximum spanning trees of the co-association graph, by Prim's rule.
+
+There are three kernels: with inverted lists, on a matrix, and on a sparse graph.
 
 All three take in the rows in the same order: they start with row 0, and the next row is always the one most strongly
 connected to the rows taken in before, the lowest such row in a tie.
@@ -40,13 +41,14 @@ def _add_lists(row_labels, offsets, lists, weights, shared):
 
 @njit(cache=True, nogil=True)
 def spanning_order(labels, offsets, weights, order, strength):
-    """Write to order (m,) the rows as they are taken in, and to strength (m,) how strongly each is connected, 0 for the
-    first.
+    """Write to order (m,) the rows as they are taken in, and to strength (m,) how strongly each is connected.
 
-    labels is (m, H); strength has the type of `weights`. Candidates are found in the lists of the row's base clusters.
-    Rows taken in are removed from the lists whenever they are a quarter of them, so that every pair that shares
-    something is met about once. Invariant: key[i] is the most that rows[i], if it is not taken in yet, shares with a
-    row taken in; the key of all other rows is 0.
+    The strength of the first row is 0. labels is (m, H); strength has the type of `weights`. Candidates are taken from
+    the lists of the row's base clusters. Rows taken in are removed from the lists whenever they are a quarter of them,
+    so that every pair that shares something is met about once.
+
+    Invariant: key[i] is the most that rows[i], if it is not taken in yet, shares with a row taken in; the key of all
+    other rows is 0.
     """
     m = labels.shape[0]
     rows = np.arange(m)

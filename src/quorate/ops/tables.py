@@ -1,5 +1,4 @@
-"""Count tables between the clusters of the members and a labelling, and look-ups in them: the kernels of label
-space."""
+"""Count tables between the members' clusters and a labelling, and look-ups in them: the kernels of label space."""
 
 from __future__ import annotations
 
@@ -92,8 +91,10 @@ def move_rows(labels, offsets, counts, masses, old, new, table, mass):
 
 @njit(cache=True, nogil=True)
 def agreement(labels, weights, pivot, start, stop, result):
-    """Write to result[i] the weight of the members in which rows i and pivot have the same known label, for rows
-    start..stop-1."""
+    """Write to result[i] the weight of the members in which rows i and pivot have the same known label.
+
+    Only rows start..stop-1 are written.
+    """
     for row in range(start, stop):
         total = 0.0
         for member in range(labels.shape[1]):
@@ -105,11 +106,11 @@ def agreement(labels, weights, pivot, start, stop, result):
 
 @njit(cache=True, nogil=True)
 def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
-    """Sum table[label, c] over the members of rows start..stop-1, for the row's own cluster c and for the best other
-    one.
+    """Sum table[label, c] over the members, for the own cluster c of a row and for the best other cluster.
 
     own (m,) receives the sum for the own cluster and rival (m,) the largest sum over the other clusters, or 0 if there
-    is no other. Shapes: labels (m, H); table (d, K) float64, not negative; assignment (m,).
+    is no other; only rows start..stop-1 are written. Shapes: labels (m, H); table (d, K) float64, not negative;
+    assignment (m,).
     """
     total = np.zeros(table.shape[1])
     for row in range(start, stop):

@@ -1,5 +1,7 @@
-"""Run a kernel that releases the interpreter lock over blocks of rows on several threads; the results never depend
-on their number."""
+"""Run a kernel over blocks of rows on several threads; the results never depend on the number of threads.
+
+The kernel must release the interpreter lock, as all kernels of this package do.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What all figures share: matplotlib, imported when it is needed, colours that everyone can tell apart, and bars of
-clusters."""
+"""What all figures share: access to matplotlib, colours that everyone can tell apart, and bars of clusters.
+
+matplotlib is imported when the first figure is drawn.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,7 @@ def _pale(colour: str) -> str:
 
 
 def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
-    """Write the title and the labels in the same way on all figures, and remove the parts of the frame that are not
-    needed."""
+    """Write the title and the labels in the same way on all figures, and remove superfluous parts of the frame."""
     ax.set_title(title, loc="left", fontsize=11)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
@@ -104,8 +105,10 @@ def cluster_ticks(ax: Axes, axis: str, clusters: IntArray, edges: IntArray) -> N
 
 
 def numbers_in_cells(ax: Axes, matrix: FloatArray, low: float) -> None:
-    """Write the numbers of a small matrix into its cells, dark on light and light on dark; the shades begin at
-    `low`."""
+    """Write the numbers of a small matrix into its cells, dark on light and light on dark.
+
+    The shades begin at `low`.
+    """
     if len(matrix) > CELLS_WITH_NUMBERS:
         return
     for (row, column), value in np.ndenumerate(matrix):

@@ -1,5 +1,4 @@
-"""Figures of matrices: co-association, densities, NMI of members, and the members' labels compared with the
-consensus."""
+"""Figures of matrices: co-association, densities, NMI of members, and the members' labels."""
 
 from __future__ import annotations
 

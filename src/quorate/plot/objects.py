@@ -73,8 +73,10 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
 
 def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
-    """Draw the bars of all clusters on top of each other, that of the bin's own cluster lowest, where it is easiest
-    to read."""
+    """Draw the bars of all clusters on top of each other.
+
+    The bar of the bin's own cluster is lowest, because it is easiest to read there.
+    """
     shade = _axes.colours(heights.shape[1])
     own = heights[np.arange(len(clusters)), clusters]
     for cluster in range(heights.shape[1]):

@@ -1,5 +1,4 @@
-"""Figures over numbers of clusters: the distribution of the consensus index, its area, tracking, and the criteria of
-choose_k."""
+"""Figures over numbers of clusters: the consensus index, its area, tracking, and the criteria of choose_k."""
 
 from __future__ import annotations
 

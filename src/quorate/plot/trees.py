@@ -129,8 +129,10 @@ def _link_colours(top: TopOfTree, labels: NDArray[np.int64], n_clusters: int) ->
 def _lone_branches(
     top: TopOfTree, leaves: list[int], labels: NDArray[np.int64], n_clusters: int
 ) -> list[tuple[int, str]]:
-    """Return the place and colour of each branch that is a cluster by itself, whose stem has its colour up to the
-    cut."""
+    """Return the place and colour of each branch that is a cluster by itself.
+
+    The stem of such a branch has its colour up to the cut.
+    """
     shades = _axes.colours(int(labels.max()) + 1)
     above = set(top.tree[len(top.counts) - n_clusters :, :2].astype(np.int64).ravel().tolist())
     return [(place, shades[labels[top.first[leaf]]]) for place, leaf in enumerate(leaves) if leaf in above]

@@ -113,8 +113,10 @@ def _label_names(subject: Subject, members: NDArray[np.intp]) -> list[str] | Non
 
 
 def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
-    """Return names, agreement with the consensus, and the matrix of agreement, ordered so that similar members are
-    adjacent."""
+    """Return names, agreement with the consensus, and the matrix of agreement.
+
+    The matrix is ordered so that similar members are adjacent.
+    """
     between = subject.between_members[0][np.ix_(members, members)]
     own = subject.member_nmi[members]
     order = leaf_order(np.nan_to_num(between))
@@ -131,8 +133,7 @@ def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def _histogram(subject: Subject) -> dict[str, Any]:
-    """Count objects by confidence, with one row of counts per cluster if there are few clusters, else one row for
-    all."""
+    """Count objects by confidence, for each cluster if there are few clusters, else for all together."""
     edges = np.linspace(0, 1, HISTOGRAM_BARS + 1)
     labels = subject.labels[subject.known]
     values, counts = subject.confidence[subject.known], subject.ensemble.counts[subject.known]

@@ -31,8 +31,10 @@ def ambiguous_rows(subject: Subject) -> NDArray[np.intp]:
 
 
 def object_table(subject: Subject, stops: Stops) -> dict[str, Any]:
-    """Return the least certain objects: their cluster, the runner-up by votes, and how many members support the
-    cluster."""
+    """Return the least certain objects: their cluster, the runner-up by votes, and the members' support.
+
+    The support is the number of members that agree with the cluster.
+    """
     rows = ambiguous_rows(subject)[:ROWS_TOLD]
     votes = _votes(subject, rows, stops.partitions[stops.own].closest)
     own = subject.labels[rows]
@@ -61,8 +63,10 @@ def _votes(subject: Subject, rows: NDArray[np.intp], closest: NDArray[np.int64])
 
 
 def download(subject: Subject, stops: Stops) -> dict[str, Any]:
-    """Return the labels of all objects, their confidence and ids, then labels of the other stops, as far as they
-    fit."""
+    """Return the labels of all objects, their confidence and ids, then labels of the other stops.
+
+    Each part is included only if it fits.
+    """
     room = DOWNLOAD_BYTES
     contents: dict[str, Any] = {"n": len(subject.labels), "left_out": []}
     known = np.nan_to_num(subject.confidence)
@@ -81,8 +85,10 @@ def download(subject: Subject, stops: Stops) -> dict[str, Any]:
 
 
 def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, Any] | None]:
-    """Return the labels at each other stop; for a stop that only merges clusters, the cluster that each of them goes
-    to."""
+    """Return the labels at each other stop.
+
+    For a stop that only merges clusters, the cluster that each of them goes to.
+    """
     entries: list[dict[str, Any] | None] = []
     for place, part in enumerate(stops.partitions):
         merged = _merged_into(subject, part)
@@ -98,7 +104,6 @@ def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, An
 
 
 def _merged_into(subject: Subject, part: Partition) -> list[int] | None:
-    """Return for each cluster the one that contains all its objects, or None if the objects of a cluster are
-    separated."""
+    """Return for each cluster the one that contains all its objects, or None if a cluster is divided."""
     cells = contingency(subject.labels, part.labels, subject.n_clusters, part.n_numbers, subject.ensemble.counts)
     return cells.second.tolist() if len(cells.first) == subject.n_clusters else None

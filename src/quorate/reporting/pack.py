@@ -70,8 +70,10 @@ def packed_ids(ids: NDArray[Any]) -> dict[str, Any]:
 
 
 def _whole_numbers(ids: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return ids as integers if writing these gives the same ids and the steps between them fit into 32 bits, else
-    None."""
+    """Return ids as integers, or None if that is not possible.
+
+    It is possible if writing the integers gives the same ids and the steps between them fit into 32 bits.
+    """
     texts = [str(value) for value in ids.tolist()]
     if not all(text.lstrip("-").isdecimal() and len(text) <= 10 and text.isascii() for text in texts):
         return None

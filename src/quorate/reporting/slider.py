@@ -112,8 +112,10 @@ def _from_tree(subject: Subject, numbers: Iterable[int]) -> dict[int, IntArray]:
 
 
 def _repeatable(subject: Subject, rows: Ensemble) -> str | None:
-    """Return the method to run again, which is the result's own or the default, or None if that is expensive or
-    needs more."""
+    """Return the method to run again, or None if it would be expensive or needs other methods.
+
+    It is the method of the result, or the default method if that is not known.
+    """
     result = subject.result
     known = result is not None and result.method in METHODS
     name = result.method if result is not None and known else pick(rows, subject.n_clusters, MAX_BYTES).method

@@ -1,5 +1,7 @@
-"""The function `report`: check the arguments, compute, fill in the page, and write it under another name before
-renaming it."""
+"""The function `report`: check the arguments, compute, fill in the page, and write it.
+
+The page is written under another name and then renamed.
+"""
 
 from __future__ import annotations
 
