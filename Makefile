@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-anndata check methods bench papers peers coverage clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -17,6 +17,9 @@ demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, ma
 
 test: $(STAMP)      ## all tests, doctests and README blocks included
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slower, in a cache of their own
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest -n 2 $(ARGS)
 
 test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
 	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata
@@ -49,4 +52,4 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo

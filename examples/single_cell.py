@@ -45,7 +45,7 @@ def main() -> None:
     adata = cells(np.random.default_rng(0))
     # the usual way: equal depth, logarithm; then each member sees half of the genes
     features = np.log1p(1e3 * adata.X / adata.X.sum(axis=1, keepdims=True))
-    members = generate(features, 30, k=(3, 12), columns=0.5, random_state=0)
+    members = generate(features, 30, k=(3, 12), base="kmeans", columns=0.5, random_state=0)
     keys = [f"resolution {k}, run {run}" for run, k in enumerate(members.n_clusters)]
     adata.obs = pd.concat([adata.obs, pd.DataFrame(members.labels.astype(str), adata.obs_names, keys)], axis=1)
     choice = choose_k(members, (3, 12), method="eac")

@@ -12,8 +12,8 @@ from quorate._data.ensemble import as_ensemble
 from quorate.solvers.member_agreement import missing_shares
 
 
-def with_gaps(share: float) -> np.ndarray:
-    labels = noisy(0, n=200, k=4, members=10)
+def with_gaps(share: float, k: int = 4) -> np.ndarray:
+    labels = noisy(0, n=200, k=k, members=10)
     gone = np.random.default_rng(0).random(labels.shape) < share
     gone[np.arange(200), np.arange(200) % 10] = False
     labels[gone] = -1
@@ -23,11 +23,12 @@ def with_gaps(share: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("labels", "n_clusters", "max_bytes", "method", "words"),
     [
-        (with_gaps(0.0), 4, 10**9, "transfer", "31 data sets"),
-        (with_gaps(0.5), 4, 10**9, "transfer", "31 data sets"),
-        (with_gaps(0.9), 4, 10**9, "supra", "81% of the labels are missing"),
+        (with_gaps(0.0), 4, 10**9, "lwgp", "60 data sets"),
+        (with_gaps(0.5), 4, 10**9, "lwgp", "60 data sets"),
+        (with_gaps(0.9), 4, 10**9, "lwgp", "60 data sets"),
+        (with_gaps(0.9, k=8), 4, 10**9, "supra", "81% of the labels are missing and 4.8 are left per cluster"),
         (with_gaps(0.0), None, 10**9, "eac", "no number of clusters was asked for"),
-        (with_gaps(0.0), 4, 10_000, "kmeans", "too many for the vectors of a transfer cut"),
+        (with_gaps(0.0), 4, 10_000, "kmeans", "too many for the vectors of a spectral cut"),
     ],
 )
 def test_auto_is_the_method_it_names(
@@ -44,7 +45,32 @@ def test_auto_is_the_method_it_names(
 def test_many_rows_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_auto, "TREE_ROWS", 5)
     assert consensus(with_gaps(0.0), random_state=0).method == "bisecting"
-    assert consensus(with_gaps(0.9), 4, random_state=0).method == "transfer"
+    assert consensus(with_gaps(0.9, k=8), 4, random_state=0).method == "lwgp"
+
+
+@pytest.mark.parametrize(
+    ("many", "graph_bytes", "method", "words"),
+    [
+        (10**6, 240, "transfer", "the members have 40 clusters in all"),
+        (20, 240, "hbgf", "parts of about equal size"),
+        (20, 10**6, "kmeans", "their graph would take"),
+    ],
+)
+def test_members_of_many_clusters(
+    many: int, graph_bytes: int, method: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_auto, "FOLDED_CLUSTERS", 10)
+    monkeypatch.setattr(_auto, "MANY_CLUSTERS", many)
+    monkeypatch.setattr(_auto, "GRAPH_BYTES", graph_bytes)
+    result = consensus(with_gaps(0.0), 4, random_state=0, max_bytes=10**9)
+    assert result.method == method
+    assert words in result.info["auto"]
+
+
+def test_a_member_of_a_hundred_thousand_clusters_gets_no_spectral_cut() -> None:
+    names = np.arange(100_000)
+    ensemble = as_ensemble([names, names // 50, names % 3])
+    assert _auto.pick(ensemble, 3, 4 * 10**9).method == "hbgf"
 
 
 def test_soft_members_get_a_method_that_takes_them() -> None:
@@ -56,11 +82,10 @@ def test_soft_members_get_a_method_that_takes_them() -> None:
 def test_auto_in_choose_k_estimators_and_solve() -> None:
     labels = with_gaps(0.0)
     assert (
-        choose_k(labels, (2, 6), random_state=0).table
-        == choose_k(labels, (2, 6), method="transfer", random_state=0).table
+        choose_k(labels, (2, 6), random_state=0).table == choose_k(labels, (2, 6), method="lwgp", random_state=0).table
     )
     chosen = consensus(labels, (2, 6), random_state=0)
-    assert chosen.method == "transfer"
+    assert chosen.method == "lwgp"
     assert chosen.info["choice"].n_clusters == chosen.n_clusters
     assert ConsensusClustering(4, random_state=0).fit(labels).consensus_.info["auto"]
     assert solve(compress(as_ensemble(labels))[0], 4, refine=True, random_state=0).info.keys() >= {"auto", "refine"}

@@ -9,15 +9,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans as SklearnKMeans
 
-from quorate import generate
+import quorate
 from quorate.generation import KMeans, Share, checkpoint, runner
 from quorate.generation.checkpoint import describe, fingerprint
+
+# the members of this file are those of the built-in k-means, where a test names no other base
+generate = partial(quorate.generate, base="kmeans")
 
 X = np.random.default_rng(0).normal(size=(400, 4)).astype(np.float32)
 
@@ -148,7 +152,7 @@ def test_a_spoilt_member_is_made_again(tmp_path):
         ({"k": (3, 8)}, r"k was \[3, 7\] and is \[3, 8\]"),
         ({"rows": 0.5}, "rows was 1.0 and is 0.5"),
         ({"columns": 2}, "columns was 1.0 and is 2"),
-        ({"base": KMeans("k-means++")}, "base was None and is quorate.generation.kmeans.KMeans"),
+        ({"base": KMeans("k-means++")}, "base was 'kmeans' and is quorate.generation.kmeans.KMeans"),
         ({"base": SklearnKMeans(3)}, "n_clusters: 3"),
         ({"random_state": 2}, "random_state stood for seed 1 and stands for 2"),
     ],
@@ -210,3 +214,36 @@ def test_descriptions_differ_where_the_options_do():
     assert len({describe(option) for option in options}) == len(options)
     assert describe(SklearnKMeans(4)) == describe(SklearnKMeans(4))
     assert describe(np.int64(3)) == describe(3)
+
+
+def spoil(path, labels, facts):
+    """A stored member with other content under a right checksum."""
+    with open(path, "wb") as file:
+        np.save(file, labels)
+        file.write(checkpoint._checksum(labels, facts) + b"\n" + facts)
+
+
+@pytest.mark.parametrize(
+    ("labels", "facts"),
+    [
+        (np.full(400, 100, dtype=np.int8), b'{"n_clusters": 3}'),
+        (np.full(400, -7, dtype=np.int8), b'{"n_clusters": 3}'),
+        (np.zeros(400, dtype=np.int8), b'{"n_clusters": 0}'),
+        (np.zeros(400, dtype=np.int8), b'{"n_clusters": 4e99}'),
+        (np.zeros(400, dtype=np.int8), b'{"n_clusters": 1000000000000}'),
+        (np.zeros(400, dtype=np.int8), b"{}"),
+        (np.zeros(400, dtype=np.int8), b"[1]"),
+        (np.zeros(400, dtype=np.int8), b"not json"),
+        (np.zeros(400, dtype=np.int8), b"[" * 100_000),
+        (np.zeros(399, dtype=np.int8), b'{"n_clusters": 3}'),
+        (np.zeros((400, 1), dtype=np.int8), b'{"n_clusters": 3}'),
+        (np.zeros(400), b'{"n_clusters": 3}'),
+        (np.zeros(400, dtype=">i4"), b'{"n_clusters": 3}'),
+    ],
+)
+def test_members_that_a_kernel_must_not_follow_are_made_again(tmp_path, labels, facts):
+    whole = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path / "run")
+    spoil(tmp_path / "run" / "member-000001.npy", labels, facts)
+    again = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path / "run")
+    assert np.array_equal(whole.labels, again.labels)
+    assert whole.info == again.info

@@ -36,9 +36,11 @@ def test_generate_writes_the_ensemble(table, tmp_path, capsys, suffix):
     output = tmp_path / f"ensemble.{suffix}"
     command = ["generate", str(table), *COLUMNS, "--members", "6", "--k", "3:9", "--seed", "4", "-o", str(output)]
     assert main(command) == 0
-    assert "k            k = 3 to 9 (given)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "k            k = 3 to 9 (given)" in out
     expected = generate(X, 6, k=(3, 9), random_state=4)
-    read = load_labels(output, ids="id") if suffix == "csv" else load_labels(output)
+    assert f"base         {expected.info['base']}" in out
+    read = load_labels(output, ids="name") if suffix == "csv" else load_labels(output)
     assert np.array_equal(read.labels, expected.labels)
     assert read.object_ids[1] == "object 1"
     assert main(command) == 2
@@ -51,7 +53,8 @@ def test_cluster_in_one_go(table, tmp_path, capsys):
     command = ["cluster", str(table), *COLUMNS, "-k", "3", "--scale", "z", "-o", str(labels)]
     assert main([*command, "--ensemble", str(ensemble)]) == 0
     out = capsys.readouterr().out
-    assert "members      k = 3 to 13 (rule candel with k0 = 3, 180 objects)" in out
+    assert "base         spectral: its consensus cuts 0.00% of the links between nearest neighbours" in out
+    assert "members      k = 18 to 36 (rule spectral with k0 = 3, 180 objects)" in out
     assert "clusters     3" in out
     frame = pd.read_csv(labels)
     assert adjusted_rand_score(TRUTH, frame["label"]) > 0.98
@@ -85,7 +88,7 @@ def test_shares_and_rules_reach_generate(table, tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--id", "name"], "column 'truth' holds 'a' in data row 1, which is no number"),
-        (["--id", "nobody"], "has no column 'nobody'; it has 'name', 'x'"),
+        (["--id", "nobody"], "has no column 'nobody'; its columns are 'name', 'x'"),
         (["--columns", "x,y", "--drop", "x,y"], "no column of measurements is left"),
         ([*COLUMNS, "--k", "cube"], "k must be one of 'sqrt'"),
         ([*COLUMNS, "--members", "0"], "n_members must be at least 1"),
@@ -140,7 +143,7 @@ def test_features_from_every_kind_of_file(table, tmp_path):
     ("text", "words"),
     [
         ("x,y\n1,2\n3,\n", "column 'y' holds '' in data row 2"),
-        ("x,y\n1,2\n3\n", "X.csv: "),
+        ("x,y\n1,2\n3\n", "data row 2 has 1 cells, but the header has 2"),
         ("x,y\n", "a header but no rows"),
         ("", "is empty"),
         ("x,x\n1,2\n", "'x' more than once"),

@@ -101,10 +101,13 @@ def test_equals_generate_and_consensus() -> None:
     model = EnsembleClustering(3, n_members=6, k=(4, 8), random_state=5).fit(BLOBS)
     assert np.array_equal(model.ensemble_.labels, generate(BLOBS, 6, k=(4, 8), random_state=5).labels)
     assert model.ensemble_.info["k"] == "k = 4 to 8 (given)"
-    assert model.consensus_.method == "transfer"
+    assert model.consensus_.method == "lwgp"
     assert model.confidence_.shape == (240,)
     default = EnsembleClustering(3, random_state=5).fit(BLOBS)
-    assert default.ensemble_.info["k"] == "k = 3 to 15 (rule candel with k0 = 3, 240 objects)"
+    assert default.ensemble_.info["base"].startswith("spectral: its consensus cuts 0.00% of the links")
+    assert default.ensemble_.info["k"] == "k = 20 to 48 (rule spectral with k0 = 3, 240 objects)"
+    plain = EnsembleClustering(3, base="kmeans", random_state=5).fit(BLOBS)
+    assert plain.ensemble_.info["k"] == "k = 3 to 15 (rule candel with k0 = 3, 240 objects)"
 
 
 def test_partial_rows_and_unknown_rows_are_placed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from functools import partial
 
 import joblib
 import numpy as np
@@ -15,13 +16,17 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import consensus, generate
+import quorate
+from quorate import consensus
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features
 from quorate.generation.gaussian_count import number_of_gaussians
 from quorate.generation.k_rules import choose_k
 from quorate.generation.kmeans import train
 from quorate.generation.stop import Stop
+
+# the members of this file are those of the built-in k-means, where a test names no other base
+generate = partial(quorate.generate, base="kmeans")
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat(np.arange(4), 75)

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from quorate import as_ensemble, compress, consensus
 from quorate.ops.points import add_points, nearest_points
-from quorate.solvers import overlaps
+from quorate.solvers import local_weights, overlaps
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
@@ -202,3 +202,14 @@ def test_ecpcs_refuses_what_it_cannot_do() -> None:
 def test_bad_theta_is_refused(method: str, theta: object) -> None:
     with pytest.raises((ValueError, TypeError), match="theta must"):
         consensus(noisy(0), 3, method=method, theta=theta)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_certainty_without_a_dense_table_is_the_same(
+    missing: float, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(2, missing=missing, weights=WEIGHTS if weighted else None, k=4)
+    expected = cluster_certainty(rows, 0.4)
+    monkeypatch.setattr(local_weights, "DENSE_ENTRIES", 0)
+    np.testing.assert_allclose(cluster_certainty(rows, 0.4), expected, rtol=1e-12)

@@ -25,7 +25,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import StepPatch
 from strategies import labelled_tables
 
-from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
+from quorate import as_ensemble, ca_tree, choose_k, compare, compress, consensus, plot, solve
 from quorate._evaluation import binning, closeness, consensus_index, matching
 from quorate._types import Consensus
 from quorate.plot import _axes
@@ -36,7 +36,6 @@ MEMBERS = as_ensemble(noisy(0, 300, k=4, members=12, noise=0.2, missing=0.1))
 EAC = consensus(MEMBERS, 4, method="eac")
 KMEANS = consensus(MEMBERS, 4, random_state=0)
 SIZES = {k: as_ensemble(noisy(k, 120, k=k, noise=0.2, missing=0.1)) for k in (2, 3, 4)}
-CHOICE = choose_k(MEMBERS, (2, 6), random_state=0)
 PICTURES = {
     "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
     "densities": lambda **ax: plot.densities(KMEANS, MEMBERS, **ax),
@@ -51,7 +50,8 @@ PICTURES = {
     "consensus_cdf": lambda **ax: plot.consensus_cdf(SIZES, **ax),
     "delta_area": lambda **ax: plot.delta_area(SIZES, **ax),
     "tracking": lambda **ax: plot.tracking([consensus(MEMBERS, k, random_state=0) for k in (3, 2, 4)], **ax),
-    "k_choice": lambda **ax: plot.k_choice(CHOICE, **ax),
+    "k_choice": lambda **ax: plot.k_choice(choose_k(MEMBERS, (2, 6), random_state=0), **ax),
+    "comparison": lambda **ax: plot.comparison(compare(MEMBERS, ["kmeans"], (2, 4), random_state=0), **ax),
 }
 
 

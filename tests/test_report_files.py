@@ -107,7 +107,9 @@ def test_in_a_shell(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = folder / "page.html"
     told = ["report", str(table), str(folder / "out.csv"), "--id", "name", "-o", str(page), "--truth", "kind"]
     assert main([*told, "--title", "<Mine>"]) == 0
-    assert capsys.readouterr().out == f"report       in {page} ({page.stat().st_size:,} bytes)\n"
+    told_lines = capsys.readouterr().out.splitlines()
+    assert told_lines[0] == f"report       in {page} ({page.stat().st_size:,} bytes)"
+    assert told_lines[1].startswith("clusterings  4: a (3 clusters")
     text = Page(page)
     assert "<title>&lt;Mine&gt;</title>" in text.text
     assert "of the objects are placed right" in text.words

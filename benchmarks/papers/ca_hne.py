@@ -45,7 +45,7 @@ QUICK_SETS = ("2-spirals", "complex image", "3-paths", "iris")
 
 def members(name: str, number: int, k: int, seed: int) -> NDArray[Any]:
     """Labels of k-means members from random starts, a column each."""
-    labels: NDArray[Any] = generate(features(name)[0], number, k=k, random_state=seed, n_jobs=1).labels
+    labels: NDArray[Any] = generate(features(name)[0], number, k=k, base="kmeans", random_state=seed, n_jobs=1).labels
     return labels
 
 

@@ -103,7 +103,7 @@ def draw_partitions(path: Path) -> None:
     figure, axes = plt.subplots(2, 2, figsize=(9.4, 6), layout="constrained")
     for row, name in zip(axes, ("complex image", "3-paths"), strict=True):
         X, y = features(name)
-        labels = generate(X, 30, k=base_k(name), random_state=0, n_jobs=1).labels
+        labels = generate(X, 30, k=base_k(name), base="kmeans", random_state=0, n_jobs=1).labels
         for ax, method in zip(row, ("hne", "eac"), strict=True):
             found = consensus(labels, SETS[name].n_clusters, method=method).labels
             for cluster in range(int(found.max()) + 1):

@@ -28,7 +28,7 @@ def objects(data: str, n: int) -> Objects:
     means = rng.uniform(0, 40, size=(N_CLUSTERS, n_dims))
     classes = rng.integers(N_CLUSTERS, size=n)
     X = means[classes] + spread * rng.standard_normal((n, n_dims))
-    labels = quorate.generate(X, N_MEMBERS, k=(10, 40), random_state=SEED, n_jobs=1).labels
+    labels = quorate.generate(X, N_MEMBERS, k=(10, 40), base="kmeans", random_state=SEED, n_jobs=1).labels
     return Objects(X, classes.astype(np.int64), np.asarray(labels))
 
 

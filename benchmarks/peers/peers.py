@@ -154,7 +154,7 @@ def sc3s(objects: Objects) -> Labels:
 
 
 PEERS: dict[str, Peer] = {
-    "quorate transfer (default)": Peer("quorate", "labels", _quorate("auto")),
+    "quorate transfer": Peer("quorate", "labels", _quorate("transfer")),
     "quorate kmeans": Peer("quorate", "labels", _quorate("kmeans")),
     "quorate eac": Peer("quorate", "labels", _quorate("eac")),
     "quorate mcla": Peer("quorate", "labels", _quorate("mcla")),

@@ -31,7 +31,7 @@ Array = NDArray[Any]
 def main(*, quick: bool = False) -> None:
     n = 100_000 if quick else 1_000_000
     X, truth = mixture(n)
-    generate(X[:1000], 2, k=5)
+    generate(X[:1000], 2, k=5, base="kmeans")
     _against_peers(f"mixture {n:,} x 16", X, truth, 50)
     _checkpoint(X)
     _memory(n * 10)
@@ -62,8 +62,8 @@ def _load(name: str) -> tuple[Array, Array] | None:
 
 
 def _against_peers(what: str, X: Array, truth: Array, n_clusters: int) -> None:
-    ours, _ = seconds(lambda: generate(X, N_MEMBERS, k=K, random_state=0))
-    ensembles = [generate(X, N_MEMBERS, k=K, random_state=seed) for seed in range(SEEDS)]
+    ours, _ = seconds(lambda: generate(X, N_MEMBERS, k=K, base="kmeans", random_state=0))
+    ensembles = [generate(X, N_MEMBERS, k=K, base="kmeans", random_state=seed) for seed in range(SEEDS)]
     mine = [_worth(ensemble, truth, n_clusters, seed) for seed, ensemble in enumerate(ensembles)]
     print(f"{what}: consensus of generate's members, NMI {_mean(mine)} over {SEEDS} ensembles", flush=True)
     sizes = [facts["k"] for facts in ensembles[0].info["members"]]
@@ -96,8 +96,8 @@ def _checkpoint(X: Array) -> None:
     for _ in range(5):
         folder = tempfile.mkdtemp()
         try:
-            plain.append(seconds(lambda: generate(X, N_MEMBERS, k=K, random_state=0), 1)[0])
-            stored.append(seconds(lambda f=folder: generate(X, N_MEMBERS, k=K, random_state=0, checkpoint=f), 1)[0])
+            plain.append(seconds(lambda: _generate(X), 1)[0])
+            stored.append(seconds(lambda f=folder: _generate(X, checkpoint=f), 1)[0])
         finally:
             shutil.rmtree(folder)
     cost = min(stored) / min(plain) - 1
@@ -128,5 +128,5 @@ def _mapped(path: str) -> Array:
     return X
 
 
-def _generate(X: Array) -> None:
-    generate(X, N_MEMBERS, k=K, random_state=0)
+def _generate(X: Array, checkpoint: str | None = None) -> None:
+    generate(X, N_MEMBERS, k=K, base="kmeans", random_state=0, checkpoint=checkpoint)

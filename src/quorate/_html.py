@@ -52,7 +52,9 @@ def consensus_html(result: Consensus) -> str:
         sums = np.bincount(result.labels[known], weights=result.confidence[known], minlength=result.n_clusters)
         head.append("mean confidence")
         columns.append([f"{value:.3f}" for value in sums / np.maximum(sizes, 1)])
-    body: list[list[Any]] = [[cluster, *cells] for cluster, cells in enumerate(zip(*columns, strict=True))]
+    body: list[list[Any]] = [
+        [name, *cells] for name, cells in zip(result.shown_names, zip(*columns, strict=True), strict=True)
+    ]
     if len(body) > CLUSTERS_SHOWN:
         body = [*body[:CLUSTERS_SHOWN], [DOTS] * len(head)]
     return _page(repr(result), _table(head, body))

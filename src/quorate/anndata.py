@@ -28,7 +28,8 @@ def consensus_anndata(
         them. ``obs[key_added + "_confidence"]`` receives the confidence, if the method gives one. ``uns[key_added]``
         records how they were computed.
     keys : sequence of str
-        Columns of ``adata.obs``, such as clusterings at several resolutions. Missing values are missing labels.
+        Columns of ``adata.obs``, such as clusterings at several resolutions. Missing values are missing labels. The
+        result keeps the ``obs_names``, so that scores and reports match cells by name.
     n_clusters : int, "auto", (low, high) or range, optional
         See `consensus`.
     key_added : str
@@ -53,7 +54,7 @@ def consensus_anndata(
     unknown = [key for key in keys if key not in adata.obs]
     if unknown:
         raise KeyError(f"adata.obs has no column {', '.join(map(repr, unknown))}; it has {list(adata.obs.columns)}.")
-    members = as_ensemble({key: adata.obs[key].to_numpy() for key in keys}, orientation="members")
+    members = as_ensemble({key: adata.obs[key] for key in keys}, orientation="members")
     result = consensus(members, n_clusters, **options)
     names = [str(cluster) for cluster in range(result.n_clusters)]
     adata.obs[key_added] = pd.Categorical.from_codes(result.labels, dtype=pd.CategoricalDtype(names))

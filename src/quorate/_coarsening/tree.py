@@ -261,7 +261,8 @@ class CATree:
         CATree(7 nodes over 4 distinct rows of 4 objects)
         """
         advice = "give one label for each row that the tree was built from; grow takes one member at a time"
-        codes, categories = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        labelling = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        codes, categories = labelling.codes, labelling.categories
         pairs = read_only(np.stack([self.inverse.astype(np.int32), codes], axis=1))
         inverse = np.empty(len(pairs), dtype=np.intp)
         old, new = pairs[distinct_rows(pairs, inverse)].T

@@ -9,6 +9,7 @@ from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD, resolve
 from quorate._consensus.choose_k import Numbers, candidates, choose
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
+from quorate._data.proof import proven
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
 from quorate.methods import METHODS
 
@@ -55,6 +56,7 @@ def solve(
     >>> solve(rows, 2).labels[inverse].tolist()
     [0, 0, 1, 1]
     """
+    proven(ensemble)
     name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
     options = checked_options(name, options)
     _check.choice(refine, "refine", (True, False))

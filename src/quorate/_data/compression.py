@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.coding import narrowest
-from quorate._types import AnyEnsemble, E, Ensemble, read_only
+from quorate._data.proof import prove_counts, proven
+from quorate._types import NEEDS_LABELS, AnyEnsemble, E, Ensemble, SoftEnsemble, read_only
 from quorate.solvers import label_rows
 
 
@@ -40,11 +41,12 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0], [1, 1], [0, 1]], [2, 1, 1], [0, 1, 0, 2])
     """
+    proven(ensemble)
     if ensemble.is_distinct:
         return ensemble, read_only(np.arange(ensemble.n_rows))
     if ensemble.compressed is None:
         rows, inverse = _distinct_rows(ensemble)
-        rows.remember(is_distinct=True)
+        rows.remember(is_distinct=True, is_proven=True)
         ensemble.remember(compressed=(rows, inverse))
     remembered: tuple[E, NDArray[np.intp]] = ensemble.compressed
     return remembered
@@ -84,23 +86,34 @@ def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
     >>> whole.counts.tolist(), [w.tolist() for w in where]
     ([2, 2, 1], [[0, 1], [1, 2]])
     """
-    parts = list(parts)
+    parts = [_labelled(part) for part in parts]
     if not parts:
         raise ValueError("merge needs at least one ensemble, got none.")
     _refuse_different(parts)
     categories, codings = _common_categories(parts)
     dtype = narrowest(max(map(len, categories)))
     labels = np.concatenate([_recode(p.labels, c, dtype) for p, c in zip(parts, codings, strict=True)])
+    counts = np.concatenate([part.counts for part in parts])
+    prove_counts(counts, parts[0].n_members)
     stacked = replace(
         parts[0],
         labels=labels,
-        counts=np.concatenate([part.counts for part in parts]),
+        counts=counts,
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
         categories=categories,
+        object_ids=None,
     )
+    stacked.remember(is_proven=True)
     merged, inverse = compress(stacked)
     edges = np.cumsum([part.n_rows for part in parts])[:-1]
     return merged, np.split(inverse, edges)
+
+
+def _labelled(part: Any) -> Ensemble:
+    if isinstance(part, SoftEnsemble):
+        raise TypeError(NEEDS_LABELS)
+    found: Ensemble = proven(part)
+    return found
 
 
 def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...], list[list[NDArray[Any]]]]:

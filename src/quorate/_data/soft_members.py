@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import order_of
 from quorate._data.coding import code_values
 from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import is_matrix, label_vector, refuse_duplicates
+from quorate._data.proof import proven, vary
+from quorate._data.sparse import as_csr
+from quorate._data.tables import index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
@@ -69,10 +71,11 @@ def as_soft_ensemble(
     [0, 0, 1]
     """
     if isinstance(members, Ensemble):
-        members = _from_labels(members)
+        members = _from_labels(proven(members))
     if isinstance(members, SoftEnsemble):
         return _with_options(members, weights, ids, counts)
     names, values = _named(members)
+    values, index, id_name = _aligned(values, names)
     found = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
     _refuse_lengths(found, names)
     stacked = _stacked(found, names)
@@ -85,6 +88,8 @@ def as_soft_ensemble(
         weights=np.ones(len(found)),
         member_names=names,
         categories=tuple(member.categories for member in found),
+        object_ids=index,
+        id_name=id_name,
     )
     return _with_options(ensemble, weights, ids, counts)
 
@@ -109,11 +114,20 @@ def harden(members: Any) -> Ensemble:
     """
     soft = as_soft_ensemble(members)
     hard = as_ensemble(
-        likeliest_labels(soft), weights=soft.weights, orientation="objects", ids=soft.object_ids, counts=soft.counts
+        likeliest_labels(soft),
+        weights=soft.weights,
+        orientation="objects",
+        ids=soft.object_ids,
+        counts=soft.counts,
+        check=False,
     )
     kept = zip(soft.categories, hard.categories, strict=True)
-    return replace(
-        hard, member_names=soft.member_names, categories=tuple(all_[codes] for all_, codes in kept), info=soft.info
+    return vary(
+        hard,
+        member_names=soft.member_names,
+        categories=tuple(all_[codes] for all_, codes in kept),
+        info=soft.info,
+        id_name=soft.id_name,
     )
 
 
@@ -133,6 +147,20 @@ def _named(members: Any) -> tuple[tuple[str, ...], list[Any]]:
     return names, values
 
 
+def _aligned(values: list[Any], names: tuple[str, ...]) -> tuple[list[Any], NDArray[Any] | None, str]:
+    """Pandas members in the order of the first that has an index, and this index with its name."""
+    indexes = [getattr(value, "index", None) if hasattr(value, "iloc") else None for value in values]
+    found = [index_ids(index) for index in indexes]
+    first = next((place for place, ids in enumerate(found) if ids is not None), None)
+    if first is None:
+        return values, None, "id"
+    aligned = []
+    for value, index, ids, name in zip(values, indexes, found, names, strict=True):
+        order = None if index is None else order_of(found[first], ids, repr(name))
+        aligned.append(value if order is None else value.iloc[order])
+    return aligned, found[first], index_name(indexes[first])
+
+
 def _member(values: Any, name: str, missing: Any) -> _Member:
     from scipy.sparse import csc_array
 
@@ -150,7 +178,7 @@ def _checked(values: Any, name: str) -> Any:
     """Memberships as a sparse matrix of float64, each known row adding up to 1."""
     from scipy.sparse import csr_array
 
-    sparse = values.tocsr() if hasattr(values, "tocsr") else _floats(values, name)
+    sparse = as_csr(values, name) if hasattr(values, "tocsr") else _floats(values, name)
     matrix = csr_array(sparse, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     unknown = np.isnan(matrix.data)
@@ -253,14 +281,9 @@ def _from_labels(ensemble: Ensemble) -> SoftEnsemble:
         categories=ensemble.categories,
         object_ids=ensemble.object_ids,
         info=ensemble.info,
+        id_name=ensemble.id_name,
     )
 
 
 def _with_options(ensemble: SoftEnsemble, weights: Any, ids: Any, counts: Any) -> SoftEnsemble:
-    ensemble = with_options(ensemble, weights, ids, counts)
-    if ensemble.n_objects * ensemble.n_members >= 2**31:
-        raise ValueError(
-            f"{ensemble.n_objects:,} objects of {ensemble.n_members} soft members are too many: sums of memberships "
-            f"are exact up to 2^31 objects times members; pass labels (quorate.harden of parts), or fewer members."
-        )
-    return ensemble
+    return proven(with_options(ensemble, weights, ids, counts))

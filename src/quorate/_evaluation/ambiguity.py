@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from quorate._evaluation.consensus_index import DRAWN_PAIRS, draw_pairs
 from quorate._types import Ensemble, read_only
 from quorate.ops.ambiguity import ambiguous_drawn, ambiguous_pairs
+from quorate.solvers.contingency import squarable
 
 EXACT_ROWS = 3_000
 """Up to this many rows all pairs are counted; above, pairs of objects are drawn."""
@@ -38,8 +39,9 @@ def ambiguity(
     """
     labels, weights = read_only(ensemble.labels[:, members]), read_only(ensemble.weights[members])
     if ensemble.n_rows <= EXACT_ROWS:
-        ambiguous, known = ambiguous_pairs(labels, ensemble.counts, weights, low, high, 0, ensemble.n_rows)
-        alike = ensemble.counts[(labels >= 0).any(axis=1)]
+        counts = read_only(squarable(ensemble.counts))
+        ambiguous, known = ambiguous_pairs(labels, counts, weights, low, high, 0, ensemble.n_rows)
+        alike = counts[(labels >= 0).any(axis=1)]
         # Objects of one row agree in all members, so their co-association is 1, which is below `high` only if high > 1.
         known += int((alike * (alike - 1)).sum()) // 2
         return Ambiguity(ambiguous / known if known else 0.0, 0)

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
@@ -68,7 +69,8 @@ def labelled_rows(result: Any, ensemble: Any) -> LabelledRows:
     Objects without a label are left out.
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(result, "result", members.n_rows)
+    result = aligned_result(result, members.object_ids, "result")
+    labelling = code_beside(result, "result", members)
     return with_places(pair_rows(members, labelling.codes, labelling.n_clusters), result, members)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from quorate._evaluation.binning import Bins, LabelledRows
 from quorate._types import Ensemble, FloatArray, read_only
-from quorate.ops.tables import cluster_counts, own_and_rival
-from quorate.ops.threads import map_blocks
+from quorate.ops.tables import cluster_counts
 from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.label_rows import own_and_rival
 
 
 class Closeness(NamedTuple):
@@ -31,11 +31,7 @@ def closeness(labelled: LabelledRows) -> Closeness:
     rows, labels = labelled.rows, labelled.labels
     means, _ = cluster_means(rows, labels, labelled.n_clusters)
     means /= rows.weights.sum()
-    own, other = np.empty(rows.n_rows), np.empty(rows.n_rows)
-    map_blocks(
-        lambda start, stop: own_and_rival(rows.labels, rows.offsets, means, labels, start, stop, own, other),
-        rows.n_rows,
-    )
+    own, other, _ = own_and_rival(rows, means, labels)
     sizes = labelled.sizes[labels].astype(np.float64)
     # The means include the object itself, whose co-association with itself is the share of the members that label it.
     own = (own * sizes - known_share(rows)) / np.maximum(sizes - 1, 1)

@@ -16,6 +16,7 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.selection import select_members
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.ambiguity import pair_shares
+from quorate.solvers.contingency import squarable
 from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 1_500
@@ -51,12 +52,13 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     rows, _ = compress(ensemble)
     exact = rows.n_rows <= EXACT_ROWS
     first, second = np.triu_indices(rows.n_rows, 1) if exact else draw_pairs(rows, rng)
-    pairs = rows.counts[first] * rows.counts[second] if exact else np.ones(len(first), dtype=np.int64)
+    counts = squarable(rows.counts)
+    pairs = counts[first] * counts[second] if exact else np.ones(len(first), dtype=np.int64)
     shares = np.empty(len(first))
     pair_shares(rows.labels, rows.weights, first, second, shares)
     if exact:
         # the objects of one row agree in every member that labels them
-        alike = rows.counts[(rows.labels >= 0).any(axis=1)]
+        alike = counts[(rows.labels >= 0).any(axis=1)]
         shares, pairs = np.append(shares, 1.0), np.append(pairs, (alike * (alike - 1)).sum() // 2)
     known = (shares >= 0) & (pairs > 0)
     if not known.any():

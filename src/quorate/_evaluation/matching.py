@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._evaluation.binning import LabelledRows
@@ -32,7 +33,9 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
     A cluster keeps the number of the cluster in the result before with which it is matched (by the Hungarian method),
     and gets a new number if there is none.
     """
-    rows, _ = compress(as_ensemble([result.labels for result in results], orientation="members"))
+    first, *others = results
+    aligned = [first, *(aligned_result(other, first.object_ids, "a result") for other in others)]
+    rows, _ = compress(as_ensemble([result.labels for result in aligned], orientation="members", check=False))
     columns = [rows.labels[:, 0].astype(np.int64)]
     for member in range(1, rows.n_members):
         columns.append(matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers import contingency as tables_of
@@ -97,7 +97,7 @@ def mean_density_between(scored: Scored) -> float:
 
 def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dict[str, float]:
     """Return NMI, ARI and accuracy of a labelling compared with the known classes of the objects."""
-    classes = code_labelling(truth, "truth", ensemble.n_rows, advice="put None where the class is not known")
+    classes = code_beside(truth, "truth", ensemble, advice="put None where the class is not known")
     table = shared_table(labelling, classes, ensemble.counts, "labels and truth")
     return {
         "nmi": tables_of.nmi(table, "geometric"),

@@ -9,7 +9,7 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside, code_labelling
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
@@ -282,7 +282,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     best member          0.581044
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", members.n_rows, advice=ADVICE)
+    labelling = code_beside(labels, "labels", members, advice=ADVICE)
     scored = score_labelling(labelling, members)
     mean_member, best_member = member_scores(compress(members)[0])
     return Scores(
@@ -299,7 +299,8 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
 
 
 def _table_of_two(first: Any, second: Any) -> Contingency:
-    one, other = code_labelling(first, "first"), code_labelling(second, "second")
+    one = code_labelling(first, "first")
+    other = code_labelling(second, "second", ids=one.ids)
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "
@@ -310,4 +311,4 @@ def _table_of_two(first: Any, second: Any) -> Contingency:
 
 def _scored(labels: Any, ensemble: Any) -> Scored:
     members = as_ensemble(ensemble)
-    return score_labelling(code_labelling(labels, "labels", members.n_rows, advice=ADVICE), members)
+    return score_labelling(code_beside(labels, "labels", members, advice=ADVICE), members)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, locate_pairs, pair_rows
 from quorate._evaluation.binning import LabelledRows, with_places
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
@@ -139,7 +140,8 @@ class Subject:
 def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
     """Check and code everything that a report is about."""
     members = as_ensemble(ensemble)
-    labelling = code_labelling(result, "result", members.n_rows)
+    result = aligned_result(result, members.object_ids, "result")
+    labelling = code_beside(result, "result", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
     known, pair, first = locate_pairs(members, labelling.codes)
     consensus = result if isinstance(result, Consensus) else None

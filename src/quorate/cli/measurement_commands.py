@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from quorate.cli.options import (
+    add_column_options,
     add_command,
     add_force_option,
     add_labels_output,
@@ -53,13 +54,9 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
     """The table of measurements, and how to read it."""
     parser.add_argument(
         "features",
-        help="table of numbers: one row per object, one column per measurement (.csv, .parquet, .npy, .npz, .zarr)",
+        help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
-    parser.add_argument(
-        "--columns", metavar="A,B,C", help="columns that are measurements (default: all except the id column)"
-    )
-    parser.add_argument("--drop", metavar="A,B,C", help="columns to leave out")
+    add_column_options(parser, "measurements")
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 
@@ -72,7 +69,12 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="number of clusters of each clustering: 25, 10:40, sqrt, linear, linear:50:20, candel, candel:7, mixture",
     )
-    parser.add_argument("--base", metavar="NAME", help="algorithm of the clusterings (default: kmeans)")
+    parser.add_argument(
+        "--base",
+        metavar="NAME",
+        default="auto",
+        help="algorithm of the clusterings, such as kmeans or spectral; auto tries both (default: %(default)s)",
+    )
     parser.add_argument(
         "--row-share",
         metavar="SHARE",
@@ -117,6 +119,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.generation.plans import base_towards
+    generate_settings["base"] = base_towards(arguments.base, n_clusters)
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
@@ -124,7 +128,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     outcome = find_consensus(ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
-    tell_outcome(arguments, outcome, k=ensemble.info["k"])
+    tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])
 
 
 def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:

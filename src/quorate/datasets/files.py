@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.sparse import csr_from_file
+
 VARIABLE = "QUORATE_DATA"
 """The environment variable that names the folder if the caller does not."""
 
@@ -170,10 +172,8 @@ def _read_npz(path: Path) -> tuple[Any, NDArray[Any]]:
     with np.load(path, allow_pickle=False) as archive:
         if "X" in archive:
             return archive["X"].astype(np.float32), _classes(archive["y"])
-        from scipy.sparse import csr_array
-
-        parts = (archive["data"].astype(np.float64), archive["indices"], archive["indptr"])
-        return csr_array(parts, shape=tuple(archive["shape"])), _classes(archive["y"])
+        arrays = {name: archive[name] for name in archive.files}
+        return csr_from_file(arrays, "it").astype(np.float64), _classes(arrays["y"])
 
 
 _READERS = {".csv.gz": _read_csv, ".csv": _read_csv, ".npz": _read_npz}

@@ -1,4 +1,4 @@
-"""What clusters for a member: the built-in k-means, a scikit-learn clusterer, or a callable."""
+"""What clusters for a member: the built-in k-means or spectral clusterer, a scikit-learn clusterer, or a callable."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 
 from quorate.generation.kmeans import KMeans
 from quorate.generation.sources import SOURCES
+from quorate.generation.spectral import Spectral
 
 Array = NDArray[Any]
 
-BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, **SOURCES}
+BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, "spectral": Spectral, **SOURCES}
 """Bases by name: what is called for each gives a base or a list of bases."""
+
+AUTO = "auto"
+"""The name that leaves the kind of members to a trial; see `quorate.generation.trial`."""
 
 _K_NAMES = ("n_clusters", "n_components")
 
@@ -34,6 +38,10 @@ class Base:
 
     @property
     def is_built_in(self) -> bool:
+        return isinstance(self.source, KMeans | Spectral)
+
+    @property
+    def is_kmeans(self) -> bool:
         return isinstance(self.source, KMeans)
 
     @property
@@ -47,7 +55,7 @@ class Base:
     @property
     def name(self) -> str:
         if self.is_built_in:
-            return "kmeans"
+            return "kmeans" if self.is_kmeans else "spectral"
         return str(getattr(self.source, "__name__", type(self.source).__name__))
 
     @property
@@ -56,8 +64,18 @@ class Base:
         return _parameter(self.source, _K_NAMES) if self.is_clusterer else None
 
     @property
+    def default_rule(self) -> str:
+        """The rule of k where the caller names none."""
+        return "spectral" if isinstance(self.source, Spectral) else "candel"
+
+    @property
     def takes_k(self) -> bool:
         return not self.is_clusterer or self.k_parameter is not None
+
+
+def is_auto(base: Any) -> bool:
+    """Whether the kind of members is left open."""
+    return isinstance(base, str) and base == AUTO
 
 
 def as_bases(base: Any) -> list[Base]:
@@ -66,15 +84,17 @@ def as_bases(base: Any) -> list[Base]:
         return [Base(KMeans())]
     if isinstance(base, str):
         if base not in BASES:
-            raise ValueError(f"base must be one of {', '.join(map(repr, BASES))} or a clusterer, got {base!r}.")
+            raise ValueError(
+                f"base must be one of {', '.join(map(repr, (*BASES, AUTO)))} or a clusterer, got {base!r}."
+            )
         return as_bases(BASES[base]())
     if isinstance(base, list | tuple):
         if not base:
-            raise ValueError("base must not be an empty list; leave it out for the built-in k-means.")
+            raise ValueError("base must not be an empty list; leave it out for members that suit the data.")
         return [found for item in base for found in as_bases(item)]
     if inspect.isclass(base):
         raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")
-    if isinstance(base, KMeans) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
+    if isinstance(base, KMeans | Spectral) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
         return [Base(base)]
     raise TypeError(
         f"base must be a clusterer (with fit_predict, or fit and labels_), a callable (X, k, rng) -> labels, a name of "

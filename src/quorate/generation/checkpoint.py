@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import os
+import tokenize
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import __version__
+from quorate import __version__, _check
 from quorate.generation.features import Features
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
@@ -24,14 +25,17 @@ from quorate.ops.threads import map_fixed_blocks
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+# what numpy may raise over a header that is not its own
+_DAMAGED = (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, tokenize.TokenError, RecursionError)
 
 
 class Checkpoint:
     """A folder of one run; `load` and `save` members by number. Made by `open_checkpoint`."""
 
-    def __init__(self, folder: Path, entropy: int) -> None:
+    def __init__(self, folder: Path, entropy: int, n_objects: int) -> None:
         self.folder = folder
         self.entropy = entropy
+        self.n_objects = n_objects
 
     def load(self, number: int) -> Member | None:
         """A stored member, or None where it is not there or cannot be read (a file cut short by a crash)."""
@@ -42,11 +46,23 @@ class Checkpoint:
             with open(path, "rb") as file:
                 labels = np.load(file, allow_pickle=False)
                 check, _, facts = file.read().partition(b"\n")
-        except (OSError, ValueError, EOFError):
+        except _DAMAGED:
             return None
         if check != _checksum(labels, facts):
             return None
-        return Member(number, labels, json.loads(facts), None)
+        return self._proven(number, labels, facts)
+
+    def _proven(self, number: int, labels: NDArray[Any], facts: bytes) -> Member | None:
+        """The member, if its labels are what a kernel may follow: one per object, -1 or below its n_clusters."""
+        try:
+            told = json.loads(facts)
+            n_clusters = _check.integer(told["n_clusters"], "n_clusters", low=1, high=self.n_objects)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+        right = labels.shape == (self.n_objects,) and labels.dtype.kind == "i" and labels.dtype.isnative
+        if not right or labels.min() < -1 or labels.max() >= n_clusters:
+            return None
+        return Member(number, labels, told, None)
 
     def save(self, member: Member) -> None:
         """Write aside, then rename: after a kill the member is there whole, or not at all.
@@ -86,11 +102,11 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
     if found is None:
         entropy = entropy_of(None) if entropy is None else entropy
         _write(folder, {**wanted, "seed": str(entropy)})
-        return Checkpoint(folder, entropy)
+        return Checkpoint(folder, entropy, features.n_objects)
     _refuse_difference(folder, found, wanted)
     for stale in folder.glob(".member-*.part"):
         stale.unlink(missing_ok=True)
-    return Checkpoint(folder, int(found["seed"]))
+    return Checkpoint(folder, int(found["seed"]), features.n_objects)
 
 
 def fingerprint(data: Any) -> str:

@@ -58,7 +58,9 @@ def draw_views(columns: Any, features: Features, rngs: list[np.random.Generator]
         share = _check.fraction(
             columns, "columns", advice="a share, a number of columns (an integer), Projection(...) or Views(...)."
         )
-        size = max(1, math.ceil(share * n_columns))
+        if share == 0:
+            raise ValueError("columns must be above 0, got 0: the share of the columns that each member sees.")
+        size = math.ceil(share * n_columns)
     if size == n_columns:
         return [WHOLE] * len(rngs)
     return [View(np.sort(rng.choice(n_columns, size, replace=False)).astype(np.intp)) for rng in rngs]

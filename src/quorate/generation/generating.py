@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import logging
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from quorate._data.building import build_ensemble
-from quorate._data.coding import narrowest
 from quorate._types import Ensemble
+from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
+from quorate.generation.coded import as_coded
 from quorate.generation.features import Features, as_features
 from quorate.generation.plans import Request, entropy_of, make_plans
-from quorate.generation.runner import Finished, Options, run_plans
-from quorate.ops.coding import MISSING, UNSEEN, code_columns
+from quorate.generation.runner import Options, run_plans
+from quorate.generation.trial import Trial
 
 logger = logging.getLogger("quorate")
 
@@ -26,7 +22,7 @@ def generate(
     n_members: int = 20,
     *,
     k: Any = None,
-    base: Any = None,
+    base: Any = "auto",
     rows: Any = 1.0,
     columns: Any = 1.0,
     random_state: Any = None,
@@ -45,10 +41,14 @@ def generate(
     k : int, range, (low, high), or rule, optional
         Number of clusters; of a range each member draws its own, both ends of a pair included. Rules:
         "sqrt", [sqrt(n)/2, sqrt(n)]; "linear" or ("linear", A, B), [n/A, n/B] with A = 50, B = 20;
-        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "mixture", [g, g + 20] for g Gaussians
-        found in the data, at least 10. Default: "candel", and a scikit-learn clusterer keeps its own number.
-    base : None, str, KMeans, clusterer, callable, or a list of these
-        None or "kmeans": the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. A
+        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "spectral" or ("spectral", k0),
+        [min(20, n/10), min(60, n/5)], not below k0; "mixture", [g, g + 20] for g Gaussians found in the data, at
+        least 10. "default" or ("default", k0), where k is left out: "spectral" for spectral members, "candel" for
+        others, and a scikit-learn clusterer keeps its own number.
+    base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
+        "auto": "kmeans" or "spectral", by a trial on at most 3,000 objects; ``info["base"]`` says which and why.
+        "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. "spectral": the
+        landmark-spectral clusterer, which finds clusters of any shape; ``quorate.generation.Spectral(...)``. A
         scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
         missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
         members that depend on one another, one after the other. Members take the items of a list in turn.
@@ -73,15 +73,17 @@ def generate(
     Returns
     -------
     Ensemble
-        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "k" (what
-        the rule chose, in words), and "members", for each of them what it drew: k, how many objects it saw and
-        trained on, its columns, how many clusters it has.
+        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "base" (what
+        clustered, and why), "k" (what the rule chose, in words), and "members", for each of them what it drew: k, how
+        many objects it saw and trained on, its columns, how many clusters it has.
 
     Notes
     -----
-    The built-in k-means costs one pass over X a member, O(n k d), shared among members that see all of X, plus
-    training on a sample whose size does not depend on n. Memory beyond X and the labels: a few blocks of rows,
-    the samples, and the labels of the members under way.
+    With base="auto" the trial costs the clustering of at most 3,000 objects by 20 members of both kinds; members that
+    it made of all objects are not made again. The built-in k-means costs one pass over X for each member, O(n k d),
+    shared among members that see all of X, plus training on a sample whose size does not depend on n; for spectral
+    members see `quorate.generation.Spectral`. Memory beyond X and the labels: a few blocks of rows, the samples, and
+    the labels of the members under way.
 
     Examples
     --------
@@ -106,35 +108,15 @@ def generate_with_models(
     if checkpoint is not None:
         store = open_checkpoint(checkpoint, features, request, random_state)
     entropy = entropy_of(random_state) if store is None else store.entropy
+    trial = None
+    if is_auto(request.base):
+        trial = Trial(features, request, entropy, options)
+        request, reason = trial.decided()
+    else:
+        reason = ", ".join(dict.fromkeys(base.name for base in as_bases(request.base)))
     plans = make_plans(request, features, entropy)
-    told = "k is the clusterers' own" if plans.k is None else f"{plans.k} ({plans.k.rule})"
-    logger.info("generate: %d members of %d objects, %s", request.n_members, features.n_objects, told)
-    options = options._replace(title=str(plans.k or "generate"), checkpoint=store)
-    finished = run_plans(features, plans.members, options)
-    info = {"seed": entropy, "k": told, "members": tuple(finished.facts)}
-    return _as_ensemble(finished, features, info), finished.models
-
-
-def _as_ensemble(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
-    """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
-    labels = finished.labels
-    n_members = labels.shape[1]
-    spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
-    starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
-    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
-    lookup[starts[:-1]] = MISSING
-    seen = np.zeros(n_members, dtype=np.int64)
-    code_columns(labels, np.full(n_members, -1, dtype=np.int64), starts, lookup, seen, labels)
-    parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
-    categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
-    names = tuple(f"member {place}" for place in range(n_members))
-    narrow = labels.astype(narrowest(int(seen.max())), copy=False)
-    return build_ensemble(narrow, names, categories, ids=features.ids, info=info)
-
-
-def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
-    """The member's own cluster number behind each code."""
-    found = np.empty(n_seen, dtype=np.int64)
-    places = np.flatnonzero(codes >= 0)
-    found[codes[places]] = places
-    return found
+    logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
+    known = {} if trial is None else trial.kept(plans.members)
+    finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store), known)
+    info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
+    return as_coded(finished, features, info), finished.models

@@ -13,7 +13,9 @@ from quorate import _check
 from quorate.generation.features import Features
 from quorate.generation.gaussian_count import number_of_gaussians
 
-RULES = ("sqrt", "linear", "mixture", "candel")
+RULES = ("sqrt", "linear", "mixture", "candel", "spectral", "default")
+FROM_K0 = ("default", "candel", "spectral")
+"""Rules that take the lowest number, k0."""
 
 
 class KChoice(NamedTuple):
@@ -30,11 +32,12 @@ class KChoice(NamedTuple):
         return f"k = {low:,}" if low == high else f"k = {low:,} to {high:,}"
 
 
-def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
-    """Return what the option `k` means for these features.
+def choose_k(k: Any, features: Features, rng: np.random.Generator, default: str = "candel") -> KChoice:
+    """Return what the option `k` means for these features; `default` names the rule that suits the base.
 
-    `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "candel" or
-    ("candel", k0); "mixture". Rules never ask for more clusters than there are objects.
+    `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "mixture";
+    or "candel", "spectral" or "default", alone or with the lowest number of clusters, as in ("candel", k0). Rules never
+    ask for more clusters than there are objects.
     """
     n_objects = features.n_objects
     if isinstance(k, numbers.Integral):
@@ -43,6 +46,7 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
     if isinstance(k, range):
         return _from_range(k, n_objects)
     name, arguments = _parse(k)
+    name = default if name == "default" else name
     if name is None:
         low = _check.integer(arguments[0], "the lower k", low=1, high=n_objects)
         high = _check.integer(arguments[1], "the upper k", low=low, high=n_objects)
@@ -52,6 +56,22 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator) -> KChoice:
     return KChoice(range(low, max(low, min(high, n_objects)) + 1), f"rule {why}, {n_objects:,} objects")
 
 
+def first_k(k: Any) -> int | None:
+    """The number k0 a rule starts from, where the caller gave one: the number of clusters wanted in the end."""
+    if k is None or isinstance(k, numbers.Integral | range):
+        return None
+    name, arguments = _parse(k)
+    return int(arguments[0]) if name in FROM_K0 and arguments else None
+
+
+def k_within(k: Any, n_objects: int) -> Any:
+    """`k` where some of the objects can be clustered by it; else the rule that suits the base."""
+    highest: Any = max(k, default=0) if isinstance(k, range) else k
+    if isinstance(k, tuple | list) and len(k) == 2 and not isinstance(k[0], str):
+        highest = k[1]
+    return "default" if isinstance(highest, numbers.Integral) and int(highest) > n_objects else k
+
+
 def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
     """Return (rule, arguments), or (None, (low, high)) if no rule is named."""
     if isinstance(k, str):
@@ -59,7 +79,7 @@ def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
     if isinstance(k, Mapping):
         wanted = dict(k)
         rule = _check.choice(wanted.pop("rule", None), "the rule of k", RULES)
-        names = {"linear": ("A", "B"), "candel": ("k0",)}.get(rule, ())
+        names = {"linear": ("A", "B"), **dict.fromkeys(FROM_K0, ("k0",))}.get(rule, ())
         if set(wanted) - set(names):
             raise ValueError(f"rule {rule!r} of k takes {' and '.join(names) or 'nothing'}, got {sorted(wanted)}.")
         defaults = {"A": 50, "B": 20, "k0": 2}
@@ -68,7 +88,7 @@ def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
         return None, tuple(k)
     if isinstance(k, tuple | list) and k and isinstance(k[0], str):
         rule = _check.choice(k[0], "the rule of k", RULES)
-        allowed = {"linear": (1, 3), "candel": (1, 2)}.get(rule, (1,))
+        allowed = {"linear": (1, 3), **dict.fromkeys(FROM_K0, (1, 2))}.get(rule, (1,))
         if len(k) in allowed:
             return rule, tuple(k[1:])
     raise ValueError(
@@ -93,8 +113,11 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
         if not (_is_number(a) and _is_number(b) and a >= b > 0):
             raise ValueError(f"('linear', A, B) needs numbers A >= B > 0: k lies in [n/A, n/B], got {(a, b)!r}.")
         return math.ceil(n_objects / a), math.ceil(n_objects / b), f"linear with A = {a:g}, B = {b:g}"
+    first = _check.integer((arguments or (2,))[0], "k0", low=1) if name in FROM_K0 else 2
+    if name == "spectral":
+        low = max(first, min(20, n_objects // 10))
+        return low, max(low, min(60, n_objects // 5)), f"spectral with k0 = {first}"
     if name == "candel":
-        first = _check.integer((arguments or (2,))[0], "k0", low=1)
         return first, max(first, min(math.isqrt(n_objects), 100)), f"candel with k0 = {first}"
     components = number_of_gaussians(features, rng)
     low = max(components, 10)

@@ -100,8 +100,8 @@ def train(
         chosen = drawn if rows is None else rows[drawn]
     sample = features.prepared(chosen, view)
     n_clusters = min(n_clusters, size)
-    start = _random_rows(sample, n_clusters, rng) if settings.init == "random" else _plus_plus(sample, n_clusters, rng)
-    return _lloyd(sample, start, (settings.max_iter, size // 100 if size < n_rows else 0), stop)
+    start = random_rows(sample, n_clusters, rng) if settings.init == "random" else _plus_plus(sample, n_clusters, rng)
+    return lloyd(sample, start, (settings.max_iter, size // 100 if size < n_rows else 0), stop)
 
 
 def assign(features: Features, seen: tuple[Numbers, View], members: list[Array], stop: Stop) -> Array:
@@ -145,7 +145,7 @@ def cluster_means(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.
     return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32), counts
 
 
-def _lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], stop: Stop) -> Trained:
+def lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], stop: Stop) -> Trained:
     """Sweeps `until` (so many sweeps, at most so many objects moved); no centre is left without an object."""
     max_iter, few = until
     old, moved, n_iter = np.full(sample.shape[0], -1, dtype=np.int32), sample.shape[0], 0
@@ -189,7 +189,7 @@ def _own_distances(sample: Any, centres: NDArray[np.float32], labels: NDArray[np
     return np.where(left > 1e-6 * (norms + squares[labels]), left, 0.0)
 
 
-def _random_rows(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
+def random_rows(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
     return _dense(sample[np.sort(rng.choice(sample.shape[0], n_clusters, replace=False))])
 
 

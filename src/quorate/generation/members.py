@@ -14,6 +14,7 @@ from quorate.generation.bases import Base, Clustered, cluster, coded
 from quorate.generation.features import WHOLE, Features, Numbers, View
 from quorate.generation.kmeans import Trained, assign, cluster_means, train
 from quorate.generation.row_samples import Packed, unpack
+from quorate.generation.spectral import Embedded, label_all, train_and_label
 from quorate.generation.stop import Stop
 
 Array = NDArray[Any]
@@ -34,7 +35,7 @@ class Plan:
     @property
     def shares_a_pass(self) -> bool:
         """Whether other members can be labelled in the same pass over X."""
-        return self.base.is_built_in and self.packed is None and self.view.is_whole
+        return self.base.is_kmeans and self.packed is None and self.view.is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +75,15 @@ class Member(NamedTuple):
     number: int
     labels: Array
     facts: dict[str, Any]
-    model: Centres | Fitted | None
+    model: Centres | Embedded | Fitted | None
 
 
 def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
     """Compute the members of these plans; several plans may be given only if they share a pass over X."""
-    if len(plans) > 1 or plans[0].base.is_built_in:
+    if len(plans) > 1 or plans[0].base.is_kmeans:
         return _built_in(features, plans, keep_models, stop)
+    if plans[0].base.is_built_in:
+        return [_spectral(features, plans[0], keep_models, stop)]
     try:
         return [_foreign(features, plans[0], keep_models, stop)]
     except (ValueError, TypeError, MemoryError) as error:
@@ -109,6 +112,21 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
         )
         for place, (plan, result) in enumerate(zip(plans, trained, strict=True))
     ]
+
+
+def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
+    """Compute a member of spectral clustering."""
+    rows = _rows(features, plan)
+    assert plan.k is not None
+    rng = np.random.default_rng(plan.seed)
+    model, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
+    labelled = None if plan.fill else rows
+    if labels is None or labelled is not rows:
+        labels = label_all(model, features, labelled, stop)
+    if labelled is not None:
+        labels = _spread(features.n_objects, labelled, labels[:, None])[:, 0]
+    facts = {**_facts(plan, rows, features), **model.facts}
+    return Member(plan.number, labels, facts, model if keep_models else None)
 
 
 def _training(result: Trained) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate import _check
-from quorate.generation.bases import Base, as_bases
+from quorate.generation.bases import Base, as_bases, is_auto
 from quorate.generation.columns import draw_views
 from quorate.generation.features import Features
 from quorate.generation.k_rules import KChoice, choose_k
 from quorate.generation.members import Plan
 from quorate.generation.row_samples import as_rows, draw_rows
 
-DEFAULT_K = "candel"
+DEFAULT_K = "default"
 
 _DATA_DRAWS = 2**32 - 1
 """Place among a seed's children of what belongs to no member."""
@@ -32,10 +32,11 @@ class Request(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """One plan a member, and how k was chosen (None where no base takes it)."""
+    """One plan for each member, and how k was chosen, in words: short and with the rule."""
 
     members: list[Plan]
-    k: KChoice | None
+    title: str
+    k: str
 
 
 def entropy_of(random_state: Any) -> int:
@@ -49,16 +50,25 @@ def entropy_of(random_state: Any) -> int:
 
 
 def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
-    """`k` where it is given; else, for a consensus into n_clusters, the rule "candel" from that number on.
+    """`k` where it is given; else, for a consensus into n_clusters, the rule that suits the base, from that number on.
 
     A scikit-learn clusterer keeps its own number; clusterers known by a name, as the robust portfolio, have none
     that anybody chose, and make n_clusters.
     """
     if k is not None or n_clusters is None:
         return k
-    if any(found.is_clusterer for found in as_bases(base)):
+    if not is_auto(base) and any(found.is_clusterer for found in as_bases(base)):
         return n_clusters if isinstance(base, str) else None
-    return "candel", n_clusters
+    return DEFAULT_K, n_clusters
+
+
+def base_towards(base: Any, n_clusters: int | None) -> Any:
+    """`base`, but k-means members in place of "auto" where the consensus has to find the number of clusters.
+
+    Spectral members have many more clusters than the consensus is to have, and the methods that find the number would
+    find too many.
+    """
+    return "kmeans" if is_auto(base) and n_clusters is None else base
 
 
 def make_plans(request: Request, features: Features, entropy: int) -> Plans:
@@ -68,15 +78,15 @@ def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     children = [np.random.SeedSequence(entropy, spawn_key=(place,)) for place in range(n_members)]
     draws, work = zip(*(child.spawn(2) for child in children), strict=True)
     rngs = [np.random.default_rng(seed) for seed in draws]
-    choice = _choose(request.k, bases, features, entropy)
-    drawn = [None if choice is None else choice.draw(rng) for rng in rngs]
+    choices = _choose(request.k, bases, features, entropy)
+    drawn = [_drawn(choices, place % len(bases), rng) for place, rng in enumerate(rngs)]
     packed = draw_rows(rows, features.n_objects, rngs)
     views = draw_views(request.columns, features, rngs)
     plans = [
         Plan(
             number=place,
             base=bases[place % len(bases)],
-            k=drawn[place] if _wants_k(request.k, bases[place % len(bases)]) else None,
+            k=drawn[place],
             packed=packed[place],
             view=views[place],
             fill=rows.fill,
@@ -86,17 +96,38 @@ def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     ]
     _refuse_small(plans, features.n_objects)
     _refuse_parts_of_sequences(plans)
-    return Plans(plans, choice)
+    return Plans(plans, *_told(choices))
 
 
-def _choose(k: Any, bases: list[Base], features: Features, entropy: int) -> KChoice | None:
+def _drawn(choices: list[KChoice | None], base: int, rng: np.random.Generator) -> int | None:
+    """A member's k. A base that takes none draws all the same, so that what follows does not depend on it."""
+    choice = choices[base] or next((other for other in choices if other is not None), None)
+    k = None if choice is None else choice.draw(rng)
+    return None if choices[base] is None else k
+
+
+def _told(choices: list[KChoice | None]) -> tuple[str, str]:
+    """How k was chosen, for a progress bar and in full; several bases may have rules of their own."""
+    found = dict.fromkeys(choice for choice in choices if choice is not None)
+    if not found:
+        return "generate", "k is the clusterers' own"
+    return ", ".join(map(str, found)), "; ".join(f"{choice} ({choice.rule})" for choice in found)
+
+
+def _choose(k: Any, bases: list[Base], features: Features, entropy: int) -> list[KChoice | None]:
+    """What k means for each base; None where the base takes none."""
     if not any(_wants_k(k, base) for base in bases):
         if k is not None:
             names = ", ".join(dict.fromkeys(base.name for base in bases))
             raise ValueError(f"k = {k!r} was given, but {names} has no parameter for the number of clusters; drop k.")
-        return None
-    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DATA_DRAWS,)))
-    return choose_k(DEFAULT_K if k is None else k, features, rng)
+        return [None] * len(bases)
+    wanted = DEFAULT_K if k is None else k
+    found: list[KChoice | None] = []
+    for base in bases:
+        # every base meets the same draws, so that "mixture" finds the same Gaussians for each of them
+        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DATA_DRAWS,)))
+        found.append(choose_k(wanted, features, rng, base.default_rule) if _wants_k(k, base) else None)
+    return found
 
 
 def _wants_k(k: Any, base: Base) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -43,12 +44,18 @@ class Finished(NamedTuple):
     models: list[Any]
 
 
-def run_plans(features: Features, plans: list[Plan], options: Options) -> Finished:
-    """Return all members: those in the checkpoint are read, the others are computed and stored as they finish."""
+def run_plans(
+    features: Features, plans: list[Plan], options: Options, known: Mapping[int, Member] | None = None
+) -> Finished:
+    """Return all members: those known or in the checkpoint are taken, the others are computed and stored."""
     collected = _Collected(features.n_objects, plans)
     missing = []
     for plan in plans:
         stored = options.checkpoint.load(plan.number) if options.checkpoint else None
+        if stored is None and known and plan.number in known:
+            stored = known[plan.number]
+            if options.checkpoint:
+                options.checkpoint.save(stored)
         if stored is None:
             missing.append(plan)
         else:
@@ -110,13 +117,22 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     chunks = _chunks(features, plans, joblib.effective_n_jobs(n_jobs))
     results = parallel(joblib.delayed(run_members)(features, chunk, options.keep_models, stop) for chunk in chunks)
     try:
-        yield from results
+        # not "yield from", which would close the results before joblib's warning about that can be kept quiet
+        for members in results:  # noqa: UP028
+            yield members
     except BaseException:
         stop.set()
         raise
     finally:
         if lazy:
-            results.close()
+            _close_quietly(results)
+
+
+def _close_quietly(results: Any) -> None:
+    """Stop the work; joblib warns that tasks are given up, which is what was asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results.close()
 
 
 def _sequences(features: Features, plans: list[Plan], missing: set[int], options: Options) -> Iterator[list[Member]]:

@@ -45,7 +45,8 @@ def ambiguous_pairs(labels, counts, weights, low, high, start, stop):
     """Count the pairs of one object in rows start..stop-1 and one object in a later row.
 
     Returns two numbers: the ambiguous pairs, and all pairs that at least one member labels. Shapes: labels (m, H);
-    counts (m,); weights (H,). Pairs of objects within one row are not counted.
+    counts (m,), floats if the square of their sum would not fit into 64 bits; weights (H,). Pairs of objects within one
+    row are not counted.
     """
     ambiguous = known = 0
     for one in range(start, stop):

@@ -90,7 +90,7 @@ def soft_agreement(starts, columns, memberships, pull, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def soft_own_and_rival(starts, columns, memberships, table, assignment, start, stop, own, rival):
+def soft_own_and_rival(starts, columns, memberships, table, assignment, start, stop, own, rival, runner_up):
     """Sum membership times table[column, c] for the own cluster c of a row and for the best other cluster.
 
     This is `tables.own_and_rival` for memberships.
@@ -104,7 +104,9 @@ def soft_own_and_rival(starts, columns, memberships, table, assignment, start, s
                 total[cluster] += membership * table[column, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        rival[row] = total.max()
+        best = total.argmax()
+        rival[row] = total[best]
+        runner_up[row] = best if total[best] > 0.0 else -1
 
 
 @njit(cache=True, nogil=True)

@@ -105,11 +105,12 @@ def agreement(labels, weights, pivot, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
+def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, runner_up):
     """Sum table[label, c] over the members, for the own cluster c of a row and for the best other cluster.
 
     own (m,) receives the sum for the own cluster and rival (m,) the largest sum over the other clusters, or 0 if there
-    is no other; only rows start..stop-1 are written. Shapes: labels (m, H); table (d, K) float64, not negative;
+    is no other. runner_up (m,) int32 receives the other cluster with the largest sum, the lowest in a tie, or -1 if all
+    these sums are 0. Only rows start..stop-1 are written. Shapes: labels (m, H); table (d, K) float64, not negative;
     assignment (m,).
     """
     total = np.zeros(table.shape[1])
@@ -123,4 +124,6 @@ def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
                     total[cluster] += table[place, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        rival[row] = total.max()
+        best = total.argmax()
+        rival[row] = total[best]
+        runner_up[row] = best if total[best] > 0.0 else -1

@@ -9,7 +9,7 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.selection import add_member
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled_rows, runs
 from quorate._evaluation.matching import translated
@@ -216,5 +216,5 @@ def _shaded(ax: Axes, matrix: FloatArray, meaning: str, low: float = 0.0) -> Non
 
 def _with_consensus(ensemble: Ensemble, result: Any) -> Ensemble:
     """Return the ensemble with the labelling as one more member."""
-    labelling = code_labelling(result, "result", ensemble.n_rows)
+    labelling = code_beside(result, "result", ensemble)
     return add_member(ensemble, labelling.codes, labelling.categories, name="consensus")

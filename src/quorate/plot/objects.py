@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
+from quorate._comparison.over_k import OverK
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled_rows, runs
 from quorate._evaluation.closeness import bin_item_consensus, closeness, silhouettes
+from quorate._evaluation.item_consensus import cluster_consensus as cluster_consensus_index
 from quorate._evaluation.scores import cluster_density
+from quorate._result_table import AMBIGUOUS
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 
@@ -89,14 +92,16 @@ def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
         base = base + part
 
 
-def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
+def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = None) -> Axes:
     """Draw the mean co-association within every cluster as bars; several results are drawn side by side.
 
     Parameters
     ----------
-    results : Consensus, labels of the objects, or a list of Consensus
-        A list draws a group of bars for each result, named by its number of clusters.
+    results : Consensus, labels of the objects, a list of Consensus, or OverK
+        A list draws a group of bars for each result, named by its number of clusters, and so does what
+        `quorate.over_k` returned.
     ensemble : Ensemble, or anything `as_ensemble` takes
+        The members; left out with an OverK, which has them.
     ax : matplotlib Axes, optional
 
     Returns
@@ -113,8 +118,7 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     >>> members = [[0, 0, 1, 1], [0, 0, 1, 2]]
     >>> ax = plot.cluster_consensus([consensus(members, k) for k in (2, 3)], members)
     """
-    several = isinstance(results, Sequence) and all(isinstance(part, Consensus) for part in results) and len(results)
-    groups = [cluster_density(part, ensemble) for part in (results if several else [results])]
+    several, groups = _cluster_groups(results, ensemble)
     ax = _axes.axes(ax, (min(9.0, max(4.5, 2.2 + 0.28 * sum(len(group) + 1 for group in groups))), 3.6))
     start, places = 0.0, []
     for group in groups:
@@ -129,6 +133,21 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     ax.set(xlim=(-1, start - 1), ylim=(0, 1))
     ax.tick_params(axis="x", length=0)
     return _axes.finish(ax, "Cluster consensus", "number of clusters" if several else "cluster", "mean co-association")
+
+
+def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]]:
+    """Whether these are several results, and the mean co-association within the clusters of each."""
+    if isinstance(results, OverK):
+        if ensemble is not None:
+            raise ValueError("ensemble must be left out where results come from over_k, which keeps the members.")
+        found = [
+            cluster_consensus_index(labelled_rows(results.results[k], results.ensembles[k])) for k in results.numbers
+        ]
+        return True, [np.nan_to_num(group) for group in found]
+    if ensemble is None:
+        raise TypeError("ensemble must be the members that the results were made of, got None.")
+    several = isinstance(results, Sequence) and len(results) and all(isinstance(part, Consensus) for part in results)
+    return bool(several), [cluster_density(part, ensemble) for part in (results if several else [results])]
 
 
 def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
@@ -235,6 +254,6 @@ def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None =
         ax.legend(frameon=False, fontsize=9, loc="upper left")
     ax.set(xlim=(0, 1), ylim=(0, None))
     ax.yaxis.set_major_formatter("{x:,.0f}")
-    doubtful = float((result.confidence < 0.6).mean())
-    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below 0.6"
+    doubtful = float((result.confidence < AMBIGUOUS).mean())
+    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below {AMBIGUOUS:g}"
     return _axes.finish(ax, title, "confidence", "objects")

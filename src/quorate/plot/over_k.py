@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
+from quorate._comparison.over_k import BOUNDS, OverK
 from quorate._consensus.choose_k import Choice
 from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
 from quorate._evaluation.matching import matched_rows
@@ -30,9 +31,10 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
 
     Parameters
     ----------
-    labels : Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
-        Members of one ensemble are grouped by their number of clusters; groups of fewer than five members are left
-        out, and if no group is left, all members make one curve. A mapping, such as
+    labels : OverK, Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
+        For the result of `quorate.over_k` one curve is drawn for each number of clusters. Members of one ensemble are
+        grouped by their number of clusters; groups of fewer than five members are left out, and if no group is left,
+        all members make one curve. A mapping, such as
         ``{k: generate(X, 50, k=k, rows=0.8) for k in range(2, 7)}``, draws a curve for each entry.
     random_state : None, int, Generator or RandomState
         Seed for drawing pairs: above 1,500 distinct rows, a million pairs of objects are drawn instead of counting all.
@@ -45,7 +47,8 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
     Notes
     -----
     The index of two objects is the share of members that put them together, among the members that label both. A flat
-    curve with steps at 0 and 1 means that the members agree. Its rise between 0.1 and 0.9, which is shaded, is the
+    curve with steps at 0 and 1 means that the members agree. Its rise between 0.1 and 0.9 (or the bounds of an OverK),
+    which is shaded, is the
     proportion of ambiguous pairs.
 
     References
@@ -59,7 +62,7 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
     """
     distributions = _distributions(labels, random_state)
     ax = _axes.axes(ax, (6.0, 4.0))
-    ax.axvspan(0.1, 0.9, color=_axes.MISSING, alpha=0.35, linewidth=0)
+    ax.axvspan(*(labels.bounds if isinstance(labels, OverK) else BOUNDS), color=_axes.MISSING, alpha=0.35, linewidth=0)
     shades = _over_k_colours(len(distributions))
     for (name, part), shade in zip(distributions.items(), shades, strict=True):
         values = np.concatenate([[0.0], part.values, [1.0]])
@@ -126,6 +129,8 @@ def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) ->
 
 
 def _distributions(labels: Any, random_state: Any) -> dict[Any, IndexDistribution]:
+    if isinstance(labels, OverK):
+        return dict(labels.distributions)
     rng = _check.generator(random_state)
     return {name: index_distribution(part, rng) for name, part in by_size(labels).items()}
 
@@ -139,13 +144,13 @@ def _over_k_colours(n: int) -> list[Any]:
     return list(matplotlib.colormaps["cividis"](np.linspace(0, 0.95, n)))
 
 
-def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
+def tracking(results: OverK | Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
     """Draw the cluster of each object as the number of clusters grows, with one row per result.
 
     Parameters
     ----------
-    results : list of Consensus
-        Results for the same objects; they are drawn by increasing number of clusters.
+    results : OverK, or list of Consensus
+        The result of `quorate.over_k`, or results for the same objects; drawn by increasing number of clusters.
     max_bins : int
         The largest number of columns; each shows the object in the middle of its bin.
     ax : matplotlib Axes, optional
@@ -183,6 +188,8 @@ def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | No
 
 
 def _ranked(results: Any) -> list[Consensus]:
+    if isinstance(results, OverK):
+        results = list(results.results.values())
     if not isinstance(results, Sequence) or not results or not all(isinstance(part, Consensus) for part in results):
         raise TypeError(
             "results must be a list of Consensus, such as [consensus(labels, k) for k in range(2, 7)], got "

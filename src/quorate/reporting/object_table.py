@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from quorate._evaluation.other_numbers import Partition
 from quorate._evaluation.subject import Subject
+from quorate._result_table import AMBIGUOUS
 from quorate.reporting.pack import packed, packed_ids, size_of
 from quorate.reporting.slider import Stops
 from quorate.solvers.contingency import contingency
 
-AMBIGUOUS = 0.6
-"""An object is called ambiguous if its confidence is below this; 0.5 is a tie between two clusters."""
 ROWS_TOLD = 1_000
 """The largest number of rows in the table of ambiguous objects."""
 DOWNLOAD_BYTES = 2_000_000

@@ -11,11 +11,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
+from quorate._result_table import AMBIGUOUS
 from quorate.plot._axes import colours
-from quorate.reporting.object_table import AMBIGUOUS
 from quorate.reporting.pack import as_json
-from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
+from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
 
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
 """Our own scripts, in their order in the page; each can use the functions of those before it."""

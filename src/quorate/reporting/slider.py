@@ -12,7 +12,7 @@ from quorate._consensus.auto import pick
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
 from quorate._data.compression import compress
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._evaluation.other_numbers import Partition, merged_clusters, renumbered, scored_partition
 from quorate._evaluation.subject import Subject
 from quorate._types import Ensemble, IntArray
@@ -88,7 +88,7 @@ def _given(subject: Subject, numbers: Mapping[Any, Any]) -> dict[int, IntArray]:
     labellings = {}
     for name, labels in numbers.items():
         advice = "label the same objects as the result does"
-        labelling = code_labelling(labels, f"numbers[{name!r}]", len(subject.labels), advice=advice)
+        labelling = code_beside(labels, f"numbers[{name!r}]", subject.ensemble, advice=advice)
         labellings[labelling.n_clusters] = labelling.codes
     return labellings
 

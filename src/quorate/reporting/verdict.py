@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.subject import Subject
-from quorate.reporting.object_table import AMBIGUOUS
+from quorate._result_table import AMBIGUOUS
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
 """The mean NMI of two members from which each phrase is used."""
 CLEAR, FAIR = 0.8, 0.65
 """A cluster is called clear or fair if its mean confidence is at least this, and doubtful below."""
-APART = 0.5
-"""A member stands apart if its NMI with the consensus is below this share of the median over members."""
 SAME = 5e-4
 """Values of ANMI that differ by less are called equal, because the page shows three digits."""
 OTHER_SIZE = 1.5
@@ -115,7 +114,8 @@ def _members(subject: Subject) -> Point | None:
         return None
     nmi = subject.member_nmi
     median = float(np.nanmedian(nmi))
-    apart = [member for member in np.argsort(nmi, kind="stable").tolist() if nmi[member] < APART * median]
+    distance = standing_apart(nmi)
+    apart = [member for member in np.argsort(nmi, kind="stable").tolist() if distance[member] > 1 - APART]
     names = subject.ensemble.member_names
     if apart:
         listed = _few([f"{names[member]} ({nmi[member]:.2f})" for member in apart])

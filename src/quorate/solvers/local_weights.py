@@ -7,28 +7,59 @@ from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
+from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import Weighting
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
+
+DENSE_ENTRIES = 1 << 22
+"""Entries of a table between one member's clusters and those of all, above which only its nonzeros are kept."""
 
 
 def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     """exp(-E / theta) for each base cluster, (d,); E is the mean entropy, in bits, of how the members split it.
 
     A member's entropy is taken over the objects of the cluster it knows, and counts by its weight times their number.
-    One table (d, k_q) per member is counted, in O(m H^2) time for all of them.
+    O(m H^2) time for m rows and H members.
     """
-    labels, offsets, counts = ensemble.labels, ensemble.offsets, ensemble.counts
     pieces = []
-    for member, k in enumerate(ensemble.n_clusters):
-        column = labels[:, member].astype(np.int32)
-        table = cluster_counts(labels, offsets, counts, column, int(k)).astype(np.float64)
-        known = np.add.reduceat(table, offsets[:-1], axis=0)
-        # sum of n log(known / n) over the parts a member makes of the cluster: its entropy times what it knows
-        split = xlogy(known, known) - np.add.reduceat(xlogy(table, table), offsets[:-1], axis=0)
+    for member in range(ensemble.n_members):
+        known, split = _splits(ensemble, member)
         entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)
         pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
     certainty: FloatArray = np.concatenate(pieces)
     return certainty
+
+
+def _splits(ensemble: Ensemble, member: int) -> tuple[FloatArray, FloatArray]:
+    """How all members split the k clusters of one: objects they know, and the entropy in nats times these, both (H, k).
+
+    The entropy of parts n_1, n_2, ... of a cluster, times their sum s, is s log s minus the sum of n log n.
+    """
+    labels, offsets, counts = ensemble.labels, ensemble.offsets, ensemble.counts
+    k = int(ensemble.n_clusters[member])
+    if k * int(offsets[-1]) > DENSE_ENTRIES:
+        return _sparse_splits(ensemble, member)
+    table = cluster_counts(labels, offsets, counts, labels[:, member].astype(np.int32), k).astype(np.float64)
+    known = np.add.reduceat(table, offsets[:-1], axis=0)
+    return known, xlogy(known, known) - np.add.reduceat(xlogy(table, table), offsets[:-1], axis=0)
+
+
+def _sparse_splits(ensemble: Ensemble, member: int) -> tuple[FloatArray, FloatArray]:
+    """The same from the pairs of clusters that share an object, which are few where clusters are many."""
+    from scipy.sparse import csr_array
+
+    k, n_members = int(ensemble.n_clusters[member]), ensemble.n_members
+    rows = np.flatnonzero(ensemble.labels[:, member] >= 0)
+    values = ensemble.counts[rows].astype(np.float64)
+    shape = (k, ensemble.n_rows)
+    pairs = (csr_array((values, (ensemble.labels[rows, member], rows)), shape=shape) @ one_hot(ensemble)).tocoo()
+    place = pairs.row.astype(np.int64) * n_members + np.searchsorted(ensemble.offsets, pairs.col, side="right") - 1
+    known, logs = (
+        np.asarray(np.bincount(place, weights=weights, minlength=k * n_members), dtype=np.float64)
+        for weights in (pairs.data, xlogy(pairs.data, pairs.data))
+    )
+    split: FloatArray = xlogy(known, known) - logs
+    return known.reshape(k, n_members).T, split.reshape(k, n_members).T
 
 
 def local_weighting(ensemble: Ensemble, certainty: FloatArray) -> Weighting:

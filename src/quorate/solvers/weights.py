@@ -40,10 +40,12 @@ def relative_weights(ensemble: AnyEnsemble) -> FloatArray:
 def integer_member_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
     """Member weights as integers, and the weight that one of them stands for.
 
-    Weights that are not multiples of the least one are rounded to 1 / WEIGHT_UNIT of the largest.
+    Weights that are not multiples of the least one are rounded to 1 / WEIGHT_UNIT of the largest; more coarsely if
+    there are so many objects that twice the weight of all labels would not fit into 64 bits.
     """
+    largest = min(WEIGHT_UNIT, 2**61 // (ensemble.n_objects * ensemble.n_members))
     scaled = relative_weights(ensemble)
-    if scaled.max() <= WEIGHT_UNIT and np.array_equal(scaled, np.floor(scaled)):
+    if scaled.max() <= largest and np.array_equal(scaled, np.floor(scaled)):
         return scaled.astype(np.int64), float(ensemble.weights.min())
-    unit = float(ensemble.weights.max()) / WEIGHT_UNIT
+    unit = float(ensemble.weights.max()) / largest
     return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit

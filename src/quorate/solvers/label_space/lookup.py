@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ SAMPLE_ROWS = 32_768
 """Above this many rows restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
+WHOLE: np.dtype[Any] = np.dtype(np.int64)
+
+
 class Sums(NamedTuple):
     """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
 
@@ -29,7 +32,7 @@ class Sums(NamedTuple):
     """
 
     table: IntArray
-    mass: NDArray[np.int64]
+    mass: IntArray
 
 
 class Rule(NamedTuple):
@@ -46,14 +49,14 @@ class Model:
 
     `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
     row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
-    row adds to the mass of its cluster.
+    row adds to the mass of its cluster: integers, or floats if their sum would not fit into 64 bits.
     """
 
     rule: Callable[[Sums], Rule]
     cost: Callable[[Sums], float]
     norms: FloatArray
     factor: FloatArray
-    masses: NDArray[np.int64]
+    masses: IntArray
 
 
 class Partition(NamedTuple):
@@ -111,7 +114,7 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
 
 def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
-    sums = _no_sums(ensemble, len(rule.bias))
+    sums = _no_sums(ensemble, len(rule.bias), model.masses.dtype)
     old = np.full(ensemble.n_rows, -1, dtype=np.int32)
     new = np.empty(ensemble.n_rows, dtype=np.int32)
     score = np.empty(ensemble.n_rows)
@@ -122,6 +125,9 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
         look_up(ensemble, rule, factor, new, score)
         filled = fill_empty(new, ensemble.counts * (model.norms + score), len(sums.mass))
         moved = move(ensemble, model.masses, old, new, sums)
+        if sums.mass.dtype.kind == "f":
+            # anew, for what is taken out of a sum of floats may leave a trace
+            sums.mass[:] = np.bincount(old, model.masses, len(sums.mass))
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
         n_iter += 1
@@ -132,11 +138,14 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
     return Partition(old, sums, model.cost(sums), n_iter, converged)
 
 
-def _no_sums(ensemble: AnyEnsemble, n_clusters: int) -> Sums:
-    """Sums of zero, of 32 bits if nothing that is added up for a row can overflow them."""
+def _no_sums(ensemble: AnyEnsemble, n_clusters: int, mass: np.dtype[Any] = WHOLE) -> Sums:
+    """Sums of zero, of 32 bits if nothing that is added up for a row can overflow them.
+
+    64 bits always suffice: a row adds up at most the labels of all objects, which `proof.MAX_LABELS` limits.
+    """
     narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
-    return Sums(table, np.zeros(n_clusters, dtype=np.int64))
+    return Sums(table, np.zeros(n_clusters, dtype=mass))
 
 
 def width(n_clusters: int) -> int:

@@ -7,15 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray, IntArray
+from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.mixture import expect
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import look_up
+from quorate.solvers.label_rows import look_up, weighted_total
 from quorate.solvers.label_space.lookup import count, means_rule, row_sums, sample, seed_rows
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
+MANY = 2**40
+SHIFT = 26
+"""Bits of a count that are added up apart from the others if there are more than MANY objects."""
 TOLERANCE = 1e-6
 """A run has converged when the log-likelihood gains no more than this per object."""
 
@@ -89,31 +92,37 @@ def _expectation(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Expected counts and masses in objects, and the log-likelihood; labels and their posteriors are written."""
     table = whole(logarithms * cluster_weights(ensemble)[:, None])
-    # as fine as 63 bits allow for this many objects
-    share_unit = 2.0 ** min(40, 61 - int(ensemble.n_objects).bit_length())
-    value_unit = 2.0 ** min(30, 50 - int(ensemble.n_objects).bit_length())
+    height = np.empty(ensemble.n_rows)
+    expected, mass = np.zeros(table.shape), np.zeros(len(bias))
+    for counts, factor in _summable(ensemble.counts, ensemble.n_objects):
+        # as fine as 63 bits allow for this many objects
+        share_unit = 2.0 ** min(40, 61 - int(counts.sum()).bit_length())
 
-    def block(start: int, stop: int) -> tuple[IntArray, IntArray, int]:
-        expected, mass = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
-        likelihood = expect(
-            ensemble.labels,
-            ensemble.offsets,
-            ensemble.counts,
-            table,
-            TABLE_UNIT,
-            bias,
-            share_unit,
-            value_unit,
-            start,
-            stop,
-            expected,
-            mass,
-            labels,
-            sure,
-        )
-        return expected, mass, likelihood
+        def block(
+            start: int, stop: int, counts: IntArray = counts, unit: float = share_unit
+        ) -> tuple[IntArray, IntArray]:
+            sums = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
+            rows = (ensemble.labels, ensemble.offsets, counts, table)
+            expect(*rows, TABLE_UNIT, bias, unit, start, stop, *sums, labels, sure, height)
+            return sums
 
-    parts = map_blocks(block, ensemble.n_rows)
-    expected = np.sum([part[0] for part in parts], axis=0) / share_unit
-    mass = np.sum([part[1] for part in parts], axis=0) / share_unit
-    return expected, mass, sum(int(part[2]) for part in parts) / value_unit
+        parts = map_blocks(block, ensemble.n_rows)
+        expected += np.sum([part[0] for part in parts], axis=0) / share_unit * factor
+        mass += np.sum([part[1] for part in parts], axis=0) / share_unit * factor
+    return expected, mass, _total(ensemble, height)
+
+
+def _summable(counts: IntArray, n_objects: int) -> list[tuple[IntArray, float]]:
+    """Counts, and what one of them is worth: beyond 2^40 objects in two parts, or shares of them would be coarse."""
+    if n_objects <= MANY:
+        return [(counts, 1.0)]
+    return [(read_only(counts >> SHIFT), 2.0**SHIFT), (read_only(counts & (2**SHIFT - 1)), 1.0)]
+
+
+def _total(ensemble: Ensemble, height: FloatArray) -> float:
+    """The log-likelihood of all objects: in integers, which no order and no count can change, while they are fine."""
+    n_bits = int(ensemble.n_objects).bit_length()
+    if n_bits > 30:
+        return weighted_total(ensemble.counts, height)
+    unit = 2.0 ** min(30, 50 - n_bits)
+    return int((ensemble.counts * np.rint(height * unit).astype(np.int64)).sum()) / unit

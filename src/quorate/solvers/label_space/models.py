@@ -43,9 +43,10 @@ def spectral(ensemble: Ensemble) -> Model:
         filled = sums.mass > 0
         return total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())
 
-    return Model(
-        lambda sums: means_rule(ensemble, sums), cost, norms, weights.astype(np.float64), ensemble.counts * weights
-    )
+    # their sum is at most the objects times the labels of all objects, which soon is beyond 64 bits
+    fits = ensemble.n_objects**2 * ensemble.n_members < 2**62
+    masses = ensemble.counts * (weights if fits else weights.astype(np.float64))
+    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, weights.astype(np.float64), masses)
 
 
 def modes(ensemble: Ensemble) -> Model:

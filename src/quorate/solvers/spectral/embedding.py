@@ -8,6 +8,7 @@ import numpy as np
 
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.label_rows import one_hot
+from quorate.solvers.spectral.eigen import with_signs
 from quorate.solvers.weights import cluster_weights
 
 DENSE_SIDE = 1500
@@ -37,8 +38,7 @@ def spectral_embedding(
     degree = rows @ (rows.T @ ensemble.counts.astype(np.float64))
     matrix = diags_array(np.sqrt(ensemble.counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)
-    # the sign of a singular vector is free: its largest entry is made positive
-    vectors *= np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
+    vectors = with_signs(vectors)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     points: FloatArray = vectors / np.where(length > 0, length, 1)
     return points, values

@@ -6,6 +6,7 @@ import numpy as np
 
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.overlaps import jaccard
+from quorate.solvers.spectral.eigen import leading_eigenvectors
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
 
 
@@ -32,14 +33,8 @@ def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
 
 def leading_directions(similarity: FloatArray, n_components: int) -> FloatArray:
     """One point of length 1 per vertex, from the leading eigenvectors of the normalised similarity matrix."""
-    from scipy.linalg import eigh
-
-    size, degree = len(similarity), similarity.sum(axis=1)
-    matrix = similarity / np.sqrt(np.outer(degree, degree))
-    _, vectors = eigh(matrix, subset_by_index=(size - min(n_components, size), size - 1))
-    vectors = vectors[:, ::-1]
-    # the sign of an eigenvector is free: its largest entry is made positive
-    vectors = vectors * np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
+    degree = similarity.sum(axis=1)
+    _, vectors = leading_eigenvectors(similarity / np.sqrt(np.outer(degree, degree)), n_components)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     points: FloatArray = np.ascontiguousarray(vectors / np.where(length > 0, length, 1))
     return points

@@ -11,6 +11,7 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
 from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
+from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
 DENSE_CLUSTERS = 2000
@@ -58,26 +59,16 @@ def transfer_embedding(
     if n_clusters <= DENSE_CLUSTERS:
         folded = fold(ensemble, mass) * np.outer(weights, weights)
         cluster_degree = folded.sum(axis=1)
-        values, vectors = _leading(folded / np.sqrt(np.outer(cluster_degree, cluster_degree)), n_components)
+        normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
+        values, vectors = leading_eigenvectors(normalised, n_components)
     else:
         cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
     kept = values > LEAST_VALUE * values[0]
     vectors, values = vectors[:, kept], values[kept]
-    # the sign of an eigenvector is free: its largest entry is made positive
-    vectors *= np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
     table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
     points = np.empty((ensemble.n_rows, table.shape[1]))
     map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
     return points, values
-
-
-def _leading(matrix: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
-    """The largest eigenvalues, descending, and their vectors."""
-    from scipy.linalg import eigh
-
-    size = len(matrix)
-    values, vectors = eigh(matrix, subset_by_index=(size - min(n_components, size), size - 1))
-    return values[::-1], vectors[:, ::-1]
 
 
 def _sparse_leading(
@@ -106,4 +97,4 @@ def _sparse_leading(
         product, k=min(n_components, MOST_DIRECTIONS, shape[1] - 1), which="LA", v0=rng.random(shape[1])
     )
     order = np.argsort(-values)
-    return degree, values[order], vectors[:, order]
+    return degree, values[order], with_signs(vectors[:, order])

@@ -1,0 +1,175 @@
+"""What compiled code relies on, proven in one place: indices, starts, shapes, counts and types.
+
+Kernels do not look whether an index lies within an array: a label that is too large would make them read, or write,
+memory that is not theirs. `as_ensemble` and its relatives make ensembles that are right by construction, and mark them.
+An ensemble made by hand, or by `dataclasses.replace`, is proven once, at the first public function it is handed to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import brief
+from quorate._types import AnyEnsemble, E, Ensemble, SoftEnsemble
+
+Array = NDArray[Any]
+
+MAX_OBJECTS = 2**53
+"""Objects that all counts together may stand for: the largest number up to which float64 holds every integer, so that
+sums of counts are exact in float64 as well as in int64."""
+MAX_LABELS = 2**60
+"""Objects times members: twice the sum over the labels of all objects, as `correlation` needs it, fits into int64."""
+_BLOCK = 64
+_ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
+
+
+def proven(ensemble: E) -> E:
+    """The ensemble itself, once everything that kernels rely on is known to hold; proven once for each object."""
+    if not isinstance(ensemble, Ensemble | SoftEnsemble):
+        raise TypeError(
+            f"an Ensemble was expected, got {type(ensemble).__name__}; make one with as_ensemble(labels) or "
+            f"as_soft_ensemble(members)."
+        )
+    if not ensemble.is_proven:
+        _prove_members(ensemble)
+        counts = np.asarray(ensemble.counts)
+        _require(counts.ndim == 1 and counts.dtype == np.int64, "counts must be a 1-D array of int64", counts)
+        prove_counts(counts, ensemble.n_members)
+        if isinstance(ensemble, Ensemble):
+            _prove_labels(ensemble)
+        else:
+            _prove_memberships(ensemble)
+        ensemble.remember(is_proven=True)
+    return ensemble
+
+
+def vary(ensemble: E, **changes: Any) -> E:
+    """As `dataclasses.replace`, keeping the proof: for changes that the caller has checked, or cannot break it."""
+    varied: E = replace(ensemble, **changes)
+    varied.remember(is_proven=ensemble.is_proven)
+    return varied
+
+
+def prove_counts(counts: NDArray[np.int64], n_members: int) -> None:
+    """Raise unless all counts are at least 1 and no sum over them can leave int64, or lose digits in float64."""
+    if not len(counts):
+        raise ValueError("an ensemble must hold at least one row, got none.")
+    if counts.min() < 1:
+        raise ValueError(f"counts must be at least 1: how many objects each row stands for; got {counts.min()}.")
+    # the sum in float64 cannot overflow, and is right to far more digits than this comparison needs
+    total = float(counts.sum(dtype=np.float64))
+    total = int(counts.sum()) if total < 2 * MAX_OBJECTS else int(total)
+    if total > MAX_OBJECTS:
+        raise ValueError(
+            f"counts add up to {total:,} objects, and at most 2^53 = {MAX_OBJECTS:,} can be counted exactly; "
+            f"divide the counts by a common factor."
+        )
+    if total * n_members > MAX_LABELS:
+        raise ValueError(
+            f"{total:,} objects of {n_members:,} members are more than 2^60 labels, whose sums would not fit into 64 "
+            f"bits; divide the counts by a common factor."
+        )
+
+
+def _prove_members(ensemble: AnyEnsemble) -> None:
+    clusters, weights = np.asarray(ensemble.n_clusters), np.asarray(ensemble.weights)
+    n_members = len(clusters) if clusters.ndim == 1 else 0
+    _require(n_members > 0 and clusters.dtype == np.int64, "n_clusters must be a 1-D array of int64", clusters)
+    _require(clusters.min() >= 1, "n_clusters must be at least 1 for each member", clusters)
+    _require(
+        weights.shape == (n_members,) and weights.dtype == np.float64, "weights must be float64, one each", weights
+    )
+    _require(bool(np.all((weights > 0) & (weights < np.inf))), "weights must be positive and finite", weights)
+    named, known = len(ensemble.member_names), [len(values) for values in ensemble.categories]
+    if named != n_members or known != clusters.tolist():
+        raise ValueError(
+            f"an ensemble of {n_members:,} members must have as many names, and as many categories for each member as "
+            f"it has clusters; got {named:,} names and {brief(known)} categories for {brief(clusters.tolist())} "
+            f"clusters; {_ADVICE}"
+        )
+
+
+def _prove_labels(ensemble: Ensemble) -> None:
+    labels, shape = ensemble.labels, (len(ensemble.counts), len(ensemble.n_clusters))
+    _require(labels.shape == shape, f"labels must have the shape {shape} of counts and n_clusters", labels)
+    whole = labels.dtype.kind == "i" and labels.dtype.isnative
+    _require(whole, "labels must be signed integers in the byte order of this machine", labels)
+    ids = ensemble.object_ids
+    _require(ids is None or np.shape(ids) == shape[:1], "object_ids must have one value per row", np.asarray(ids))
+    low, highest = int(labels.min()), _column_maxima(labels)
+    guilty = np.flatnonzero(highest >= ensemble.n_clusters)
+    if low < -1 or len(guilty):
+        member = int(guilty[0]) if len(guilty) else int(np.argmin(labels.min(axis=0)))
+        found = highest[member] if len(guilty) else low
+        raise ValueError(
+            f"labels of an Ensemble are codes from 0 to n_clusters - 1, or -1 where missing; member {member} has "
+            f"{ensemble.n_clusters[member]:,} clusters and the code {found:,}; {_ADVICE}"
+        )
+
+
+def _column_maxima(labels: Array) -> Array:
+    """The largest label of each column; many rows at once, for short rows leave a processor idle."""
+    n_rows, n_members = labels.shape
+    whole = n_rows - n_rows % _BLOCK
+    parts = [labels[whole:]]
+    if whole:
+        wide = labels[:whole].reshape(-1, _BLOCK * n_members).max(axis=0)
+        parts.append(wide.reshape(_BLOCK, n_members))
+    maxima: Array = np.concatenate(parts).max(axis=0)
+    return maxima
+
+
+def _prove_memberships(ensemble: SoftEnsemble) -> None:
+    if ensemble.n_objects * ensemble.n_members >= 2**31:
+        raise ValueError(
+            f"{ensemble.n_objects:,} objects of {ensemble.n_members} soft members are too many: sums of memberships "
+            f"are exact up to 2^31 objects times members; pass labels (quorate.harden of parts), or fewer members."
+        )
+    columns, memberships = ensemble.columns, ensemble.memberships
+    flat = columns.ndim == 1 and columns.dtype == np.int32
+    _require(flat, "columns must be a 1-D array of int32", columns)
+    alike = memberships.shape == columns.shape and memberships.dtype == np.int32
+    _require(alike, "memberships must be int32, one for each of the columns", memberships)
+    _require(ensemble.starts.dtype == np.int64, "starts must be int64", ensemble.starts)
+    prove_compressed(ensemble.starts, columns, (ensemble.n_rows, int(ensemble.n_clusters.sum())), "a SoftEnsemble")
+    if len(columns):
+        rising = np.ones(len(columns), dtype=bool)
+        rising[1:] = columns[1:] > columns[:-1]
+        rising[ensemble.starts[:-1][ensemble.starts[:-1] < len(columns)]] = True
+        _require(bool(rising.all()), "columns must rise within each row", columns)
+        within = memberships.min() >= 1 and memberships.max() <= ensemble.unit
+        _require(bool(within), f"memberships must lie between 1 and {ensemble.unit}", memberships)
+
+
+def prove_compressed(starts: Array, indices: Array, shape: tuple[int, int], name: str) -> None:
+    """Raise unless indices[starts[i]:starts[i + 1]] lie within [0, shape[1]) for each i below shape[0]."""
+    n_rows, n_columns = shape
+    for array, what in ((starts, "starts"), (indices, "indices")):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name} must have 1-D {what} of integers, got {array.dtype} of shape {array.shape}.")
+    if len(starts) != n_rows + 1 or starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
+        raise ValueError(
+            f"{name} of {n_rows:,} rows and {len(indices):,} values must have {n_rows + 1:,} starts that rise from 0 "
+            f"to {len(indices):,}; it has {len(starts):,}, {brief(starts[:10].tolist())}."
+        )
+    prove_indices(indices, n_columns, name)
+
+
+def prove_indices(indices: Array, size: int, name: str) -> None:
+    """Raise unless all indices lie within [0, size)."""
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        raise ValueError(
+            f"{name} must have indices from 0 to {size - 1:,}, got some from {indices.min():,} to {indices.max():,}; "
+            f"it is damaged, or its shape is wrong."
+        )
+
+
+def _require(holds: bool, wanted: str, found: Array) -> None:
+    if not holds:
+        raise ValueError(
+            f"{wanted}; got {found.dtype} of shape {found.shape}, {brief(np.ravel(found)[:5].tolist())}; {_ADVICE}"
+        )

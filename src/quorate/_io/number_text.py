@@ -1,0 +1,156 @@
+"""CSV of numbers: every line is proven to have one cell per column before numpy reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import brief, option
+from quorate._io.dialect import LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
+from quorate._io.text import Choice, Choose, read_header
+
+Array = NDArray[Any]
+
+_POINT = "\u00b7"
+_SWAPPED = str.maketrans({",": ".", ".": _POINT})
+"""Points for decimal commas, and for points a mark that no number has: a cell with both is refused, not misread."""
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+
+
+class Numbers(NamedTuple):
+    """Values (n_objects, n_columns) of the chosen columns, and the texts of the column of ids, if one was chosen."""
+
+    values: NDArray[np.float64]
+    choice: Choice
+    ids: Array | None
+
+
+def read_numbers(
+    source: io.BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None
+) -> Numbers:
+    """Read a table with a header; `choose` picks the columns once their names are known.
+
+    What separates the columns is recognised where `sep` does not say it, and so are decimal commas.
+    """
+    stream = open_text(source, source.peek(2))
+    header: tuple[str, ...] = ()
+    try:
+        rest, delimiter = recognise(stream, default, sep)
+        header = read_header(csv.reader(rest, delimiter=delimiter, strict=True), name, delimiter)
+        choice = choose(header)
+        places = [header.index(column) for column in choice.members]
+        head = list(itertools.islice(rest, LINES_LOOKED_AT))
+        lines = _Lines(itertools.chain(head, rest), name, delimiter, header, places, choice.ids)
+        supply = _some(lines, name)
+        if delimiter != "," and _has_decimal_commas(head, delimiter, places):
+            supply = (line.translate(_SWAPPED) for line in supply)
+        values = np.loadtxt(supply, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
+    except csv.Error as error:
+        raise ValueError(f"{name}: {error}; is a quotation mark left open?") from error
+    except (ValueError, IndexError) as error:
+        raise ValueError(_reworded(str(error), name, header)) from error
+    finally:
+        stream.detach()
+    return Numbers(values, choice, np.array(lines.ids) if choice.ids is not None else None)
+
+
+def _has_decimal_commas(lines: list[str], delimiter: str, places: list[int]) -> bool:
+    rows = csv.reader(lines, delimiter=delimiter)
+    return has_decimal_commas([[row[place] for place in places if place < len(row)] for row in rows])
+
+
+class _Lines:
+    """The rows of a table as lines without quotation marks, all of the header's width; notes the ids as they pass."""
+
+    def __init__(
+        self,
+        stream: Iterator[str],
+        name: str,
+        delimiter: str,
+        header: tuple[str, ...],
+        places: list[int],
+        ids: str | None,
+    ) -> None:
+        self.stream, self.name, self.delimiter, self.header = stream, name, delimiter, header
+        self.wanted = frozenset(places)
+        self.id_place = None if ids is None else header.index(ids)
+        self.ids: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        width, blank, n_rows = len(self.header), False, 0
+        supply = iter(self.stream)
+        for line in supply:
+            # a line of tabs is a row of empty cells
+            if not line.strip(" \r\n"):
+                blank = True
+                continue
+            if blank and width == 1:
+                raise ValueError(f"{self.name} has a blank line after data row {n_rows}; every object needs a number.")
+            n_rows += 1
+            cells = [] if '"' not in line and self.id_place is None else self._cells(line, supply)
+            found = len(cells) if cells else line.count(self.delimiter) + 1
+            if found != width:
+                self._refuse_width(found, n_rows)
+            if self.id_place is not None:
+                self.ids.append(cells[self.id_place])
+            yield self._plain(cells, n_rows) if cells else line
+
+    def _cells(self, line: str, supply: Iterator[str]) -> list[str]:
+        """The cells of the row that starts with this line; a quoted cell may go on in the lines after it."""
+        return next(csv.reader(itertools.chain([line], supply), delimiter=self.delimiter, strict=True))
+
+    def _plain(self, cells: list[str], row: int) -> str:
+        """The row as one line in which only the chosen cells stand, so that no other can be taken for several."""
+        for place in self.wanted:
+            if self.delimiter in cells[place] or "\n" in cells[place] or "\r" in cells[place]:
+                raise ValueError(no_number(self.name, self.header[place], cells[place], row))
+        return self.delimiter.join(cell if place in self.wanted else "" for place, cell in enumerate(cells))
+
+    def _refuse_width(self, found: int, row: int) -> None:
+        commas = self.delimiter == "," and found > len(self.header)
+        advice = " If these are decimal commas, write points, or separate the columns by tabs (.tsv)." if commas else ""
+        raise ValueError(
+            f"{self.name}, data row {row} has {found} cells, but the header has {len(self.header)}; every row needs "
+            f"one cell per column.{advice}"
+        )
+
+
+def _some(lines: _Lines, name: str) -> Iterator[str]:
+    supply = iter(lines)
+    first = next(supply, None)
+    if first is None:
+        raise ValueError(f"{name} holds a header but no rows.")
+    return itertools.chain([first], supply)
+
+
+def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
+    """numpy's complaint about a cell, with the column's name and the line's number."""
+    found = re.search(r"could not convert string (.*) to float64 at row (\d+), column (\d+)", reason, re.DOTALL)
+    if found is None:
+        return reason if reason.startswith(name) else f"{name}: {reason}"
+    text, row, column = found.group(1), int(found.group(2)), int(found.group(3))
+    if _POINT in text:
+        text = text.replace(".", ",").replace(_POINT, ".")
+    return no_number(name, header[column - 1], text[1:-1] if text[:1] in "'\"" else text, row + 1)
+
+
+def no_number(name: str, column: str, text: str, row: int) -> str:
+    """What an error says about a cell; rows are counted from 1."""
+    advice = (
+        "write decimal points instead of commas."
+        if _DECIMAL_COMMA.fullmatch(text)
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap."
+    )
+    return (
+        f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "
+        f"number in every cell, so {advice}"
+    )

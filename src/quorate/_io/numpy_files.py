@@ -1,0 +1,85 @@
+"""Arrays from .npy and .npz files of any origin: never unpickled, and whatever is wrong with them told in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import brief
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+
+Array = NDArray[Any]
+
+_LARGEST_CODE_POINT = 0x10FFFF
+
+
+def read_npy(path: FilePath) -> Array:
+    """The array of an .npy file."""
+    with reading(path) as file, _telling(path):
+        refuse_content(path, file.peek(8), b"\x93NUMPY")
+        return prove_texts(_array(np.load(file, allow_pickle=False), "labels"), "it", path)
+
+
+def map_npy(path: FilePath) -> Array:
+    """The array of an .npy file, mapped and not read."""
+    with reading(path) as file:
+        refuse_content(path, file.peek(8), b"\x93NUMPY")
+    with _telling(path):
+        return _array(np.load(path, mmap_mode="r", allow_pickle=False), "labels")
+
+
+def read_npz(path: FilePath) -> dict[str, Array]:
+    """The arrays of an .npz file by name."""
+    with reading(path) as file, _telling(path):
+        refuse_content(path, file.peek(8), b"PK\x03\x04")
+        with np.load(file, allow_pickle=False) as archive:
+            name, times = max(Counter(archive.files).items(), key=lambda item: item[1], default=("", 0))
+            if times > 1:
+                raise ValueError(f"it holds {times} arrays named {brief(name)}")
+            found = {name: _array(archive[name], name) for name in archive.files}
+    return {name: prove_texts(values, name, path) for name, values in found.items()}
+
+
+def prove_texts(values: Array, name: str, path: FilePath) -> Array:
+    """Refuse texts that hold numbers which are no characters: Python cannot make text of them, nor write them."""
+    if values.dtype.kind == "U" and values.size and values.dtype.itemsize:
+        native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False))
+        points = native.reshape(-1).view(np.uint32)
+        if points.max() > _LARGEST_CODE_POINT or ((points >= 0xD800) & (points <= 0xDFFF)).any():
+            raise ValueError(f"{name_of(path)}: {brief(name)} holds texts with characters that do not exist.")
+    return values
+
+
+def _array(found: Any, name: str) -> Array:
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"its entry {brief(name)} is no array")
+    return found
+
+
+@contextmanager
+def _telling(path: FilePath) -> Iterator[None]:
+    """Errors of numpy and zipfile, which have no common family when a file is damaged, in words."""
+    try:
+        yield
+        return
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if str(error).startswith(name_of(path)):
+            raise
+        reason = str(error) or type(error).__name__
+        cause = error
+    if "pickle" in reason or "Object arrays" in reason or "Python objects" in reason:
+        raise ValueError(
+            f"{name_of(path)} holds Python objects, which could run code when read, so it is refused; "
+            f"save labels as an array of numbers or texts: labels.astype(str)."
+        ) from cause
+    raise ValueError(
+        f"{name_of(path)} could not be read as .{format_of(path)}: {brief(reason, most=200, quoted=False)}; it may be "
+        f"damaged or cut short."
+    ) from cause

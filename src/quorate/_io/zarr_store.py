@@ -1,0 +1,196 @@
+"""Zarr stores, proven before any chunk is read: only codecs that cannot run code, and every chunk there and whole."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import brief
+from quorate._io.paths import FilePath, name_of, refuse_unreadable
+
+Array = NDArray[Any]
+
+# What turns bytes into bytes or numbers and nothing else. A codec such as "pickle" runs whatever the chunk says, and
+# what is registered under a name we do not know may do anything, so that a list of forbidden names would not do.
+_NUMCODECS = frozenset(
+    [
+        "adler32",
+        "astype",
+        "bitround",
+        "blosc",
+        "bz2",
+        "crc32",
+        "crc32c",
+        "delta",
+        "fixedscaleoffset",
+        "fletcher32",
+        "gzip",
+        "jenkins_lookup3",
+        "lz4",
+        "lzma",
+        "packbits",
+        "quantize",
+        "shuffle",
+        "vlen-bytes",
+        "vlen-utf8",
+        "zfpy",
+        "zlib",
+        "zstd",
+    ]
+)
+_VERSION_3 = frozenset(["blosc", "bytes", "crc32c", "gzip", "transpose", "vlen-bytes", "vlen-utf8", "zstd"])
+_DOCUMENTS = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
+_BLOSC_HEADER = 16
+
+
+def read_zarr(path: FilePath) -> dict[str, Array]:
+    """The arrays of a store by name; a store that is a single array has it under "labels".
+
+    The codecs are proven from the metadata of all arrays and groups, then the store is opened, then every chunk is
+    looked for, and only then are chunks read.
+    """
+    refuse_unreadable(path)
+    prove_codecs(path)
+    zarr = need_zarr()
+    try:
+        found = zarr.open(os.fspath(path), mode="r")
+        arrays = {"labels": found} if hasattr(found, "shape") else {str(name): item for name, item in found.arrays()}
+    except Exception as error:  # zarr's own errors have no common family
+        raise _unreadable(path, error) from error
+    for item in arrays.values():
+        _prove_chunks(path, item)
+    try:
+        return {name: np.asarray(item[...]) for name, item in arrays.items()}
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def need_zarr() -> Any:
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError('.zarr files need zarr; install it with: pip install "quorate[zarr]"') from error
+    return zarr
+
+
+def prove_codecs(path: FilePath) -> None:
+    """Raise unless every codec that any metadata in the store names is on the list of harmless ones."""
+    for place, content in _documents(Path(path)):
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{name_of(path)} could not be read as Zarr: {place.name} is no JSON ({brief(str(error))})."
+            ) from error
+        for metadata in _described(document):
+            for chain in _codec_chains(metadata):
+                _prove_chain(chain, path)
+
+
+def _documents(store: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file of metadata in the store; links are followed, as zarr does, but no folder is entered twice."""
+    entered = set()
+    for folder, subfolders, files in os.walk(store, followlinks=True):
+        entered.add(os.path.realpath(folder))
+        subfolders[:] = [name for name in subfolders if os.path.realpath(os.path.join(folder, name)) not in entered]
+        for name in _DOCUMENTS:
+            if name in files:
+                place = Path(folder) / name
+                yield place, place.read_bytes()
+
+
+def _described(document: Any) -> Iterator[Mapping[str, Any]]:
+    """The metadata of each array or group in a document, those of consolidated metadata included."""
+    if not isinstance(document, Mapping):
+        return
+    yield document
+    inner: list[Any] = [document.get("metadata"), document.get("consolidated_metadata")]
+    for found in inner:
+        if isinstance(found, Mapping):
+            yield from _described(found)
+            for described in found.values():
+                if isinstance(described, Mapping):
+                    yield from _described(described)
+
+
+def _codec_chains(metadata: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """The codecs of an array from its numbers to its bytes: filters and compressor (format 2), codecs (format 3)."""
+    filters, compressor = metadata.get("filters"), metadata.get("compressor")
+    chain = [*(filters if isinstance(filters, list) else [filters]), compressor]
+    yield [("id", codec) for codec in chain if codec is not None]
+    codecs = metadata.get("codecs")
+    yield [("name", codec) for codec in (codecs if isinstance(codecs, list) else [codecs]) if codec is not None]
+    transformers = metadata.get("storage_transformers")
+    if transformers:
+        yield [("name", transformers)]
+
+
+def _prove_chain(chain: list[tuple[str, Any]], path: FilePath) -> None:
+    for place, (key, codec) in enumerate(chain):
+        name = codec.get(key) if isinstance(codec, Mapping) else codec
+        known = isinstance(name, str) and (
+            name in _NUMCODECS
+            if key == "id"
+            else name in _VERSION_3 or (name.startswith("numcodecs.") and name[10:] in _NUMCODECS)
+        )
+        if not known:
+            raise ValueError(
+                f"{name_of(path)} uses the Zarr codec {brief(name)}, which may run code or is not known to be "
+                f"harmless, so nothing of it is read; write it with zlib, zstd, lz4 or blosc."
+            )
+        if str(name).endswith("blosc") and place < len(chain) - 1:
+            raise ValueError(f"{name_of(path)} uses the Zarr codec 'blosc' before others; it must be the last.")
+
+
+def _prove_chunks(path: FilePath, item: Any) -> None:
+    """Raise where a chunk is missing, which zarr would read as if it held the fill value, or is cut short."""
+    folder = Path(path) / item.path
+    grid = [math.ceil(size / chunk) if chunk else 0 for size, chunk in zip(item.shape, item.chunks, strict=True)]
+    # counted first: a shape of 10^12 must not be walked through to find that its chunks are missing
+    n_files = sum(len(files) for _, _, files in os.walk(folder, followlinks=False))
+    metadata = getattr(item, "metadata", None)
+    key_of = item._chunk_key if metadata is None else metadata.encode_chunk_key
+    base = Path(path) if metadata is None else folder
+    by_blosc = "blosc" in type(_last_codec(item)).__name__.lower()
+    if math.prod(grid) <= n_files:
+        for place in itertools.product(*map(range, grid)):
+            chunk = base / key_of(place)
+            if not chunk.is_file():
+                break
+            if by_blosc:
+                _prove_blosc(path, chunk)
+        else:
+            return
+    raise ValueError(
+        f"{name_of(path)}: array {brief(item.path or 'labels')} lacks some of its {math.prod(grid):,} chunks, and what "
+        f"was in them is not known; write it again, with write_empty_chunks=True if chunks of zeros were left out."
+    )
+
+
+def _last_codec(item: Any) -> Any:
+    """What made the bytes of a chunk."""
+    described = getattr(item, "metadata", item)
+    if hasattr(described, "codecs"):
+        return described.codecs[-1]
+    return described.compressor or (described.filters or (None,))[-1]
+
+
+def _prove_blosc(path: FilePath, chunk: Path) -> None:
+    """Blosc trusts the sizes that its header states, and reads beyond the end of a chunk that was cut short."""
+    with open(chunk, "rb") as file:
+        header = file.read(_BLOSC_HEADER)
+    stated = int.from_bytes(header[12:], "little")
+    if len(header) < _BLOSC_HEADER or stated != chunk.stat().st_size:
+        raise ValueError(f"{name_of(path)}: chunk {chunk.name} is damaged or cut short; write the store again.")
+
+
+def _unreadable(path: FilePath, error: Exception) -> ValueError:
+    return ValueError(f"{name_of(path)} could not be read as Zarr: {brief(str(error), quoted=False)}.")

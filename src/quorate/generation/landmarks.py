@@ -1,0 +1,125 @@
+"""Landmarks of a sample of objects, and each object's nearest ones: exactly, in two steps, or by cosine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.generation.kmeans import Nearest, lloyd, random_rows
+from quorate.generation.stop import Stop
+from quorate.ops.landmarks import most_similar_landmarks, nearest_landmarks, nearest_landmarks_by_groups
+
+Floats = NDArray[np.float32]
+Near = tuple[NDArray[np.int32], Floats]
+"""The nearest landmarks of each row, nearest first, and the squared distances to them; both (n_rows, neighbours)."""
+
+EXACT_LANDMARKS = 256
+"""Up to so many landmarks every distance is computed; above, the search goes through groups of landmarks."""
+
+CANDIDATES = 10
+"""Landmarks looked at in the second step of the search, for each neighbour wanted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Landmarks (p, d) in the order of their groups; `groups` is None where every distance is computed.
+
+    The landmarks of group j are ``starts[j]`` to ``starts[j + 1] - 1``; `around` (p, c) holds the landmarks that
+    are nearest to each landmark.
+    """
+
+    points: Floats
+    neighbours: int
+    groups: Floats | None
+    starts: NDArray[np.int64]
+    around: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def search(self, block: Floats) -> Near:
+        """The nearest landmarks of the rows of a prepared block."""
+        near, squared = _empty(len(block), min(self.neighbours, len(self)))
+        if self.groups is None:
+            nearest_landmarks(block, self.points, near, squared)
+        else:
+            nearest_landmarks_by_groups(block, self.points, self.groups, self.starts, self.around, near, squared)
+        return near, squared
+
+
+@dataclass(frozen=True, eq=False)
+class SparseLandmarks:
+    """Landmarks of sparse rows: rows of length 1 themselves (p, d) CSR, compared by their cosine."""
+
+    points: Any
+    neighbours: int
+
+    def __len__(self) -> int:
+        return int(self.points.shape[0])
+
+    def search(self, block: Any) -> Near:
+        """The most similar landmarks of the rows of a prepared block."""
+        similarity = (unit_rows(block) @ self.points.T).toarray()
+        near, squared = _empty(len(similarity), min(self.neighbours, len(self)))
+        most_similar_landmarks(np.ascontiguousarray(similarity, dtype=np.float32), near, squared)
+        return near, squared
+
+
+def find_landmarks(
+    sample: Any, n_landmarks: int, neighbours: int, n_sweeps: int, rng: np.random.Generator, stop: Stop
+) -> Landmarks | SparseLandmarks:
+    """At most n_landmarks landmarks of a prepared sample; fewer where fewer rows of it are distinct.
+
+    Dense rows: k-means in two levels, first sqrt(n_landmarks) groups, then the landmarks within each group, so that
+    neither this nor the search needs all distances. Sparse rows: rows drawn at random, which stay sparse.
+    """
+    if not isinstance(sample, np.ndarray):
+        drawn = np.sort(rng.choice(sample.shape[0], n_landmarks, replace=False))
+        return SparseLandmarks(unit_rows(sample[drawn]), neighbours)
+    n_groups = max(1, round(math.sqrt(n_landmarks)))
+    groups = lloyd(sample, random_rows(sample, n_groups, rng), (n_sweeps, 0), stop).centres
+    labels = np.empty((len(sample), 1), dtype=np.int32)
+    Nearest([groups], sparse=False).write(sample, labels)
+    sizes = np.bincount(labels[:, 0], minlength=len(groups))
+    rows = np.split(np.argsort(labels[:, 0], kind="stable"), np.cumsum(sizes)[:-1])
+    parts = [
+        lloyd(sample[part], random_rows(sample[part], share, rng), (n_sweeps, 0), stop).centres
+        for part, share in zip(rows, shares(sizes, n_landmarks), strict=True)
+    ]
+    points = np.concatenate(parts)
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    if len(points) <= EXACT_LANDMARKS:
+        return Landmarks(points, neighbours, None, starts, np.empty((0, 0), dtype=np.int32))
+    around, squared = _empty(len(points), min(CANDIDATES * neighbours, len(points)))
+    nearest_landmarks(points, points, around, squared)
+    return Landmarks(points, neighbours, groups, starts, around)
+
+
+def shares(sizes: NDArray[np.intp], total: int) -> NDArray[np.int64]:
+    """`total` landmarks for groups of these sizes: in proportion, at least one each and no more than the size.
+
+    What rounding down leaves goes to the largest remainders, the first of equals; total <= sum of the sizes.
+    """
+    exact = total * sizes / sizes.sum()
+    found: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
+    order = np.argsort(found - exact, kind="stable")
+    while (left := total - int(found.sum())) > 0:
+        for group in order[(found < sizes)[order]][:left]:
+            found[group] += 1
+    return found
+
+
+def unit_rows(rows: Any) -> Any:
+    """Sparse rows scaled to length 1; a row of zeros stays one."""
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64)).ravel()
+    scaled = rows.copy()
+    scaled.data = (rows.data / np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))).astype(np.float32)
+    return scaled
+
+
+def _empty(n_rows: int, n_near: int) -> Near:
+    return np.empty((n_rows, n_near), dtype=np.int32), np.empty((n_rows, n_near), dtype=np.float32)

@@ -1,0 +1,181 @@
+"""Nearest landmarks of feature rows, the graph of rows and landmarks, and points carried from landmarks to rows.
+
+These are the kernels of the landmark-spectral base clusterer. Rows and landmarks come prepared, as for the built-in
+k-means: float32, shifted and scaled so that squares neither overflow nor lose their digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+TILE = 256
+"""Rows worked on together: their running distances to one landmark stay in the innermost cache."""
+
+LEAST_WEIGHT = 1e-8
+"""The weight of an edge is never below this, so that a row far from all landmarks still hangs on its nearest."""
+
+
+@njit(cache=True, nogil=True)
+def _place(near, squared, landmark, value):
+    """Insert a landmark into the sorted lists near (K,) and squared (K,); equal distances keep their order."""
+    place = near.size - 1
+    while place > 0 and value < squared[place - 1]:
+        near[place], squared[place] = near[place - 1], squared[place - 1]
+        place -= 1
+    near[place], squared[place] = landmark, value
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _tile_distances(tile, landmark, distance):
+    """distance[row] = squared distance of a tile's row to one landmark (d,); tile (d, TILE) holds columns as rows."""
+    n_columns = tile.shape[0]
+    distance[:] = 0
+    column = 0
+    while column + 4 <= n_columns:
+        x0, x1, x2, x3 = tile[column], tile[column + 1], tile[column + 2], tile[column + 3]
+        c0, c1, c2, c3 = landmark[column], landmark[column + 1], landmark[column + 2], landmark[column + 3]
+        for row in range(256):
+            d0, d1, d2, d3 = x0[row] - c0, x1[row] - c1, x2[row] - c2, x3[row] - c3
+            distance[row] = distance[row] + d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
+        column += 4
+    while column < n_columns:
+        values, value = tile[column], landmark[column]
+        for row in range(256):
+            difference = values[row] - value
+            distance[row] += difference * difference
+        column += 1
+
+
+@njit(cache=True, nogil=True)
+def nearest_landmarks(rows, landmarks, near, squared):
+    """The nearest landmarks of each row, nearest first, ties to the lowest number: every distance is computed.
+
+    rows (n, d) and landmarks (p, d) float32; near (n, K) int32 and squared (n, K) float32 are written, K <= p.
+    A tile of rows is turned so that the inner loop runs over rows in vector registers. Every row goes through the
+    same sums in the same order, so its answer does not depend on its place in a tile.
+    """
+    n_rows, n_columns = rows.shape
+    last = near.shape[1] - 1
+    tile = np.zeros((n_columns, TILE), dtype=np.float32)
+    distance = np.empty(TILE, dtype=np.float32)
+    worst = np.empty(TILE, dtype=np.float32)
+    for start in range(0, n_rows, TILE):
+        n_here = min(TILE, n_rows - start)
+        for row in range(n_here):
+            for column in range(n_columns):
+                tile[column, row] = rows[start + row, column]
+        squared[start : start + n_here] = np.inf
+        worst[:] = np.inf
+        for landmark in range(landmarks.shape[0]):
+            _tile_distances(tile, landmarks[landmark], distance)
+            for row in range(n_here):
+                if distance[row] < worst[row]:
+                    _place(near[start + row], squared[start + row], landmark, distance[row])
+                    worst[row] = squared[start + row, last]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _squared_distance(row, other):
+    """Squared distance of two float32 vectors; differences are squared, so nothing cancels."""
+    total = np.float32(0)
+    for column in range(row.size):
+        difference = row[column] - other[column]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nearest_landmarks_by_groups(rows, landmarks, groups, starts, around, near, squared):
+    """As `nearest_landmarks`, in two steps that look at few of the landmarks; the answer is approximate.
+
+    First the nearest group centre and the nearest landmark of that group, then the nearest among the landmarks that
+    lie around this one. groups (g, d) float32; the landmarks of group j are starts[j]..starts[j + 1] - 1;
+    around (p, c) int32 holds the landmarks nearest to each landmark, K <= c.
+    """
+    last = near.shape[1] - 1
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        best_group, least = 0, np.float32(np.inf)
+        for group in range(groups.shape[0]):
+            value = _squared_distance(row, groups[group])
+            if value < least:
+                best_group, least = group, value
+        best, least = starts[best_group], np.float32(np.inf)
+        for landmark in range(starts[best_group], starts[best_group + 1]):
+            value = _squared_distance(row, landmarks[landmark])
+            if value < least:
+                best, least = landmark, value
+        squared[place] = np.inf
+        for candidate in range(around.shape[1]):
+            landmark = around[best, candidate]
+            value = _squared_distance(row, landmarks[landmark])
+            if value < squared[place, last]:
+                _place(near[place], squared[place], landmark, value)
+
+
+@njit(cache=True, nogil=True)
+def most_similar_landmarks(similarity, near, squared):
+    """The landmarks most similar to each row, ties to the lowest number; similarity (n, p) is that of unit vectors.
+
+    near (n, K) int32 and squared (n, K) float32, the squared distance 2 - 2 similarity, are written.
+    """
+    last = near.shape[1] - 1
+    for row in range(similarity.shape[0]):
+        squared[row] = np.inf
+        for landmark in range(similarity.shape[1]):
+            value = np.float32(2.0) - np.float32(2.0) * similarity[row, landmark]
+            if value < squared[row, last]:
+                _place(near[row], squared[row], landmark, max(value, np.float32(0)))
+
+
+@njit(cache=True, nogil=True)
+def weigh(squared, width, weight):
+    """weight = exp(-squared / (2 width^2)), at least LEAST_WEIGHT; squared and weight (n, K) float32; width above 0."""
+    factor = -0.5 / (width * width)
+    for row in range(squared.shape[0]):
+        for place in range(squared.shape[1]):
+            weight[row, place] = max(math.exp(factor * squared[row, place]), LEAST_WEIGHT)
+
+
+@njit(cache=True, nogil=True)
+def add_landmark_pairs(near, weight, folded):
+    """folded[f, g] += w_f w_g / (sum of the row's weights) for every two of a row's landmarks; folded (p, p) float64.
+
+    near and weight are (n, K). The graph of rows and landmarks is thereby folded onto the landmarks.
+    """
+    n_near = near.shape[1]
+    for row in range(near.shape[0]):
+        total = 0.0
+        for place in range(n_near):
+            total += weight[row, place]
+        for first in range(n_near):
+            share = weight[row, first] / total
+            target = folded[near[row, first]]
+            for second in range(n_near):
+                target[near[row, second]] += share * weight[row, second]
+
+
+@njit(cache=True, nogil=True)
+def points_of_rows(near, weight, table, points):
+    """points[i] = sum of weight * table[landmark] over row i's landmarks, scaled to length 1; a zero sum stays zero.
+
+    near and weight are (n, K); table (p, m) float64; points (n, m) float32, written.
+    """
+    n_columns = table.shape[1]
+    total = np.empty(n_columns)
+    for row in range(near.shape[0]):
+        total[:] = 0.0
+        for place in range(near.shape[1]):
+            value = weight[row, place]
+            source = table[near[row, place]]
+            for column in range(n_columns):
+                total[column] += value * source[column]
+        length = 0.0
+        for column in range(n_columns):
+            length += total[column] * total[column]
+        scale = 1.0 / math.sqrt(length) if length > 0 else 0.0
+        for column in range(n_columns):
+            points[row, column] = total[column] * scale
