@@ -25,6 +25,7 @@ from quorate import (
     nmi,
     refine,
     report,
+    save_ensemble,
 )
 from quorate._check import did_you_mean, duration, option
 from quorate._data.alignment import order_of
@@ -140,6 +141,13 @@ def test_order_of_is_the_permutation(order: list[int], kind: str) -> None:
     assert np.array_equal(np.arange(12) if places is None else np.asarray(order)[places], np.arange(12))
 
 
+def test_an_estimator_takes_a_sample_with_repetition(frame: pd.DataFrame) -> None:
+    sample = frame.sample(frac=1, replace=True, random_state=0)
+    model = quorate.ConsensusClustering(3, random_state=0).fit(sample)
+    assert np.array_equal(model.labels_, consensus(sample.to_numpy(), 3, random_state=0).labels)
+    assert model.consensus_.object_ids is None
+
+
 # ---- weights, check, names
 
 
@@ -227,6 +235,13 @@ def test_files_are_joined(frame: pd.DataFrame, tmp_path: Path, capsys: Output) -
     assert "accuracy" in told
     picked = load_labels(paths, ids="object", columns=["a", "d", "c"], drop=["b"])
     assert picked.member_names == ("a", "c", "d")
+
+
+def test_an_array_brings_its_own_ids(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame[["a", "b"]].to_csv(tmp_path / "one.csv")
+    save_ensemble(tmp_path / "two.npz", as_ensemble(frame[["c", "d"]].sample(frac=1, random_state=0)))
+    joined = load_labels([tmp_path / "one.csv", tmp_path / "two.npz"], ids="object")
+    assert np.array_equal(joined.labels, as_ensemble(frame).labels)
 
 
 def test_files_of_one_stem_are_told_apart(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters} clusters by {self.method or 'a method'}, "
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} clusters by {self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
 

@@ -94,7 +94,7 @@ def refuse_unlabelled(labels: Array) -> None:
     if len(silent):
         shown = ", ".join(str(row) for row in silent[:5]) + (", ..." if len(silent) > 5 else "")
         raise ValueError(
-            f"{len(silent)} of {len(labels)} objects have no label in any member (rows {shown}, counted from 0); "
+            f"{len(silent):,} of {len(labels):,} objects have no label in any member (rows {shown}, counted from 0); "
             f"leave them out: nothing is known about them (load_labels: skip_empty=True; shell: --skip-empty)."
         )
 

@@ -262,7 +262,7 @@ def _stacked(found: list[_Member], names: tuple[str, ...]) -> Any:
     if len(silent):
         shown = ", ".join(map(str, silent[:5].tolist())) + (", ..." if len(silent) > 5 else "")
         raise ValueError(
-            f"{len(silent)} of {stacked.shape[0]} objects are known to no member (rows {shown}, counted from 0); "
+            f"{len(silent):,} of {stacked.shape[0]:,} objects are known to no member (rows {shown}, counted from 0); "
             f"leave them out: nothing is known about them."
         )
     return stacked

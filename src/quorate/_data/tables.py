@@ -85,8 +85,8 @@ def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     if orientation is None and n_members > n_objects:
         raise ValueError(
             f"labels have {n_objects} rows and {n_members} columns; rows are objects and columns are members, and more "
-            f"members than objects is unusual. Pass orientation='members' if each row is one clustering, "
-            f"orientation='objects' if the table is right as it is."
+            f"members than objects is unusual. Pass orientation='members' (--orientation members) to as_ensemble or "
+            f"consensus if each row is one clustering, orientation='objects' if the table is right as it is."
         )
 
 
@@ -195,6 +195,8 @@ def _read_vector(values: Any, name: str) -> Table:
         array = _plain(values)
     elif hasattr(values, "__array__"):
         frame = _from_frame(values, None, None)
+        if frame is not None and len(frame.columns) != 1:
+            raise ValueError(f"{name} must be one label per object, got a table of {len(frame.columns)} columns.")
         array = frame.columns[0] if frame is not None else np.asarray(values)
     else:
         array = _plain_vector(list(values))

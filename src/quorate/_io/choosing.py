@@ -10,7 +10,7 @@ from typing import NamedTuple
 from quorate import _check
 from quorate._data.joining import join_ensembles
 from quorate._data.tables import refuse_duplicates
-from quorate._io.paths import FilePath, is_standard, name_of
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._io.text import Choice, Choose
 from quorate._types import Ensemble
 
@@ -53,14 +53,16 @@ def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
 
     def choose(names: tuple[str, ...]) -> Choice:
         seen.extend(names)
-        members = wanted.members
+        # arrays name their objects by an array of ids, not by a column
+        own = wanted._replace(ids=None) if format_of(path) in ("npy", "npz", "zarr") else wanted
+        members = own.members
         if members is not None and names:
             members = [name for name in members if name in names]
             if not members and wanted.beside not in names:
                 shown = ", ".join(map(repr, wanted.members or ()))
                 raise ValueError(f"{name_of(path)} has none of the columns {shown}; leave the file out.")
         drop = tuple(name for name in wanted.drop if name in names)
-        return choose_columns(names, wanted._replace(members=members, drop=drop), name_of(path))
+        return choose_columns(names, own._replace(members=members, drop=drop), name_of(path))
 
     return choose
 

@@ -79,7 +79,7 @@ class _Shown:
 
     def _left(self, now: float) -> float | None:
         share = self.share() if self.share is not None else self.told_share
-        if share is not None and share >= LEAST_SHARE:
+        if share is not None and LEAST_SHARE <= share < 1:
             return (now - self.start) * (1 - share) / share
         if self.expected_end is not None and self.expected_end > now:
             return self.expected_end - now
