@@ -216,11 +216,18 @@ def test_descriptions_differ_where_the_options_do():
     assert describe(np.int64(3)) == describe(3)
 
 
+def checksum(path, labels, facts):
+    """As of the run in this folder, for the member of this number."""
+    manifest = json.loads((path.parent / checkpoint.MANIFEST).read_text())
+    store = checkpoint.Checkpoint(path.parent, None, manifest, 0)
+    return store._checksum(int(path.stem.split("-")[1]), labels, facts)
+
+
 def spoil(path, labels, facts):
     """A stored member with other content under a right checksum."""
     with open(path, "wb") as file:
         np.save(file, labels)
-        file.write(checkpoint._checksum(labels, facts) + b"\n" + facts)
+        file.write(checksum(path, labels, facts) + b"\n" + facts)
 
 
 @pytest.mark.parametrize(
@@ -247,3 +254,111 @@ def test_members_that_a_kernel_must_not_follow_are_made_again(tmp_path, labels, 
     again = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path / "run")
     assert np.array_equal(whole.labels, again.labels)
     assert whole.info == again.info
+
+
+# Both processes wait for the same moment, then open the same folder without a seed.
+TOGETHER = """
+import sys, time
+import numpy as np
+from quorate import generate
+
+def slow(X, k, rng):
+    time.sleep(0.05)
+    return rng.integers(k, size=len(X))
+
+X = np.random.default_rng(0).normal(size=(400, 4)).astype(np.float32)
+generate(X, 1, k=2, random_state=0)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    print(generate(X, 6, k=(3, 6), base=slow, checkpoint=sys.argv[1], n_jobs=1).info["seed"], flush=True)
+except ValueError as error:
+    print(error, flush=True)
+"""
+
+
+def test_two_processes_that_start_together(tmp_path):
+    path = tmp_path / "together.py"
+    path.write_text(TOGETHER)
+    for number in range(3):
+        folder = tmp_path / f"run {number}"
+        command = [sys.executable, str(path), str(folder)]
+        pair = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+            for _ in range(2)
+        ]
+        for process in pair:
+            assert process.stdout.readline() == "ready\n"
+        for process in pair:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        told = [process.communicate()[0].strip() for process in pair]
+        refused = [text for text in told if "is in use by another process" in text]
+        seeds = {text for text in told if text.isdigit()}
+        # one may end before the other starts, and then that takes up its seed
+        assert len(refused) + sum(text.isdigit() for text in told) == 2
+        assert len(seeds) == 1
+        manifest = json.loads((folder / checkpoint.MANIFEST).read_text())
+        assert {manifest["seed"]} == seeds
+        store = checkpoint.Checkpoint(folder, None, manifest, 400)
+        assert all(store.load(member) is not None for member in range(6))
+
+
+def test_a_folder_in_use_is_refused_and_then_free(tmp_path):
+    held = checkpoint.FolderLock(tmp_path)
+    (tmp_path / ".member-000001.7.part").write_bytes(b"half")
+    with pytest.raises(ValueError, match="is in use by another process"):
+        generate(X, 3, k=3, random_state=0, checkpoint=tmp_path)
+    assert (tmp_path / ".member-000001.7.part").exists()
+    held.release()
+    first = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path)
+    assert not list(tmp_path.glob(".*.part"))
+    assert np.array_equal(generate(X, 3, k=3, random_state=0, checkpoint=tmp_path).labels, first.labels)
+    with pytest.raises(ValueError, match="belongs to another run"):
+        generate(X, 4, k=3, random_state=0, checkpoint=tmp_path)
+    generate(X, 3, k=3, random_state=0, checkpoint=tmp_path)
+
+
+def test_a_manifest_is_never_replaced(tmp_path):
+    assert checkpoint._write(tmp_path, {"seed": "1"})
+    assert not checkpoint._write(tmp_path, {"seed": "2"})
+    assert json.loads((tmp_path / checkpoint.MANIFEST).read_text()) == {"seed": "1"}
+    assert [entry.name for entry in tmp_path.iterdir()] == [checkpoint.MANIFEST]
+
+
+def test_swapped_members_and_members_of_another_seed_are_made_again(tmp_path):
+    whole = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path / "a")
+    generate(X, 3, k=3, random_state=1, checkpoint=tmp_path / "b")
+    first, second, third = members(tmp_path / "a")
+    content = first.read_bytes(), second.read_bytes()
+    first.write_bytes(content[1])
+    second.write_bytes(content[0])
+    third.write_bytes(members(tmp_path / "b")[2].read_bytes())
+    again = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path / "a")
+    assert np.array_equal(again.labels, whole.labels)
+    assert (first.read_bytes(), second.read_bytes()) == content
+
+
+def test_checkpoints_of_format_1_are_read(tmp_path, monkeypatch):
+    whole = generate(X, 3, k=3, random_state=0, checkpoint=tmp_path)
+    manifest = json.loads((tmp_path / checkpoint.MANIFEST).read_text())
+    assert manifest["format"] == 2
+    (tmp_path / checkpoint.MANIFEST).write_text(json.dumps({**manifest, "format": 1}))
+    for path in members(tmp_path):
+        with open(path, "rb") as file:
+            labels, (check, facts) = np.load(file), file.read().split(b"\n")
+        assert check.startswith(b"2:")
+        with open(path, "wb") as file:
+            np.save(file, labels)
+            file.write(checkpoint._plain_checksum(labels, facts) + b"\n" + facts)
+    stored = {path: path.stat().st_mtime_ns for path in members(tmp_path)}
+    members(tmp_path)[1].unlink()
+    assert np.array_equal(generate(X, 3, k=3, random_state=0, checkpoint=tmp_path).labels, whole.labels)
+    assert [path.stat().st_mtime_ns == stored[path] for path in sorted(stored)] == [True, False, True]
+    # a member with the old checksum has no place in a folder of the new format
+    (tmp_path / checkpoint.MANIFEST).write_text(json.dumps(manifest))
+    assert np.array_equal(generate(X, 3, k=3, random_state=0, checkpoint=tmp_path).labels, whole.labels)
+    assert all(path.stat().st_mtime_ns != stored[path] for path in stored)
+    (tmp_path / checkpoint.MANIFEST).write_text(json.dumps({**manifest, "format": 3}))
+    with pytest.raises(ValueError, match="belongs to another run"):
+        generate(X, 3, k=3, random_state=0, checkpoint=tmp_path)

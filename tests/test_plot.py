@@ -109,7 +109,7 @@ def test_index_distribution(case: Any) -> None:
     ensemble, _, objects, _ = labelled_pair(case)
     expected = oracle_plot.index_distribution(objects, ensemble.weights)
     if not expected:
-        with pytest.raises(ValueError, match="no two objects"):
+        with pytest.raises(ValueError, match="no member labels two objects"):
             consensus_index.index_distribution(ensemble, np.random.default_rng(0))
         return
     found = consensus_index.index_distribution(ensemble, np.random.default_rng(0))
@@ -362,13 +362,13 @@ def test_member_nmi_has_the_consensus_last() -> None:
 ERRORS = {
     "result must be a Consensus with a tree": lambda: plot.dendrogram(KMEANS),
     "that has a confidence": lambda: plot.confidence_histogram(replace(KMEANS, confidence=None)),
-    "needs two at least, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
+    "needs at least two, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
     "result must have one label per row of the ensemble": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
     "one label per row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
     "make it with ca_tree": lambda: plot.node_curve(MEMBERS),
     "results must be a list of Consensus": lambda: plot.tracking(KMEANS),
-    "results must speak of the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
-    "needs two at least, got": lambda: plot.delta_area(MEMBERS),
+    "results must label the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
+    "needs at least two, got": lambda: plot.delta_area(MEMBERS),
     "what choose_k returns": lambda: plot.k_choice(KMEANS),
     "max_bins must be at least 1": lambda: plot.consensus_heatmap(KMEANS, MEMBERS, max_bins=0),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Collection
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ LONGEST_PASTED = 400
 def integer(value: Any, name: str, *, low: int, high: int | None = None, advice: str = "") -> int:
     """`value` as an int in [low, high]; bools, floats and text are refused, never rounded."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(_tell(f"{name} must be an integer, got {value!r} of type {type(value).__name__}", advice))
+        raise TypeError(_tell(f"{name} must be an integer, got {brief(value)} of type {type(value).__name__}", advice))
     number = int(value)
     if number < low or (high is not None and number > high):
         wanted = f"at least {low}" if high is None else f"between {low} and {high:,}"
@@ -27,7 +28,7 @@ def integer(value: Any, name: str, *, low: int, high: int | None = None, advice:
 def fraction(value: Any, name: str, *, low: float = 0.0, high: float = 1.0, advice: str = "") -> float:
     """`value` as a float in [low, high]."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(_tell(f"{name} must be a number, got {value!r} of type {type(value).__name__}", advice))
+        raise TypeError(_tell(f"{name} must be a number, got {brief(value)} of type {type(value).__name__}", advice))
     number = float(value)
     if not low <= number <= high:
         raise ValueError(_tell(f"{name} must lie in [{low:g}, {high:g}], got {number:g}", advice))
@@ -41,7 +42,7 @@ def choice(value: Any, name: str, allowed: Collection[T], advice: str = "") -> T
             return candidate
     options = ", ".join(repr(candidate) for candidate in allowed)
     meant = did_you_mean(value, allowed)
-    raise ValueError(_tell(f"{name} must be one of {options}, got {value!r}{meant}", advice))
+    raise ValueError(_tell(f"{name} must be one of {options}, got {brief(value)}{meant}", advice))
 
 
 def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
@@ -89,6 +90,14 @@ def known_seed(random_state: Any) -> int | None:
         return drawn if isinstance(drawn, int) else None
     is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool | np.bool_)
     return int(random_state) if is_number else None
+
+
+def n_bytes(value: Any, name: str = "max_bytes") -> int:
+    """`value` as a number of bytes; 8e9 will do, infinity will not."""
+    number = fraction(value, name, high=math.inf, advice="for example 8e9.")
+    if not 1 <= number < math.inf:
+        raise ValueError(f"{name} must be a number of bytes above 0, got {brief(value)}; for example 8e9.")
+    return int(number)
 
 
 def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
+from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
@@ -99,7 +100,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """Find the consensus of the labels in X, one column a member; y is ignored, as scikit-learn wants it."""
         _check.no_anndata(X, "X")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
-        validate_data(self, X, skip_check_array=True)
+        try:
+            validate_data(self, X, skip_check_array=True)
+        except (IndexError, KeyError):
+            raise ValueError(f"X must be a table of labels, (n_objects, n_members), got {brief(X)}.") from None
         shape = getattr(X, "shape", (1, 1))
         if len(shape) != 2:
             raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")

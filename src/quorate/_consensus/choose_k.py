@@ -138,6 +138,7 @@ def choose_k(
     >>> choice.n_clusters, choice.votes["anmi"]
     (3, 3)
     """
+    max_bytes = _check.n_bytes(max_bytes)
     rows, _ = compress(as_ensemble(labels))
     wanted = candidates(n_clusters, rows.n_rows)
     if wanted is None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
@@ -88,6 +89,7 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
+    max_bytes = _check.n_bytes(max_bytes)
     reading = {"weights": weights, "missing": missing, "ids": ids}
     return solve_objects(
         _as_any_ensemble(labels, {**reading, "orientation": orientation, "check": check}),

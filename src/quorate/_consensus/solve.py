@@ -57,6 +57,7 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
+    max_bytes = _check.n_bytes(max_bytes)
     name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
     options = checked_options(name, options)
     _check.choice(refine, "refine", (True, False))

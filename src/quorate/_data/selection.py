@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import brief
 from quorate._data.building import refuse_empty_members, refuse_unlabelled
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.missing import DEFAULT, missing_rule
@@ -63,8 +64,9 @@ def add_member(
     ensemble: Ensemble, codes: IntArray, categories: NDArray[Any], *, name: str | None = None, weight: float = 1.0
 ) -> Ensemble:
     """The ensemble with one more member, whose codes are given for each row."""
-    if not weight > 0:
-        raise ValueError(f"weight must be positive, got {weight!r}; leave out a member that should not count.")
+    number = np.asarray(weight, dtype=np.float64)
+    if number.ndim or not 0 < number < np.inf:
+        raise ValueError(f"weight must be positive, got {brief(weight)}; leave out a member that should not count.")
     n_clusters = np.append(ensemble.n_clusters, len(categories))
     labels = np.empty((ensemble.n_rows, ensemble.n_members + 1), dtype=narrowest(int(n_clusters.max())))
     labels[:, :-1] = ensemble.labels
@@ -73,7 +75,7 @@ def add_member(
         ensemble,
         labels=labels,
         n_clusters=n_clusters,
-        weights=np.append(ensemble.weights, float(weight)),
+        weights=np.append(ensemble.weights, number),
         member_names=(*ensemble.member_names, name or f"member {ensemble.n_members}"),
         categories=(*ensemble.categories, categories),
     )

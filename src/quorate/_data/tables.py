@@ -195,6 +195,8 @@ def _read_vector(values: Any, name: str) -> Table:
         array = _plain(values)
     elif hasattr(values, "__array__"):
         frame = _from_frame(values, None, None)
+        if frame is not None and len(frame.columns) != 1:
+            raise ValueError(f"{name} must be one label per object, got a table of {len(frame.columns)} columns.")
         array = frame.columns[0] if frame is not None else np.asarray(values)
     else:
         array = _plain_vector(list(values))

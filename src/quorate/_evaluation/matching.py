@@ -17,7 +17,10 @@ from quorate.solvers.contingency import contingency
 
 
 def translated(labelled: LabelledRows) -> IntArray:
-    """Members' labels of every row as the cluster that each base cluster shares most objects with; -1 stays."""
+    """Replace the members' labels by the cluster of the labelling with which each base cluster shares most objects.
+
+    Missing labels remain -1.
+    """
     rows = labelled.rows
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, labelled.labels, labelled.n_clusters)
     closest = table.argmax(axis=1)
@@ -25,8 +28,11 @@ def translated(labelled: LabelledRows) -> IntArray:
 
 
 def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int64]]:
-    """Distinct rows of labels over several results, and their counts; a cluster keeps the number of the cluster of
-    the result before that it is matched with (Hungarian), and takes a new one where there is none."""
+    """Return the distinct rows of labels over several results, and their counts, with clusters matched across results.
+
+    A cluster keeps the number of the cluster in the result before with which it is matched (by the Hungarian method),
+    and gets a new number if there is none.
+    """
     first, *others = results
     aligned = [first, *(aligned_result(other, first.object_ids, "a result") for other in others)]
     rows, _ = compress(as_ensemble([result.labels for result in aligned], orientation="members", check=False))
@@ -37,7 +43,10 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
 
 
 def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
-    """Labels with the numbers of the clusters before that they are matched with, new numbers where there are none."""
+    """Renumber labels by the clusters of `before` that they are matched with.
+
+    Clusters without a match get new numbers.
+    """
     from scipy.optimize import linear_sum_assignment
 
     n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1

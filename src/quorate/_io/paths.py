@@ -75,6 +75,8 @@ def name_of(path: FilePath) -> str:
 def reading(path: FilePath) -> Iterator[io.BufferedReader]:
     """Open for reading, unpacked where the name ends in .gz; errors name the path and the reason."""
     if is_standard(path):
+        if sys.stdin is None or sys.stdin.closed:
+            raise ValueError("standard input is closed, and the table was to be read from it; name a file instead.")
         # not closed: standard input is not ours
         yield getattr(sys.stdin, "buffer", None) or io.BufferedReader(io.BytesIO(sys.stdin.read().encode()))
         return

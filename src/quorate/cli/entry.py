@@ -34,6 +34,8 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+LONGEST = 1200
+"""Characters of a message: names and values from a file may have any length."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,9 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
         Bad input and Ctrl-C are told in one line on standard error.
     """
+    if sys.stderr is None:
+        # it was closed, and then the exit status alone tells of errors
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     with warnings.catch_warnings():
         _show_warnings_in_one_line()
         try:
+            if sys.stdout is None:
+                raise ValueError("standard output is closed; send it to a file, or to nowhere with > /dev/null")
             arguments = _parse(sys.argv[1:] if argv is None else argv)
             arguments.run(arguments)
             sys.stdout.flush()
@@ -85,7 +92,9 @@ def _show_warnings_in_one_line() -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """The text in one line of a length that can be read, in which no character is left that a terminal would obey."""
+    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 200]} ... {plain[-190:]}"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,24 +18,37 @@ from numpy.typing import NDArray
 
 from quorate import __version__, _check
 from quorate.generation.features import Features
+from quorate.generation.folder_lock import NAME, FolderLock
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
 from quorate.ops.hashing import hash_words
 from quorate.ops.threads import map_fixed_blocks
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+"""In format 2 the number of a member and the seed of the run are part of the member's checksum."""
+_READABLE = (1, FORMAT)
 # what numpy may raise over a header that is not its own
 _DAMAGED = (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, tokenize.TokenError, RecursionError)
 
 
 class Checkpoint:
-    """A folder of one run; `load` and `save` members by number. Made by `open_checkpoint`."""
+    """A folder of one run; `load` and `save` members by number. Made by `open_checkpoint`.
 
-    def __init__(self, folder: Path, entropy: int, n_objects: int) -> None:
+    Nobody else can open the folder before `close`. Where it has format 1, members with the checksum of that format are
+    read as well; all that are stored have the checksum of format 2.
+    """
+
+    def __init__(self, folder: Path, lock: FolderLock, manifest: Mapping[str, Any], n_objects: int) -> None:
         self.folder = folder
-        self.entropy = entropy
+        self.entropy = int(manifest["seed"])
         self.n_objects = n_objects
+        self._lock = lock
+        self._format = manifest["format"]
+
+    def close(self) -> None:
+        """Let others open the folder."""
+        self._lock.release()
 
     def load(self, number: int) -> Member | None:
         """A stored member, or None where it is not there or cannot be read (a file cut short by a crash)."""
@@ -48,7 +61,10 @@ class Checkpoint:
                 check, _, facts = file.read().partition(b"\n")
         except _DAMAGED:
             return None
-        if check != _checksum(labels, facts):
+        known = [self._checksum(number, labels, facts)]
+        if self._format == 1:
+            known.append(_plain_checksum(labels, facts))
+        if check not in known:
             return None
         return self._proven(number, labels, facts)
 
@@ -75,8 +91,13 @@ class Checkpoint:
         facts = json.dumps(member.facts).encode()
         with open(aside, "wb") as file:
             np.save(file, labels)
-            file.write(_checksum(labels, facts) + b"\n" + facts)
+            file.write(self._checksum(member.number, labels, facts) + b"\n" + facts)
         os.replace(aside, self._path(member.number))
+
+    def _checksum(self, number: int, labels: NDArray[Any], facts: bytes) -> bytes:
+        """A member of another number or of another seed has another checksum."""
+        whose = b"member %d of seed %d\n" % (number, self.entropy)
+        return b"2:%08x" % zlib.crc32(facts, zlib.crc32(labels.data, zlib.crc32(whose)))
 
     def _path(self, number: int) -> Path:
         return self.folder / f"member-{number:06d}.npy"
@@ -85,11 +106,25 @@ class Checkpoint:
 def open_checkpoint(path: Any, features: Features, request: Request, random_state: Any) -> Checkpoint:
     """The checkpoint at `path`: a new one, or that of the same call; anything else is refused.
 
-    Where random_state is None, the seed of an earlier run is taken up again.
+    Where random_state is None, the seed of an earlier run is taken up again. The folder is locked until the checkpoint
+    is closed, so that two processes can neither mix their members nor delete what the other is writing.
     """
     folder = Path(path)
     _refuse_other_things(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    lock = FolderLock(folder)
+    try:
+        manifest = _manifest(folder, features, request, random_state)
+        for stale in (*folder.glob(".member-*.part"), *folder.glob(f".{MANIFEST}.*.part")):
+            stale.unlink(missing_ok=True)
+        return Checkpoint(folder, lock, manifest, features.n_objects)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _manifest(folder: Path, features: Features, request: Request, random_state: Any) -> Mapping[str, Any]:
+    """The manifest of the folder: that of an earlier run of the same call, or a new one."""
     entropy = None if random_state is None else entropy_of(random_state)
     wanted = {
         "format": FORMAT,
@@ -100,13 +135,13 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
     }
     found = _read(folder)
     if found is None:
-        entropy = entropy_of(None) if entropy is None else entropy
-        _write(folder, {**wanted, "seed": str(entropy)})
-        return Checkpoint(folder, entropy, features.n_objects)
+        made = {**wanted, "seed": str(entropy_of(None) if entropy is None else entropy)}
+        if _write(folder, made):
+            return made
+        # another process was first, on a file system without locks
+        found = _read(folder) or {}
     _refuse_difference(folder, found, wanted)
-    for stale in folder.glob(".member-*.part"):
-        stale.unlink(missing_ok=True)
-    return Checkpoint(folder, int(found["seed"]), features.n_objects)
+    return found
 
 
 def fingerprint(data: Any) -> str:
@@ -132,7 +167,8 @@ def _hash_block(part: NDArray[Any]) -> Any:
     return hashed
 
 
-def _checksum(labels: NDArray[Any], facts: bytes) -> bytes:
+def _plain_checksum(labels: NDArray[Any], facts: bytes) -> bytes:
+    """That of format 1."""
     return b"%08x" % zlib.crc32(facts, zlib.crc32(labels.data))
 
 
@@ -168,44 +204,67 @@ def _read(folder: Path) -> dict[str, Any] | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
+    if not path.is_file():
+        raise ValueError(f"{path} is no file; delete the folder {folder} and start anew.")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        int(found["seed"])
+        if not 0 <= int(found["seed"]) < 2**1024 or not isinstance(found.get("options"), dict):
+            raise ValueError("its seed or its options are not what we write")
         return dict(found)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged ({error}); delete the folder {folder} and start anew.") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = _check.brief(error, quoted=False)
+        raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 
 
-def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
+def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Write the manifest whole, unless there is one; returns whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
     aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
-    os.replace(aside, folder / MANIFEST)
+    try:
+        # unlike a renaming, a link never replaces a file
+        os.link(aside, folder / MANIFEST)
+    except FileExistsError:
+        return False
+    except OSError:
+        # no links here: the lock alone must do
+        os.replace(aside, folder / MANIFEST)
+        return True
+    finally:
+        aside.unlink(missing_ok=True)
+    return True
 
 
 def _refuse_other_things(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"checkpoint {folder} is a file; name a folder, which is made if it is not there.")
     if folder.is_dir() and not (folder / MANIFEST).exists():
-        strange = [entry.name for entry in folder.iterdir() if not entry.name.endswith(".part")]
+        ours = (".part", NAME)
+        strange = [entry.name for entry in folder.iterdir() if not entry.name.endswith(ours)]
         if strange:
             raise ValueError(
                 f"the folder {folder} is no checkpoint: it has no {MANIFEST}, but {strange[0]!r}; name an empty folder."
             )
 
 
+def _brief(text: Any) -> str:
+    return _check.brief(text, most=200, quoted=False)
+
+
 def _refuse_difference(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise with all that differs: a checkpoint of other data or options must not be mixed in."""
     told = []
-    if found.get("format") != wanted["format"] or found.get("quorate") != wanted["quorate"]:
-        told.append(f"it was written by quorate {found.get('quorate')}, this is {wanted['quorate']}")
+    if found.get("format") not in _READABLE or found.get("quorate") != wanted["quorate"]:
+        told.append(f"it was written by quorate {_brief(found.get('quorate'))}, this is {wanted['quorate']}")
     if found.get("data") != wanted["data"]:
-        told.append(f"the data were {found.get('data')} and are {wanted['data']}")
+        told.append(f"the data were {_brief(found.get('data'))} and are {wanted['data']}")
     old = found.get("options", {})
     told += [
-        f"{name} was {old.get(name)} and is {now}" for name, now in wanted["options"].items() if old.get(name) != now
+        f"{name} was {_brief(old.get(name))} and is {_brief(now)}"
+        for name, now in wanted["options"].items()
+        if old.get(name) != now
     ]
     if wanted["seed"] is not None and found["seed"] != wanted["seed"]:
-        told.append(f"random_state stood for seed {found['seed']} and stands for {wanted['seed']}")
+        told.append(f"random_state stood for seed {_brief(found['seed'])} and stands for {wanted['seed']}")
     if told:
         raise ValueError(
             f"the checkpoint {folder} belongs to another run: {'; '.join(told)}. Repeat the call that made it, or "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import Any
 
+from quorate import _check
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
@@ -104,10 +106,15 @@ def generate_with_models(
     features: Features, request: Request, random_state: Any, options: Options, checkpoint: Any = None
 ) -> tuple[Ensemble, list[Any]]:
     """As `generate`, with how each member labels new objects where ``options.keep_models`` asks for it."""
-    store = None
-    if checkpoint is not None:
-        store = open_checkpoint(checkpoint, features, request, random_state)
-    entropy = entropy_of(random_state) if store is None else store.entropy
+    if options.n_jobs is not None:
+        _check.integer(options.n_jobs, "n_jobs", low=-(2**31), high=2**31, advice="-1 takes all processors.")
+    if checkpoint is None:
+        return _generated(features, request, entropy_of(random_state), options)
+    with closing(open_checkpoint(checkpoint, features, request, random_state)) as store:
+        return _generated(features, request, store.entropy, options._replace(checkpoint=store))
+
+
+def _generated(features: Features, request: Request, entropy: int, options: Options) -> tuple[Ensemble, list[Any]]:
     trial = None
     if is_auto(request.base):
         trial = Trial(features, request, entropy, options)
@@ -117,6 +124,6 @@ def generate_with_models(
     plans = make_plans(request, features, entropy)
     logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
     known = {} if trial is None else trial.kept(plans.members)
-    finished = run_plans(features, plans.members, options._replace(title=plans.title, checkpoint=store), known)
+    finished = run_plans(features, plans.members, options._replace(title=plans.title), known)
     info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
     return as_coded(finished, features, info), finished.models

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate import _check
+from quorate._check import brief
 from quorate.generation.bases import Base, as_bases, is_auto
 from quorate.generation.columns import draw_views
 from quorate.generation.features import Features
@@ -17,6 +18,8 @@ from quorate.generation.row_samples import as_rows, draw_rows
 
 DEFAULT_K = "default"
 
+MOST_MEMBERS = 1_000_000
+"""More would only be asked for by mistake, and all members are drawn before any work begins."""
 _DATA_DRAWS = 2**32 - 1
 """Place among a seed's children of what belongs to no member."""
 
@@ -74,6 +77,8 @@ def base_towards(base: Any, n_clusters: int | None) -> Any:
 def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     """Every member draws from a child of the seed of its own, so no member depends on who runs it, or when."""
     n_members = _check.integer(request.n_members, "n_members", low=1)
+    if n_members > MOST_MEMBERS:
+        raise ValueError(f"n_members must be at most {MOST_MEMBERS:,}, got {brief(n_members)}.")
     bases, rows = as_bases(request.base), as_rows(request.rows)
     children = [np.random.SeedSequence(entropy, spawn_key=(place,)) for place in range(n_members)]
     draws, work = zip(*(child.spawn(2) for child in children), strict=True)

@@ -1,4 +1,4 @@
-"""Pictures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
+"""Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
 
 from quorate.plot.comparisons import comparison
 from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap

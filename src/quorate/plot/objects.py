@@ -1,4 +1,4 @@
-"""Pictures of how sure objects and clusters are: item and cluster consensus, silhouette, confidence."""
+"""Figures of how certain the labels of objects and clusters are: item and cluster consensus, silhouette, confidence."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STACKED = 7
-"""Clusters up to which a histogram is stacked by cluster: as many as have a colour of the palette."""
+"""Up to this many clusters a histogram is stacked by cluster; it is the number of colours in the palette."""
 
 
 def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes | None = None) -> Axes:
-    """Mean co-association of objects with every cluster, stacked: a bar of one colour is an object without doubt.
+    """Draw the mean co-association of objects with every cluster as stacked bars.
+
+    A bar of one colour is an object whose cluster is certain.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
     ensemble : Ensemble, or anything `as_ensemble` takes
     max_bins : int
-        About how many bars are drawn; a bar of several objects shows their mean.
+        The approximate number of bars; a bar of several objects shows their mean.
     ax : matplotlib Axes, optional
 
     Returns
@@ -41,8 +43,9 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
     Notes
     -----
-    The item consensus of Monti et al. (2003), the object itself left out; missing labels share nothing. Within a
-    cluster, objects come by falling consensus with it. O(rows x members x clusters).
+    This is the item consensus of Monti et al. (2003). An object is not compared with itself, and missing labels share
+    nothing. Within a cluster, the objects are sorted by decreasing consensus with it. The cost is
+    O(rows x members x clusters).
 
     References
     ----------
@@ -55,10 +58,10 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
     >>> ax = plot.item_consensus(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled_rows(result, ensemble)
-    order = np.lexsort((-closeness(found).own, cluster_ranks(found)[found.labels]))
-    bins = cut_into_bins(found, order, n_bins)
-    heights = bin_item_consensus(found, bins)
+    labelled = labelled_rows(result, ensemble)
+    order = np.lexsort((-closeness(labelled).own, cluster_ranks(labelled)[labelled.labels]))
+    bins = cut_into_bins(labelled, order, n_bins)
+    heights = bin_item_consensus(labelled, bins)
     ax = _axes.axes(ax, (7.0, 3.8))
     _stack(ax, bins.edges, bins.clusters, heights)
     clusters, borders = runs(bins.clusters, bins.edges)
@@ -73,7 +76,10 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
 
 def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
-    """Bars of all clusters on top of each other, the bin's own cluster lowest, where it is read most easily."""
+    """Draw the bars of all clusters on top of each other.
+
+    The bar of the bin's own cluster is lowest, because it is easiest to read there.
+    """
     shade = _axes.colours(heights.shape[1])
     own = heights[np.arange(len(clusters)), clusters]
     for cluster in range(heights.shape[1]):
@@ -87,7 +93,7 @@ def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
 
 
 def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Mean co-association within every cluster, a bar each; several results side by side.
+    """Draw the mean co-association within every cluster as bars; several results are drawn side by side.
 
     Parameters
     ----------
@@ -145,15 +151,17 @@ def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]
 
 
 def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
-    """Silhouette of every object by co-association, sorted within clusters; below 0 another cluster is closer.
+    """Draw the silhouette of every object by co-association, sorted within clusters.
+
+    If the silhouette of an object is below 0, another cluster is closer to it than its own.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
-        Of two clusters or more.
+        A labelling with two clusters or more.
     ensemble : Ensemble, or anything `as_ensemble` takes
     max_bins : int
-        About how many steps are drawn; a step of several objects shows their mean.
+        The approximate number of steps; a step of several objects shows their mean.
     ax : matplotlib Axes, optional
 
     Returns
@@ -162,9 +170,10 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
 
     Notes
     -----
-    (b - a) / max(a, b) with the distance 1 - A: a is the mean distance to the other objects of the cluster, b the
-    mean distance to the objects of the closest other cluster; 0 for a cluster of one object. Means come from count
-    tables: O(rows x members x clusters).
+    The silhouette is (b - a) / max(a, b), where a is the mean distance to the other objects of the cluster and b the
+    mean distance to the objects of the closest other cluster; the distance of two objects is 1 minus their
+    co-association. It is 0 for a cluster of one object. The means are computed from count tables in
+    O(rows x members x clusters).
 
     References
     ----------
@@ -177,19 +186,19 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
     >>> ax = plot.silhouette(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled_rows(result, ensemble)
-    if found.n_clusters < 2:
-        raise ValueError("a silhouette compares clusters and needs two at least, but the result has one.")
-    values = silhouettes(found)
-    bins = cut_into_bins(found, np.lexsort((-values, cluster_ranks(found)[found.labels])), n_bins)
+    labelled = labelled_rows(result, ensemble)
+    if labelled.n_clusters < 2:
+        raise ValueError("a silhouette compares clusters and needs at least two, but the result has one.")
+    values = silhouettes(labelled)
+    bins = cut_into_bins(labelled, np.lexsort((-values, cluster_ranks(labelled)[labelled.labels])), n_bins)
     steps = bins.mean(values)
     ax = _axes.axes(ax, (5.6, 4.6))
     clusters, borders = runs(bins.clusters, bins.edges)
-    for cluster, shade in enumerate(_axes.colours(found.n_clusters)):
+    for cluster, shade in enumerate(_axes.colours(labelled.n_clusters)):
         part = np.where(bins.clusters == cluster, steps, 0.0)
         ax.stairs(part, bins.edges, orientation="horizontal", fill=True, color=shade, linewidth=0)
     ax.hlines(borders[1:-1], min(0.0, float(steps.min())), 1, color="white", linewidth=2)
-    mean = float(values @ found.rows.counts / found.rows.n_objects)
+    mean = float(values @ labelled.rows.counts / labelled.rows.n_objects)
     ax.axvline(mean, color=_axes.DARK, linestyle="--", linewidth=1)
     ax.axvline(0, color=_axes.DARK, linewidth=0.8)
     ax.set(ylim=(borders[-1], 0), xlim=(min(0.0, float(steps.min())) * 1.05, 1))
@@ -204,12 +213,12 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
 
 
 def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None = None) -> Axes:
-    """How many objects have which confidence, stacked by cluster where clusters are few.
+    """Draw a histogram of the confidence of the objects, stacked by cluster if there are few clusters.
 
     Parameters
     ----------
     result : Consensus
-        Of a method that gives a confidence.
+        A result that has a confidence.
     bins : int
         Number of bars from 0 to 1.
     ax : matplotlib Axes, optional
