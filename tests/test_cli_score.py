@@ -32,7 +32,7 @@ def labelled(table: Path, tmp_path: Path) -> Path:
 def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
     assert main(["score", *map(str, arguments), "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [member["name"] for member in found.pop("members")] == list("abcd")
+    assert [member["name"] for member in found.pop("clusterings")] == list("abcd")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -25,6 +26,8 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.label_rows import take
+
+logger = logging.getLogger("quorate")
 
 if TYPE_CHECKING:
     import pandas
@@ -190,6 +193,8 @@ def compare(
             table.append(row)
             if result is not None:
                 found[method, k] = result
+            share = len(table) / (len(names) * len(numbers))
+            logger.info("compare: %s with %d clusters done", method, k, extra={"share": share})
     return Comparison(tuple(table), ensemble, inverse, found)
 
 

@@ -69,7 +69,7 @@ def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
     told = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
-    return {"members": members, "n_objects": ensemble.n_objects, **told}
+    return {"clusterings": members, "n_objects": ensemble.n_objects, **told}
 
 
 def table_summary(facts: dict[str, Any]) -> str:
@@ -78,7 +78,7 @@ def table_summary(facts: dict[str, Any]) -> str:
 
 
 def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
-    members = facts["members"]
+    members = facts["clusterings"]
     shown = members if len(members) <= MAX_MEMBERS else members[: MAX_MEMBERS // 2]
     texts = [_member_text(member) for member in shown]
     if len(shown) < len(members):

@@ -56,7 +56,7 @@ def run_place(arguments: argparse.Namespace) -> None:
         "clusters": dict(zip(placed.shown_names, placed.sizes.tolist(), strict=True)),
         "output": arguments.output,
     }
-    tell(arguments, facts, _place_summary(facts))
+    tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
 
 
 def _place_summary(facts: dict[str, Any]) -> str:
