@@ -112,15 +112,15 @@ def _neighbours(sample: Features) -> NDArray[np.int32]:
 
 
 def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], entropy: int) -> float:
-    """The normalised cut of the ensemble's consensus."""
+    """Return the normalised cut of the ensemble's consensus."""
     from quorate.methods import METHODS
 
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
         return float("inf")
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    found = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
-    return normalised_cut(found.labels[inverse], near)
+    consensus = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
+    return normalised_cut(consensus.labels[inverse], near)
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
