@@ -1,4 +1,4 @@
-"""Landmarks of a sample of objects, and each object's nearest ones: exactly, in two steps, or by cosine."""
+"""Landmarks of a sample of objects, and the nearest landmarks of each object: exactly, in two steps, or by cosine."""
 
 from __future__ import annotations
 
