@@ -34,8 +34,8 @@ def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> En
 
 
 def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
-    """The member's own cluster number behind each code."""
-    found = np.empty(n_seen, dtype=np.int64)
+    """Return the member's own cluster number for each code."""
+    numbers = np.empty(n_seen, dtype=np.int64)
     places = np.flatnonzero(codes >= 0)
-    found[codes[places]] = places
-    return found
+    numbers[codes[places]] = places
+    return numbers

@@ -1,4 +1,4 @@
-"""Landmarks of a sample of objects, and each object's nearest ones: exactly, in two steps, or by cosine."""
+"""Landmarks of a sample of objects, and the nearest landmarks of each object: exactly, in two steps, or by cosine."""
 
 from __future__ import annotations
 
@@ -100,17 +100,18 @@ def find_landmarks(
 
 
 def shares(sizes: NDArray[np.intp], total: int) -> NDArray[np.int64]:
-    """`total` landmarks for groups of these sizes: in proportion, at least one each and no more than the size.
+    """Divide `total` landmarks among groups of these sizes.
 
-    What rounding down leaves goes to the largest remainders, the first of equals; total <= sum of the sizes.
+    Each group gets a number in proportion to its size, at least one and at most its size. What rounding down leaves
+    goes to the largest remainders, the first in a tie. total must be at most the sum of the sizes.
     """
     exact = total * sizes / sizes.sum()
-    found: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
-    order = np.argsort(found - exact, kind="stable")
-    while (left := total - int(found.sum())) > 0:
-        for group in order[(found < sizes)[order]][:left]:
-            found[group] += 1
-    return found
+    counts: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
+    order = np.argsort(counts - exact, kind="stable")
+    while (left := total - int(counts.sum())) > 0:
+        for group in order[(counts < sizes)[order]][:left]:
+            counts[group] += 1
+    return counts
 
 
 def unit_rows(rows: Any) -> Any:

@@ -1,4 +1,7 @@
-"""base="auto": k-means or spectral members, by whose consensus cuts the graph of nearest neighbours more cleanly."""
+"""base="auto": choose k-means or spectral members by a trial on some of the objects.
+
+The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,20 @@ from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import Finished, Options, run_plans
 
 KINDS = ("spectral", "kmeans")
-"""The kinds that are compared; the first is taken where they are equal, and where there is nothing to compare by."""
+"""The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""
 
 TRIAL_OBJECTS = 3_000
-"""Objects at most that are clustered on trial, drawn at random where there are more."""
+"""The largest number of objects that are clustered on trial; of more objects, so many are drawn at random."""
 TRIAL_MEMBERS = 20
 TRIAL_METHOD = "lwgp"
 NEIGHBOURS = 10
 
 FEW_ZEROS = 0.1
-"""Share of stored values above which sparse rows are taken for measurements, not text: neighbours by distance."""
+"""If the share of stored values is above this, sparse rows are taken for measurements, not text, and neighbours are
+found by distance."""
 
 _TRIAL = 2**32 - 3
-"""Place among a seed's children of what the trial draws."""
+"""The key among the children of a seed under which the trial draws."""
 
 
 class Trial:
@@ -112,15 +116,15 @@ def _neighbours(sample: Features) -> NDArray[np.int32]:
 
 
 def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], entropy: int) -> float:
-    """The normalised cut of the ensemble's consensus."""
+    """Return the normalised cut of the ensemble's consensus."""
     from quorate.methods import METHODS
 
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
         return float("inf")
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    found = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
-    return normalised_cut(found.labels[inverse], near)
+    consensus = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
+    return normalised_cut(consensus.labels[inverse], near)
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:

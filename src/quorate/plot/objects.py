@@ -136,16 +136,16 @@ def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = N
 
 
 def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]]:
-    """Whether these are several results, and the mean co-association within the clusters of each."""
+    """Return whether these are several results, and the mean co-association within the clusters of each."""
     if isinstance(results, OverK):
         if ensemble is not None:
-            raise ValueError("ensemble must be left out where results come from over_k, which keeps the members.")
-        found = [
+            raise ValueError("ensemble must be left out if results come from over_k, which keeps the members.")
+        indices = [
             cluster_consensus_index(labelled_rows(results.results[k], results.ensembles[k])) for k in results.numbers
         ]
-        return True, [np.nan_to_num(group) for group in found]
+        return True, [np.nan_to_num(group) for group in indices]
     if ensemble is None:
-        raise TypeError("ensemble must be the members that the results were made of, got None.")
+        raise TypeError("ensemble must be the members that the results were made from, got None.")
     several = isinstance(results, Sequence) and len(results) and all(isinstance(part, Consensus) for part in results)
     return bool(several), [cluster_density(part, ensemble) for part in (results if several else [results])]
 
