@@ -90,18 +90,10 @@ def run_score(arguments: argparse.Namespace) -> None:
         scores = evaluate(labelling.labels, ensemble, truth=truth)
         # by their names in the file, not by their codes
         named = labelling.named()
-        standing = members(named, ensemble) if arguments.members else None
-        made_of = profiles(named, ensemble) if arguments.profiles else None
+        tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
     parts = [f"{scores}\n{table_summary(facts)}".rstrip("\n")]
-    if standing is not None:
-        more = standing.as_dict()["members"]
-        told = ("weight", "agreement", "with_others", "apart", "stands_apart")
-        facts["members"] = [
-            {**known, **{name: row[name] for name in told}} for known, row in zip(facts["members"], more, strict=True)
-        ]
-        parts.append(str(standing))
-    if made_of is not None:
-        facts |= made_of.as_dict()
-        parts.append(str(made_of))
+    for table in tables:
+        facts |= table.as_dict()
+        parts.append(str(table))
     tell(arguments, facts, "\n\n".join(parts) + "\n")
