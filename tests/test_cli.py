@@ -65,7 +65,7 @@ def test_a_consensus_is_written_and_summed_up(table: Path, tmp_path: Path, capsy
         assert word in text
     expected = consensus(load_labels(table, ids="name", columns=list("abcd")), 3, random_state=0)
     lines = out.read_text().splitlines()
-    assert lines[0] == "id,label,confidence"
+    assert lines[0] == "name,label,confidence"
     assert [line.split(",")[:2] for line in lines[1:]] == [[f"o{n}", str(c)] for n, c in enumerate(expected.labels)]
 
 
@@ -85,7 +85,7 @@ def test_json(table: Path, tmp_path: Path, capsys: Output) -> None:
     assert sum(facts["sizes"]) == 60
     ensemble = load_labels(table, ids="name", columns=list("abcd"))
     assert facts["scores"]["anmi"] == pytest.approx(evaluate(consensus(ensemble, 3, random_state=0), ensemble).anmi)
-    assert load_labels(out, ids="id", columns=["label"]).n_objects == 60
+    assert load_labels(out, ids="name", columns=["label"]).n_objects == 60
 
 
 def test_json_knows_no_nan() -> None:
@@ -106,7 +106,7 @@ def test_standard_input_and_output(table: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stdin", io.StringIO(table.read_text()))
     assert main(["consensus", "-", *MEMBERS, "-k", "3", "-o", "-"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("id,label,confidence\no0,0,")
+    assert captured.out.startswith("name,label,confidence\no0,0,")
     assert captured.out.count("\n") == 61
     assert "on standard output" in captured.err
     monkeypatch.setattr(sys, "stdin", io.StringIO(captured.out))
@@ -162,11 +162,11 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
         (["-k", "3", "--seed", "x"], "--seed must be an integer, got 'x'"),
         (["-k", "3", "--seed", "-1"], "random_state must be at least 0"),
         (["-k", "3", "-m", "magic"], "method must be one of 'auto', 'best'"),
-        (["-k", "3", "-o", "out.xlsx"], "must end in .csv"),
+        (["-k", "3", "-o", "out.doc"], "must end in .csv"),
         (["-k", "3", "-o", "nowhere/out.csv"], "the folder nowhere does not exist"),
         (["-k", "3", "--json", "-o", "-"], "both write to standard output"),
-        (["-k", "3", "--max-bytes", "much"], "--max-bytes must be a number, got 'much'"),
-        (["-k", "3", "--max-bytes", "inf"], "--max-bytes must be a number, got 'inf'"),
+        (["-k", "3", "--max-bytes", "much"], "--max-bytes must be a number of bytes such as 8e9 or 8GB, got 'much'"),
+        (["-k", "3", "--max-bytes", "inf"], "--max-bytes must be a number of bytes such as 8e9 or 8GB, got 'inf'"),
         (["-k", "3", "--option", "n_clusters=4"], "--option n_clusters is the same as -k; give -k alone"),
         (["-k"], "argument -k: expected one argument; see quorate consensus --help"),
         (["--clusters", "3"], "unrecognized arguments: --clusters 3; see quorate consensus --help"),
@@ -228,7 +228,7 @@ def test_an_existing_output_needs_force(table: Path, tmp_path: Path, capsys: Out
     assert "(--force)" in fails(capsys, *arguments)
     assert out.read_text() == "dear\n"
     assert main([*arguments, "--force", "--quiet"]) == 0
-    assert out.read_text().startswith("id,label")
+    assert out.read_text().startswith("name,label")
 
 
 def test_the_output_is_refused_before_the_work(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
@@ -241,7 +241,7 @@ def test_warnings_take_one_line(tmp_path: Path, capsys: Output) -> None:
     path.write_text("a,b\n1,1\nNA,2\n2,2\n")
     assert main(["consensus", str(path), "-k", "2", "--quiet"]) == 0
     assert capsys.readouterr().err == (
-        "quorate: warning: column 'a' holds the text 'NA' as a label; pass missing='NA' (--missing NA) "
+        "quorate: warning: column 'a' holds the text 'NA' as a label; pass missing=[-1, 'NA'] (--missing NA) "
         "if it means no label.\n"
     )
     assert main(["consensus", str(path), "-k", "2", "--quiet", "--missing", "NA"]) == 0
@@ -324,8 +324,8 @@ def shell(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def test_a_real_pipe(table: Path) -> None:
     done = shell("consensus", "-", *MEMBERS, "-k", "3", "-o", "-", input=table.read_text())
     assert done.returncode == 0
-    assert done.stdout.startswith("id,label,confidence\no0,0,")
-    assert done.stderr.startswith("method       transfer (auto: the number of clusters is given")
+    assert done.stdout.startswith("name,label,confidence\no0,0,")
+    assert done.stderr.startswith("method       lwgp (auto: the number of clusters is given")
     failed = shell("consensus", str(table.parent / "nothing.csv"), "-k", "3")
     assert failed.returncode == 2
     assert failed.stderr == f"quorate: error: cannot read {table.parent / 'nothing.csv'}: there is no such file.\n"

@@ -40,7 +40,7 @@ def test_generate_writes_the_ensemble(table, tmp_path, capsys, suffix):
     assert "k            k = 3 to 9 (given)" in out
     expected = generate(X, 6, k=(3, 9), random_state=4)
     assert f"base         {expected.info['base']}" in out
-    read = load_labels(output, ids="id") if suffix == "csv" else load_labels(output)
+    read = load_labels(output, ids="name") if suffix == "csv" else load_labels(output)
     assert np.array_equal(read.labels, expected.labels)
     assert read.object_ids[1] == "object 1"
     assert main(command) == 2
@@ -88,7 +88,7 @@ def test_shares_and_rules_reach_generate(table, tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--id", "name"], "column 'truth' holds 'a' in data row 1, which is no number"),
-        (["--id", "nobody"], "has no column 'nobody'; it has 'name', 'x'"),
+        (["--id", "nobody"], "has no column 'nobody'; its columns are 'name', 'x'"),
         (["--columns", "x,y", "--drop", "x,y"], "no column of measurements is left"),
         ([*COLUMNS, "--k", "cube"], "k must be one of 'sqrt'"),
         ([*COLUMNS, "--members", "0"], "n_members must be at least 1"),

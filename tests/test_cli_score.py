@@ -32,6 +32,7 @@ def labelled(table: Path, tmp_path: Path) -> Path:
 def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
     assert main(["score", *map(str, arguments), "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [member["name"] for member in found.pop("members")] == list("abcd")
     return found
 
 
@@ -41,7 +42,8 @@ def test_score(table: Path, labelled: Path, capsys: Output) -> None:
     expected = evaluate(labels, ensemble).as_dict()
     assert scores_of(capsys, table, labelled, *MEMBERS) == pytest.approx(expected)
     assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
-    assert capsys.readouterr().out == f"{evaluate(labels, ensemble)}\n"
+    told = capsys.readouterr().out
+    assert told.startswith(f"{evaluate(labels, ensemble)}\nclusterings  4: a (")
 
 
 def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> None:
@@ -76,10 +78,10 @@ def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> 
     assert by_order["anmi"] < expected["anmi"]
     labelled.write_text("\n".join([header, *rows[3:]]))
     message = fails(capsys, "score", table, labelled, *MEMBERS)
-    assert "has no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
+    assert "there is no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
     assert "labels 57 objects, but the table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
     labelled.write_text("\n".join([header, *rows, "stranger,1,0.5"]))
-    assert "labels 1 objects that are not in the table: 'stranger'." in fails(
+    assert "there are labels for 1 objects that are not in the table of labels: 'stranger'." in fails(
         capsys, "score", table, labelled, *MEMBERS
     )
 

@@ -66,20 +66,20 @@ def test_weights_and_counts_are_checked():
 
 @given(label_tables(), st.randoms(use_true_random=False))
 def test_renaming_changes_no_code(table, random):
-    expected = as_ensemble(table, orientation="objects").labels
+    expected = as_ensemble(table, orientation="objects", check=False).labels
     columns = []
     for column in table.T.tolist():
         pool = random.choice([range(50), range(10**12, 10**12 + 50), "abcdefgh", [0.5, 1.5, 2.5, 3.5], "xyzw"])
         names = random.sample(list(pool), 4)
         columns.append([None if label == -1 else names[label] for label in column])
-    renamed = as_ensemble(columns, orientation="members")
+    renamed = as_ensemble(columns, orientation="members", check=False)
     assert np.array_equal(renamed.labels, expected)
     assert renamed.labels.dtype == expected.dtype
 
 
 @given(label_tables(), st.sampled_from([*INTEGERS[:4], "float32", "float64", "object"]))
 def test_codes_against_oracle(table, dtype):
-    ensemble = as_ensemble(table.astype(dtype), orientation="objects")
+    ensemble = as_ensemble(table.astype(dtype), orientation="objects", check=False)
     codes, categories = oracle.code_columns(table)
     assert np.array_equal(ensemble.labels, codes)
     assert _categories(ensemble) == categories
@@ -133,10 +133,10 @@ def test_merge_of_chunks_equals_compressing_the_whole(table, data):
     named = np.full(table.shape, None, dtype=object)
     for label, name in enumerate(names):
         named[table == label] = name
-    whole, inverse = compress(as_ensemble(named, orientation="objects"))
+    whole, inverse = compress(as_ensemble(named, orientation="objects", check=False))
     edges = np.cumsum([0, *map(len, _chunks(table, data))])
     parts, inverses = zip(
-        *(compress(as_ensemble(named[a:b], orientation="objects")) for a, b in pairwise(edges)),
+        *(compress(as_ensemble(named[a:b], orientation="objects", check=False)) for a, b in pairwise(edges)),
         strict=True,
     )
     merged, where = merge(parts)
@@ -174,7 +174,7 @@ def test_merge_of_dates_in_different_units():
 
 
 def test_merge_widens_codes():
-    low, high = as_ensemble(np.arange(100)), as_ensemble(np.arange(100, 200))
+    low, high = as_ensemble(np.arange(100), check=False), as_ensemble(np.arange(100, 200), check=False)
     merged, where = merge([low, high])
     assert merged.labels.dtype == np.int16
     assert merged.labels[:, 0].tolist() == list(range(200))

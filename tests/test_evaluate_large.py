@@ -117,7 +117,7 @@ def test_as_many_clusters_as_objects_stay_linear():
     halves = alone % (n // 2)
     assert nmi(alone, alone[::-1]) == ari(alone, alone) == 1.0
     assert accuracy(alone[:3000], alone[:3000] // 2) == accuracy(alone[:3000] // 2, alone[:3000]) == 0.5
-    scores = evaluate(alone, np.stack([halves, alone], axis=1))
+    scores = evaluate(alone, as_ensemble(np.stack([halves, alone], axis=1), check=False))
     assert scores.density == 0.0
     assert scores.inter_density == pytest.approx(1 / (2 * (n - 1)))
 

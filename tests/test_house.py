@@ -25,16 +25,17 @@ EACH = pytest.mark.parametrize("module", MODULES)
 
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
-    {"_types", "_check", "_html"},
+    {"_types", "_check", "_html", "_result_table", "_summaries"},
     {"ops"},
     {"solvers"},
     {"_data"},
     {"methods"},
     {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
     {"generation"},
+    {"_comparison"},
     {"plot"},
     {"reporting"},
-    {"estimators", "anndata"},
+    {"estimators", "anndata", "scoring"},
     {"cli", "__main__"},
 ]
 
@@ -47,6 +48,7 @@ SAME_NAME = {
     "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
+    "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "spectral": "the method, and the family of solvers that is named after it",
     "trees": "linkage trees, and pictures of them",
 }

@@ -198,7 +198,7 @@ def test_a_column_named_like_ids_is_not_taken_for_a_member(tmp_path: Path, name:
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_column_of_distinct_labels_is_not_taken_for_a_member(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"labels.{suffix}"
-    save_ensemble(path, as_ensemble({"who": np.arange(21), "a": np.arange(21) % 2}))
+    save_ensemble(path, as_ensemble({"who": np.arange(21), "a": np.arange(21) % 2}, check=False))
     with pytest.raises(ValueError, match="column 'who' has a label of its own for each of the 21 objects"):
         load_labels(path)
     assert load_labels(path, ids="who").member_names == ("a",)
@@ -244,14 +244,12 @@ def test_weights(tmp_path: Path) -> None:
         ("a,b\n1,2\n1\n", "line 3 has 1 cells, but the header has 2"),
         ("a,b\n1,2\n\n1,2,3\n", "line 4 has 3 cells"),
         ("a,b,a,b\n1,2,1,2\n", "'a', 'b' more than once"),
-        ("a;b\n1;2\n", r"one column 'a;b'; columns must be separated by commas"),
-        ("a\tb\n1\t2\n", r"columns must be separated by commas"),
         ("a,b\n1,\n2,\n", "'b' labels no object at all"),
         ("a,b\n1,2\n,\n", r"1 of 2 objects have no label in any member \(rows 1"),
         ("a\n1\n\n2\n", "line 3 is blank"),
         ('a,b\n1,"2\n3,4\n', "is a quotation mark left open"),
-        (b"a,b\n\xe9,1\n2,2\n", "is not UTF-8 text"),
-        ("a,b\n1,2\n".encode("utf-16"), "content is UTF-16 text"),
+        (b"a,b\n\xe9,1\n2,2\n", "is not UTF-8 or UTF-16 text"),
+        ("a,b\n1,2\n".encode("utf-16")[:-1], "is not UTF-8 or UTF-16 text"),
         (b"a,b\n1,\x00\n2,2\n", "NUL"),
         (b"PAR1" + bytes(50) + b"PAR1", "content is a Parquet file"),
         (b"\x93NUMPY" + bytes(50), "content is a NumPy .npy file"),

@@ -196,7 +196,9 @@ def test_measurements_that_do_not_fit_the_header(tmp_path: Path, text: str, word
 def test_tabs(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("x\ty\n1,5\t2,5\n")
-    refused(load_features, path, "holds '1,5' in data row 1.* decimal points")
+    assert load_features(path).values.tolist() == [[1.5, 2.5]]
+    path.write_text("x\ty\n1,500\t2,500\n")
+    refused(load_features, path, "holds '1,500' in data row 1.* decimal points")
     path.write_text("x\ty\n1\t2\n\t\n3\t4\n")
     refused(load_features, path, "holds '' in data row 2")
 

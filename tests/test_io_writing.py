@@ -23,7 +23,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match=r"it is a folder, and a \.csv file was expected"):
         load_labels(tmp_path / "folder.csv")
     write(tmp_path, "a\n1\n", "file")
-    for name in ("file", "labels.xlsx", "labels.npy.gz", ".csv"):
+    for name in ("file", "labels.xls", "labels.npy.gz", ".csv"):
         with pytest.raises(ValueError, match=r"must end in \.csv"):
             load_labels(tmp_path / name)
 

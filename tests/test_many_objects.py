@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quorate import METHODS, Ensemble, ari, as_ensemble, compress, evaluate, merge, solve
-from quorate._consensus.consensus import choose_k
+from quorate import METHODS, Ensemble, ari, as_ensemble, choose_k, compress, evaluate, merge, solve
 from quorate._data.proof import MAX_OBJECTS
 from quorate._evaluation.ambiguity import ambiguity
 from quorate._evaluation.consensus_index import index_distribution

@@ -25,7 +25,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import StepPatch
 from strategies import labelled_tables
 
-from quorate import as_ensemble, ca_tree, choose_k, compress, consensus, plot, solve
+from quorate import as_ensemble, ca_tree, choose_k, compare, compress, consensus, plot, solve
 from quorate._evaluation import binning, closeness, consensus_index, matching
 from quorate._types import Consensus
 from quorate.plot import _axes
@@ -36,7 +36,6 @@ MEMBERS = as_ensemble(noisy(0, 300, k=4, members=12, noise=0.2, missing=0.1))
 EAC = consensus(MEMBERS, 4, method="eac")
 KMEANS = consensus(MEMBERS, 4, random_state=0)
 SIZES = {k: as_ensemble(noisy(k, 120, k=k, noise=0.2, missing=0.1)) for k in (2, 3, 4)}
-CHOICE = choose_k(MEMBERS, (2, 6), random_state=0)
 PICTURES = {
     "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
     "densities": lambda **ax: plot.densities(KMEANS, MEMBERS, **ax),
@@ -51,7 +50,8 @@ PICTURES = {
     "consensus_cdf": lambda **ax: plot.consensus_cdf(SIZES, **ax),
     "delta_area": lambda **ax: plot.delta_area(SIZES, **ax),
     "tracking": lambda **ax: plot.tracking([consensus(MEMBERS, k, random_state=0) for k in (3, 2, 4)], **ax),
-    "k_choice": lambda **ax: plot.k_choice(CHOICE, **ax),
+    "k_choice": lambda **ax: plot.k_choice(choose_k(MEMBERS, (2, 6), random_state=0), **ax),
+    "comparison": lambda **ax: plot.comparison(compare(MEMBERS, ["kmeans"], (2, 4), random_state=0), **ax),
 }
 
 
@@ -109,7 +109,7 @@ def test_index_distribution(case: Any) -> None:
     ensemble, _, objects, _ = labelled_pair(case)
     expected = oracle_plot.index_distribution(objects, ensemble.weights)
     if not expected:
-        with pytest.raises(ValueError, match="no two objects"):
+        with pytest.raises(ValueError, match="no member labels two objects"):
             consensus_index.index_distribution(ensemble, np.random.default_rng(0))
         return
     found = consensus_index.index_distribution(ensemble, np.random.default_rng(0))
@@ -362,13 +362,13 @@ def test_member_nmi_has_the_consensus_last() -> None:
 ERRORS = {
     "result must be a Consensus with a tree": lambda: plot.dendrogram(KMEANS),
     "that has a confidence": lambda: plot.confidence_histogram(replace(KMEANS, confidence=None)),
-    "needs two at least, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
+    "needs at least two, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
     "result must have one label per row of the ensemble": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
     "one label per row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
     "make it with ca_tree": lambda: plot.node_curve(MEMBERS),
     "results must be a list of Consensus": lambda: plot.tracking(KMEANS),
-    "results must speak of the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
-    "needs two at least, got": lambda: plot.delta_area(MEMBERS),
+    "results must label the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
+    "needs at least two, got": lambda: plot.delta_area(MEMBERS),
     "what choose_k returns": lambda: plot.k_choice(KMEANS),
     "max_bins must be at least 1": lambda: plot.consensus_heatmap(KMEANS, MEMBERS, max_bins=0),
 }

@@ -89,11 +89,11 @@ def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
     scores = evaluate(result, ensemble)
     for told in (
         "Four kinds",
-        "6 clusterings of 400 objects, made one of 4 clusters",
+        "6 clusterings of 400 objects, combined into one of 4 clusters",
         f"ANMI) of {scores.anmi:.2f}",
-        f"the best single member {scores.best_member:.2f}",
+        f"the best single member has one of {scores.best_member:.2f}",
         "No member stands apart.",
-        "of the objects placed right",
+        "of the objects are placed right",
         "kmeans: k-means on label rows",
         "Seed 0",
         "do it",
@@ -346,17 +346,18 @@ def test_the_verdict_follows_the_numbers() -> None:
     fine = np.repeat([0, 1, 2, 3], 25)
     same = subject_of(fine, [fine, fine, fine])
     assert (
-        headline(same) == "The members agree closely, and the consensus speaks for them as well as the best single one."
+        headline(same)
+        == "The members agree closely, and the consensus represents them as well as the best single member does."
     )
     assert "None of 100 objects is ambiguous" in points(same)[2].text
     rng = np.random.default_rng(0)
     apart = subject_of(fine, {"a": fine, "b": fine, "c": fine, "odd one": rng.permutation(fine)})
     assert next(point for point in points(apart) if point.heading == "Members").text.startswith("odd one (0.0")
     poor = subject_of(rng.permutation(fine), [fine, fine, fine])
-    assert headline(poor).endswith("but the consensus speaks for them less well than a member taken at random.")
+    assert headline(poor).endswith("but the consensus represents them less well than the average member does.")
     assert points(poor)[1].text == "Of 4 clusters, 4 are doubtful (3, 2, 0, 1)."
     single = subject_of(fine, {"a": fine})
-    assert "single member" in headline(single)
+    assert "only one member" in headline(single)
     assert [p.heading for p in points(single)] == ["Clusters", "Objects"]
 
 

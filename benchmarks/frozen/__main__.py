@@ -1,4 +1,4 @@
-"""`python -m benchmarks.frozen record` writes the results down, `compare` says what differs from them."""
+"""`python -m benchmarks.frozen record` adds results that are not there yet, `compare` says what differs from them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("--cases", default="", help="only the ensembles whose name contains this text")
+    parser.add_argument("--again", action="store_true", help="with record: replace what is recorded already, too")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of recorded results")
     arguments = parser.parse_args()
+    recorded, libraries = read(arguments.results) if arguments.results.exists() else ({}, versions())
     start = time.perf_counter()
-    results = outcomes(arguments.cases)
+    skipped = set(recorded) if arguments.action == "record" and not arguments.again else set()
+    results = outcomes(arguments.cases, skipped)
     seconds = time.perf_counter() - start
     if arguments.action == "record":
-        write(arguments.results, results)
-        print(f"{len(results)} results recorded in {seconds:.0f} s")
+        write(arguments.results, {**recorded, **results})
+        print(f"{len(results)} results recorded in {seconds:.0f} s, {len(skipped)} were there already")
         return 0
-    recorded, libraries = read(arguments.results)
     if libraries != versions():
         print(f"recorded with {libraries}, compared with {versions()}")
     lines = differences(recorded, results)

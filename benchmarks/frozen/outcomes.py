@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -111,14 +111,20 @@ def generated() -> dict[str, Outcome]:
     return results
 
 
-def outcomes(wanted: str) -> dict[str, Outcome]:
-    """All results on the ensembles whose name contains `wanted`, by "ensemble / method / number of clusters"."""
-    results = generated() if wanted in "generate" else {}
+def outcomes(wanted: str, skipped: Collection[str] = ()) -> dict[str, Outcome]:
+    """Results on the ensembles whose name contains `wanted`, by "ensemble / method / number of clusters".
+
+    Names in `skipped` are not run.
+    """
+    results = {}
     for case in cases():
         if wanted not in case.name:
             continue
         for name, method, n_clusters in runs(case):
-            results[name] = outcome(case, method, n_clusters)
-        if not case.large and not isinstance(case.make(), SoftEnsemble):
-            results[f"{case.name} / other verbs"] = other_verbs(case)
-    return results
+            if name not in skipped:
+                results[name] = outcome(case, method, n_clusters)
+        verbs = f"{case.name} / other verbs"
+        if verbs not in skipped and not case.large and not isinstance(case.make(), SoftEnsemble):
+            results[verbs] = other_verbs(case)
+    ensembles = generated() if wanted in "generate" else {}
+    return {**{name: found for name, found in ensembles.items() if name not in skipped}, **results}

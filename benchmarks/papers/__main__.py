@@ -73,8 +73,8 @@ def _write_pages(papers: dict[str, Paper], source: Path, pages: Path, quick: boo
     """Every page and the summary: they take seconds, so they are always all of one piece."""
     head = [
         "# Five papers, reproduced",
-        "Every table and figure whose data exist, printed figure beside measured figure; one page a paper. "
-        "`make papers DATA=folder` measures them anew, `ARGS=--quick` a few cases of each.",
+        "There is one page per paper, with every table and figure whose data exist: printed values are beside measured "
+        "ones. `make papers DATA=folder` measures them again, `ARGS=--quick` only a few cases of each.",
     ]
     sections, counts = [], []
     for name, paper in papers.items():

@@ -100,10 +100,11 @@ def error_page(records: list[Record], pictures: Path) -> str:
     sizes = [f"{n_objects(name)}, {SETS[name].n_clusters}, {base_k(name)}" for name in names]
     return "\n\n".join(
         [
-            f"Error rates, mean ± deviation of {runs} runs; noise objects are clustered but not counted. Bold: within "
-            f"three points of the best. {OTHERS} members, {MEMBERS} for HNE (theta = {THETA}). *few*: members of the "
-            "true number of clusters; *many*: of the base k of the second row; one ensemble of each kind a run for all "
-            "methods. Boost-KM has members of its own. SC chooses its width by itself; *SC best* knows the truth.",
+            f"Error rates as mean ± deviation of {runs} runs; noise objects are clustered but not counted. Values "
+            f"within three points of the best are bold. There are {OTHERS} members, {MEMBERS} for HNE (theta = "
+            f"{THETA}). Members have the true number of clusters (*few*) or the base k of the second row (*many*); in "
+            "each run all methods get the same ensemble of each kind. Boost-KM has members of its own. SC chooses its "
+            "width without the truth, *SC best* with it.",
             plain_table(("", *names), [("n, k, base k", *sizes), *rows]),
             "![partitions](images/ca-hne-partitions.png)",
             "Figure 2 of the paper: complex image and 3-paths as normalized edges cut them (run 0). Grey: noise.",
@@ -232,10 +233,11 @@ PAPER = Paper(
     name="ca_hne",
     title="Li, Yu, Hao, Li: Clustering ensembles based on normalized edges (2007)",
     introduction=(
-        "The paper agglomerates the co-association graph by edges over expected edges (`hne`). Its tables and figures "
-        "are lost in the text we have: no data set but 2-spirals, complex image and 3-paths is named, and no error "
-        "rate is printed. So this page holds the claims in words against measured error rates. The synthetic sets are "
-        "ours in geometry; the real ones are those of the works the paper takes its sets from."
+        "The paper agglomerates the co-association graph by the number of edges divided by the number expected "
+        "(`hne`). The text we have lacks its tables and figures: it names no data set except 2-spirals, complex image "
+        "and 3-paths, and prints no error rate. So this page compares the claims in words with measured error rates. "
+        "We chose the geometry of the synthetic sets; the real ones are those of the works from which the paper takes "
+        "its sets."
     ),
     experiments=[
         Experiment("matrix", "Figure 1: the co-association matrix of the 2-spirals", matrix_cases, matrix, matrix_page),

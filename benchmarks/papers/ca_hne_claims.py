@@ -271,29 +271,30 @@ def _grid_means(records: Sequence[Record]) -> dict[str, Any]:
 NOTES = """
 - The tables of the paper are not in the text we have, so no error rate can be compared with one in print. Three data
   sets are named, the others are those of the works it cites; geometry and sizes of the synthetic ones are ours.
-- Base k: 60 on the 2-spirals is printed, on the other sets the paper's constants are lost. Ours is sqrt(n) for all of
-  them. This was settled after a first look, not before: constants by hand (10 to 60 a set, each also halved and times
-  1.5, four runs of HNE and EAC) came first. They were dropped so that no set has a constant of its own. sqrt(n) is not
-  the choice that was best for HNE there: on the complex image 40 gave no errors, 20 gave .205, sqrt(n) is 27; on
+- Base k: the paper prints 60 for the 2-spirals; its constants for the other sets are lost. We use sqrt(n) for all of
+  them. This was decided after first results were seen: we began with constants chosen by hand (10 to 60 for each set,
+  each also halved and times 1.5, four runs of HNE and EAC). They were dropped so that no set has a constant of its own.
+  sqrt(n) was not the best choice for HNE there: on the complex image 40 gave no errors, 20 gave .205, sqrt(n) is 27; on
   3-paths 30 gave .094, 60 gave .195, sqrt(n) is 25. *base k* above shows what other choices give.
 - The spectral clusterer follows Ng, Jordan & Weiss with its own choice of the kernel's width. The narrowest of seven
-  widths, the .001 quantile of distances, was left out after that first look, where SC had .667 on 3-paths and .320 on
-  iris; with the other six it still has these.
+  widths, the .001 quantile of distances, was left out after those first results, in which SC had an error of .667 on
+  3-paths and .320 on iris; with the other six widths the errors are the same.
 - "k was chosen as a constant, usually larger than the true number of clusters" can mean the members or the result.
-  The table takes the true number for the result. Tested in *final k*: on wine and breast cancer one cluster more than
-  the classes mends most errors (probably the true ones merge before small groups without edges; not looked into); on
-  the clean shapes every cluster more splits a true one. So the paper may have meant either, or both.
-- Why HNE is not near the best on all sets, as far as tested: base k and final k, see the last two claims. What those
-  leave is not explained.
-- The settings of the last section have 5 runs each: where runs differ by a tenth, three points are within chance.
-- *SC best* and the claim on the base k that suits use the truth to choose; they are there to find causes.
-- The claim on 10 or 20 members was first judged against the best of all six numbers tried; the lowest of six noisy
-  means is no fair mark, so it is now judged against 100 members. Both counts are given.
+  The table uses the true number for the result. *final k* tests the other meaning: on wine and breast cancer one
+  cluster more than there are classes removes most errors (probably true clusters merge before small groups without
+  edges; we did not examine it), whereas on the clean shapes every additional cluster splits a true one. So the paper
+  may have meant either, or both.
+- HNE is not near the best on all sets. We tested base k and final k as causes, see the last two claims; the rest of the
+  difference is not explained.
+- The settings of the last section have 5 runs each: if runs differ by a tenth, three points may be chance.
+- *SC best* and the claim on the most suitable base k use the truth to choose; they only serve to find causes.
+- The claim on 10 or 20 members was first judged against the best of all six numbers tried. The lowest of six noisy
+  means is not a fair standard, so it is now judged against 100 members. Both counts are given.
 - "Joined by a path" is judged on all synthetic sets; on our 2-spirals alone, the paper's example, it does not hold.
-- Where the graph has more components than clusters are wanted the paper stops; we join components by average link, or
-  there would be no k clusters. On 200 objects in 2 spirals with 60 clusters a member the graph falls into 10
-  components (2 runs); with 400 to 1,000 objects into 2 to 4, on the published 2-spirals of 1,000 into 2. So the
-  paper's 2-spirals, which it says are joined by paths, probably hold more than 200 objects.
-- CSPA, HGPA, MCLA, EAC and latent EM get two kinds of members, for "as suggested in their papers" leaves it open;
-  claims take the kind that suits the method better on the set, which favours them over HNE.
+- If the graph has more components than clusters are wanted, the paper stops; we join components by average link,
+  because otherwise there would not be k clusters. On 200 objects in 2 spirals with 60 clusters per member the graph has
+  10 components (2 runs); with 400 to 1,000 objects it has 2 to 4, and on the published 2-spirals of 1,000 objects it
+  has 2. So the paper's 2-spirals, which it says are joined by paths, probably have more than 200 objects.
+- CSPA, HGPA, MCLA, EAC and latent EM get two kinds of members, because "as suggested in their papers" does not say
+  which. Claims use the kind with which the method is better on the set, which favours these methods over HNE.
 """

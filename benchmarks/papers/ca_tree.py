@@ -26,19 +26,20 @@ NOTES = """
   and 8d5k by its name. Their geometry here was chosen among about 40 so that the numbers of nodes grow as printed;
   agreement on these four says less. Opt-digits and Pen-digits are the paper's own data.
 - **The paper's 3Rings may be nearer to the other guess.** Evenly spread angles were tried to explain (D) of table V.
-  Of nine ways to spread them the one whose growth rates come nearest to the printed ones was taken; (D) was seen,
-  too. So on "3Rings, even" growth rates and (D) are fitted. The main rows keep the rings of random angles.
+  Of nine ways to spread them we took the one whose growth rates are nearest to the printed ones; we also saw (D) before
+  we chose. So on "3Rings, even" growth rates and (D) are fitted. The main rows keep the rings of random angles.
 - **k-means stops after 20 sweeps.** The paper does not say how its runs end. With 20 sweeps the growth rates on
   Pen-digits are the printed ones; with runs to convergence they are not ("Other guesses, other stops" above). The
   stop was chosen by looking at these figures. It is used for all base clusterings on this page.
-- **A node counts as one object**, as in the paper, wherever a printed figure is compared. The library's default
-  counts its objects. Where that changes the result both stand in the tables.
-- **Clusters are cut off exactly.** EAC here makes exactly k clusters, also where merges tie. scipy's `maxclust`
-  undoes all merges of equal height at once; it is one of the readings tested for 3Rings.
-- **Connected components.** CSPA, HBGF and MCLA of the library return the connected components of the ensemble where
-  there are exactly k. Then nothing has to be cut, but balance is lost. The paper's do not; times are METIS alone.
+- **A node counts as one object**, as in the paper, wherever a printed figure is compared. By default the library
+  counts the objects of a node. If that changes the result, both are in the tables.
+- **EAC here makes exactly k clusters**, even if merges tie. scipy's `maxclust` undoes all merges of equal height at
+  once; it is one of the interpretations tested for 3Rings.
+- **Connected components.** CSPA, HBGF and MCLA of the library return the connected components of the ensemble if
+  there are exactly k. Then nothing has to be cut, but the parts are not balanced. The methods of the paper do not do
+  this; the times are those of METIS alone.
 - **Times** are ratios on one thread of a shared machine. The paper's EAC-AL over all objects took 111 s in 2005;
-  scipy takes a twentieth of a second, so at n = 2,000 there is little left to gain.
+  scipy takes a twentieth of a second, so at n = 2,000 little time can be saved.
 """
 
 PAPER = Paper(

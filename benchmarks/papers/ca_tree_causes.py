@@ -111,7 +111,7 @@ def page_rings(records: list[Record], pictures: Path) -> str:
     return "\n\n".join(
         [
             "n = 1800, H = 10, theta = 0.2, keep = 0.9, EAC-AL into 3. 3Rings draws angles at random, so a ring has "
-            'gaps; "even" spreads them, one object a sector and up to three sectors on.',
+            'gaps; "even" spreads the angles: each object is in a sector of its own or up to three sectors further.',
             plain_table(head, rows),
             "By the number of pieces, the connected components of the kept nodes (accuracy, number of ensembles):",
             plain_table(("", "pieces: accuracy (ensembles)"), parts),

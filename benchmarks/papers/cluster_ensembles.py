@@ -11,14 +11,16 @@ from benchmarks.papers.paper import Paper
 
 INTRODUCTION = """
 A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", JMLR 3,
-2002. NMI is the geometric one throughout. `supra` here means the paper's: of the answers of CSPA, HGPA and MCLA the one
-with the highest ANMI. A figure agrees within two standard deviations or three points. Repeats stand in the tables.
+2002. NMI always means the geometric one. `supra` here means that of the paper: the one of the answers of CSPA, HGPA and
+MCLA with the highest ANMI. A figure agrees if it is within two standard deviations or three points. The tables show the
+numbers of repeats.
 """
 
 NOTES = """
-- METIS 5 and Mt-KaHyPar stand in for METIS 4 and hMETIS. The paper counts a cut cluster once. Where every cluster is
-  cut that says nothing, and our HGPA is then poorer than the paper tells (FDC, RCC on YAHOO). Counting a cluster once
-  for each part it reaches (`objective="connectivity"`) is better: columns `hgpa-connectivity`. hMETIS was not tested.
+- We use METIS 5 and Mt-KaHyPar instead of METIS 4 and hMETIS. The paper counts a cut cluster once. If every cluster is
+  cut, this does not distinguish partitions, and our HGPA is then poorer than that of the paper (FDC, RCC on YAHOO).
+  Counting a cluster once for each part that it reaches (`objective="connectivity"`) is better; see the columns
+  `hgpa-connectivity`. hMETIS was not tested.
 - Members are cut from the graph of all similarities, as in the paper. `GraphPartitioning` of the library keeps nearest
   neighbours, which is linear in memory and better on PENDIG (rows "neighbours" below Table 3). The Euclidean similarity
   is not printed: exp(-d²) is used, 1 / (1 + d) shown as "inverse".

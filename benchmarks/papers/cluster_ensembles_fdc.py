@@ -153,11 +153,12 @@ def page(records: list[Record], pictures: Path) -> str:
     rows = compared(records)
     parts = [
         "NMI with the classes. A member is a METIS partition of the graph of all similarities (Euclidean: exp(-d²); "
-        "YAHOO: cosine) of the few features it sees. 2D2K and 8D5K are drawn anew each repeat, with the views the "
-        "paper's figures tell (see below); of PENDIG 2,000 objects are drawn, for the full graph of 7,494 is large.",
+        "YAHOO: cosine) of the few features it sees. 2D2K and 8D5K are drawn again for each repeat, with the views "
+        "that follow from the paper's figures (see below). 2,000 objects of PENDIG are drawn, because the full graph "
+        "of 7,494 is large.",
         compared_table(rows),
         tally(rows) + ".",
-        "### What the figures hang on",
+        "### What the figures depend on",
         _variants(records),
         _text_two(records),
         _text_eight(records, pictures),
@@ -196,8 +197,8 @@ def _text_two(records: list[Record]) -> str:
     return (
         "**2D2K.** The printed best equals the printed consensus, and 2 x .68864 + .54706 = 3 x .64145: two of the "
         "three members saw the first feature (error Φ(-1.61), NMI .70 expected), one the second (.50 expected), and "
-        f"the consensus is the majority's. With these views ours is {kept:.3f}; with features drawn each time "
-        f"{drawn:.3f}, for in half of the draws two or three members see the worse feature."
+        f"the consensus is the majority's. With these views ours is {kept:.3f}; with features drawn each time it is "
+        f"{drawn:.3f}, because in half of the draws two or three members see the worse feature."
     )
 
 

@@ -114,9 +114,9 @@ def page(records: list[Record], pictures: Path) -> str:
         lines.append((name, parts, graph, len(found), *(f"{value:.3f}" for value in values)))
     head = ("set", "p", "graph", "repeats", "NMI of all at once", "consensus", "share", "cspa", "hgpa", "mcla")
     words = (
-        "Parts of 2 n / p objects: their own n / p and others drawn at random; labels elsewhere are missing. NMI of "
-        "the supra-consensus over that of clustering all objects at once. The text tells three values, in round "
-        "figures, so five points count as agreement."
+        "Each part has 2 n / p objects: its own n / p and others drawn at random; labels of all other objects are "
+        "missing. The share is the NMI of the supra-consensus divided by that of clustering all objects at once. The "
+        "text of the paper gives three rounded values, so a difference of up to five points counts as agreement."
     )
     return "\n\n".join([words, compared_table(rows, 2), tally(rows) + ".", picture, plain_table(head, lines)])
 

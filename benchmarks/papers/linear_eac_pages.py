@@ -222,8 +222,8 @@ def loss_page(records: list[Record], pictures: Path) -> str:
     ]
     head = ("set", "rank correlation of loss and density", "density of the start of the least loss", "all starts")
     return plain_table(head, rows) + (
-        "\n\nThe paper's proof takes |C| - 1 for |C|. Where clusters are small, as on glass (214 objects), "
-        "that is felt: objects alone in a cluster have no density."
+        "\n\nThe paper's proof replaces |C| - 1 by |C|. This matters if clusters are small, as on glass (214 objects), "
+        "because an object alone in a cluster has no density."
     )
 
 
@@ -244,10 +244,11 @@ def ties_page(records: list[Record], pictures: Path) -> str:
         rows.append((r.case["set"], r.case["repeat"], r.values["clusters at height 1"], *told, *theirs))
     head = ("set", "repeat", "clusters left at height 1", "ours nmi", "ours density", "scipy nmi", "scipy density")
     return (
-        "Maximum link cannot merge further when every two clusters hold a pair no member joins: all heights are 1. "
-        "Where more than 20 clusters are left then, ties alone decide the rest. Ours with the objects in five orders; "
-        "the printed figures are of one order and one rule nobody knows. scipy's `fcluster(..., 'maxclust')` cuts at a "
-        "height, so it cannot cut between ties and returns one cluster: NMI 0.\n\n" + plain_table(head, rows)
+        "When every two clusters contain a pair that no member puts together, all further merges of maximum link have "
+        "the height 1. If more than 20 clusters are left then, only ties decide the rest. Ours are shown with the "
+        "objects in five orders; the printed figures come from one order and one rule for ties, both unknown. scipy's "
+        "`fcluster(..., 'maxclust')` cuts at a height, so it cannot cut between ties and returns one cluster: "
+        "NMI 0.\n\n" + plain_table(head, rows)
     )
 
 
@@ -267,9 +268,8 @@ def times_page(records: list[Record], pictures: Path) -> str:
         part = [r for r in records if r.case["data"] == data]
         slopes.append((data, "exponent", "", *(f"{exponent(part, f'{c} seconds'):.2f}" for c in columns)))
     told = (
-        "Seconds of one core. easy: members of ten Gaussians; hard: the same with label noise, half of the rows "
-        "distinct. The matrix is formed up to 8,000 objects, R-AL ends at 40,000 "
-        "distinct rows; scipy's time has the matrix in it. Exponents are of times "
-        "of at least 10 ms."
+        "Seconds on one core. The easy data are members of ten Gaussians; the hard data are the same with label noise, "
+        "so that half of the rows are distinct. The matrix is computed for up to 8,000 objects, and R-AL for up to "
+        "40,000 distinct rows; scipy's time includes the matrix. Exponents are fitted to times of at least 10 ms."
     )
     return told + "\n\n" + plain_table(("data", "n", "distinct rows", *columns), [*rows, *slopes])

@@ -109,7 +109,8 @@ def time_page(records: list[Record], pictures: Path) -> str:
             f"Linear rule, {records[0].case['members']} members; seconds of one processor, the least of three (members "
             "once). Average link works on the labels, without the matrix.",
             plain_table(("n", *names.values()), rows),
-            "k-means costs n k a sweep, so n^2 under this rule: the linear time of the paper leaves the members out.",
+            "k-means costs n k per sweep, which is n^2 under this rule: the linear time of the paper does not include "
+            "making the members.",
         ]
     )
 
@@ -178,7 +179,7 @@ def growth_page(records: list[Record], pictures: Path) -> str:
     return "\n\n".join(
         [
             f"Ten Gaussians, means (0, 12 i), {records[0].case['members']} members of k-means from random starts "
-            f"(at most {SWEEPS} sweeps). The figure has no numbers in print, so the theory's stand beside ours.",
+            f"(at most {SWEEPS} sweeps). The paper prints no numbers, so ours are compared with the theory.",
             "![density and number of entries](images/sparse-eac-growth.png)",
             compared_table(compared, 2),
             plain_table(head, rows),
@@ -364,9 +365,10 @@ PAPER = Paper(
     name="sparse_eac",
     title="Lourenço, Fred, Jain: On the scalability of evidence accumulation clustering (2010)",
     introduction=(
-        "Evidence accumulation with the pairs that share a cluster alone, and two rules for the number of clusters of "
-        "the members that keep these few: `sqrt` ([sqrt(n)/2, sqrt(n)]) and `linear` ([n/50, n/20]). "
-        "`co_association` stores the pairs, `eac` is the average link, the consistency index is `accuracy`."
+        "The paper does evidence accumulation with only those pairs that share a cluster, and has two rules for the "
+        "number of clusters of the members that keep these pairs few: `sqrt` ([sqrt(n)/2, sqrt(n)]) and `linear` "
+        "([n/50, n/20]). `co_association` stores the pairs, `eac` is the average link, and `accuracy` is the "
+        "consistency index."
     ),
     experiments=[
         Experiment("growth", "Figure 2: density and number of pairs over n", growth_cases, growth, growth_page),

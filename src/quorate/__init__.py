@@ -6,21 +6,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
+    from quorate._comparison.compare import compare
+    from quorate._comparison.over_k import over_k
     from quorate._consensus.choose_k import choose_k
     from quorate._consensus.consensus import consensus
+    from quorate._consensus.placing import place
     from quorate._consensus.refine import refine
     from quorate._consensus.solve import solve
     from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
+    from quorate._data.joining import join
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
+    from quorate._evaluation.member_table import members
+    from quorate._evaluation.profiles import profiles
     from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
+    from quorate._io.consensus_file import load_consensus, save_consensus
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
     from quorate.methods import METHODS
     from quorate.reporting import report
+    from quorate.scoring import scorer
 
 __version__ = "0.1.0"
 
@@ -44,19 +52,28 @@ __all__ = [
     "choose_k",
     "co_association",
     "coarsen",
+    "compare",
     "compress",
     "consensus",
     "density",
     "evaluate",
     "generate",
     "harden",
+    "join",
+    "load_consensus",
     "load_labels",
+    "members",
     "merge",
     "nmi",
+    "over_k",
+    "place",
+    "profiles",
     "refine",
     "report",
+    "save_consensus",
     "save_ensemble",
     "save_labels",
+    "scorer",
     "solve",
 ]
 
@@ -81,19 +98,28 @@ _HOMES = {
     "choose_k": "_consensus.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
+    "compare": "_comparison.compare",
     "compress": "_data.compression",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
     "evaluate": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
+    "join": "_data.joining",
+    "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
+    "members": "_evaluation.member_table",
     "merge": "_data.compression",
     "nmi": "_evaluation.scores",
+    "over_k": "_comparison.over_k",
+    "place": "_consensus.placing",
+    "profiles": "_evaluation.profiles",
     "refine": "_consensus.refine",
     "report": "reporting",
+    "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",
     "save_labels": "_io",
+    "scorer": "scoring",
     "solve": "_consensus.solve",
 }
 

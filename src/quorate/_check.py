@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+LONGEST_PASTED = 400
+"""Characters of values that are suggested for pasting."""
 
 
 def integer(value: Any, name: str, *, low: int, high: int | None = None, advice: str = "") -> int:
@@ -39,7 +41,37 @@ def choice(value: Any, name: str, allowed: Collection[T], advice: str = "") -> T
         if isinstance(value, type(candidate)) and value == candidate:
             return candidate
     options = ", ".join(repr(candidate) for candidate in allowed)
-    raise ValueError(_tell(f"{name} must be one of {options}, got {brief(value)}", advice))
+    meant = did_you_mean(value, allowed)
+    raise ValueError(_tell(f"{name} must be one of {options}, got {brief(value)}{meant}", advice))
+
+
+def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
+    """The name that a mistyped one is most like, as words that follow it; empty where none is near."""
+    import difflib
+
+    names = {str(name).lower(): str(name) for name in allowed if isinstance(name, str)}
+    near = difflib.get_close_matches(str(value).lower(), names, n=1, cutoff=0.75)
+    return f" (did you mean {names[near[0]]!r}?)" if near else ""
+
+
+def option(name: str, *values: str) -> str:
+    """An option of the shell with its values, quoted so that it can be pasted; several values as one list.
+
+    The option alone where the values are too long, or hold characters that a terminal would obey.
+    """
+    import csv
+    import io
+    import shlex
+
+    text = values[0] if values else ""
+    if name in ("--columns", "--drop"):
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="").writerow(values)
+        text = stream.getvalue()
+    if not text.isprintable() or len(text) > LONGEST_PASTED:
+        return name
+    quoted = shlex.quote(text)
+    return f"{name}={quoted}" if text.startswith("-") else f"{name} {quoted}"
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -49,6 +81,15 @@ def generator(random_state: Any) -> np.random.Generator:
     if random_state is None or isinstance(random_state, np.random.Generator | np.random.SeedSequence):
         return np.random.default_rng(random_state)
     return np.random.default_rng(integer(random_state, "random_state", low=0))
+
+
+def known_seed(random_state: Any) -> int | None:
+    """The seed that gives the same generator again: the one given, or a new one for None; None for a generator."""
+    if random_state is None:
+        drawn = np.random.SeedSequence().entropy
+        return drawn if isinstance(drawn, int) else None
+    is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool | np.bool_)
+    return int(random_state) if is_number else None
 
 
 def n_bytes(value: Any, name: str = "max_bytes") -> int:
@@ -64,6 +105,22 @@ def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:
     if needed > max_bytes:
         raise MemoryError(
             f"{what} would need {size(needed)}, more than max_bytes = {size(max_bytes)}; {advice} or raise max_bytes."
+        )
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def no_anndata(value: Any, name: str) -> None:
+    """Refuse an AnnData object, which holds many tables, and say which to pass."""
+    if all(hasattr(value, part) for part in ("obs", "var", "obsm", "X")):
+        raise TypeError(
+            f"{name} must be a table, got an AnnData object; pass measurements such as adata.obsm['X_pca'] to cluster "
+            f"cells, or use quorate.anndata.consensus_anndata(adata, keys) for clusterings in adata.obs."
         )
 
 

@@ -1,4 +1,4 @@
-"""Small tables for notebooks; everything that comes from the user's data is escaped."""
+"""Small tables for notebooks. Everything that comes from the user's data is escaped."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ROWS_SHOWN = 5
 MEMBERS_SHOWN = 12
 CLUSTERS_SHOWN = 20
 LENGTH = 40
-"""Characters of a label or a name that are shown."""
+"""The number of characters of a label or a name that are shown."""
 DOTS = "…"
 GAP = "·"
-"""What stands for a missing label."""
+"""The character shown for a missing label."""
 
 
 def ensemble_html(ensemble: Ensemble) -> str:
-    """The first rows, under the members' names, with the labels as they were given."""
+    """Return a table of the first rows, under the members' names, with the labels as they were given."""
     members = range(min(ensemble.n_members, MEMBERS_SHOWN))
     more = [DOTS] if ensemble.n_members > MEMBERS_SHOWN else []
     aggregated = ensemble.n_rows != ensemble.n_objects
@@ -43,7 +43,7 @@ def _label(ensemble: Ensemble, row: int, member: int) -> Any:
 
 
 def consensus_html(result: Consensus) -> str:
-    """Clusters by number, with their sizes and their mean confidence where there is one."""
+    """Return a table of the clusters, with their sizes and, if it is known, their mean confidence."""
     sizes = np.bincount(result.labels[result.labels >= 0], minlength=result.n_clusters)
     head = ["cluster", "objects", "share"]
     columns = [[f"{size:,}" for size in sizes], [f"{size / max(1, sizes.sum()):.1%}" for size in sizes]]
@@ -52,14 +52,16 @@ def consensus_html(result: Consensus) -> str:
         sums = np.bincount(result.labels[known], weights=result.confidence[known], minlength=result.n_clusters)
         head.append("mean confidence")
         columns.append([f"{value:.3f}" for value in sums / np.maximum(sizes, 1)])
-    body: list[list[Any]] = [[cluster, *cells] for cluster, cells in enumerate(zip(*columns, strict=True))]
+    body: list[list[Any]] = [
+        [name, *cells] for name, cells in zip(result.shown_names, zip(*columns, strict=True), strict=True)
+    ]
     if len(body) > CLUSTERS_SHOWN:
         body = [*body[:CLUSTERS_SHOWN], [DOTS] * len(head)]
     return _page(repr(result), _table(head, body))
 
 
 def scores_html(scores: Scores) -> str:
-    """Name and value of each score that is known."""
+    """Return a table of the name and value of each score that is known."""
     known = {name: value for name, value in scores.as_dict().items() if value is not None}
     cells = [
         [name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.4f}"]

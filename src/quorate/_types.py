@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._result_table import ResultTable
+from quorate._summaries import MemberTable, Placement, Profiles
+
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
@@ -36,6 +39,8 @@ class _Rows:
     counts: NDArray[np.int64]
     n_clusters: NDArray[np.int64]
     weights: FloatArray
+    object_ids: NDArray[Any] | None
+    id_name: str
 
     @property
     def n_rows(self) -> int:
@@ -106,6 +111,8 @@ class Ensemble(_Rows):
         For each member, the label each code stands for.
     object_ids : array or None
         Names of the objects, where the data had them and rows still are objects.
+    id_name : str
+        What the column of these names is called.
     info : mapping
         How the ensemble was made, where `generate` made it: the seed, and what each member drew.
     """
@@ -118,6 +125,7 @@ class Ensemble(_Rows):
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    id_name: str = "id"
 
     unit: ClassVar[int] = 1
 
@@ -147,7 +155,7 @@ class SoftEnsemble(_Rows):
     ----------
     starts : int64 array of shape (n_rows + 1,)
     columns, memberships : int32 arrays
-    counts, n_clusters, weights, member_names, object_ids, info
+    counts, n_clusters, weights, member_names, object_ids, id_name, info
         As in `Ensemble`.
     categories : tuple of arrays
         For each member, the column of its matrix (or the label) each cluster stands for.
@@ -163,6 +171,7 @@ class SoftEnsemble(_Rows):
     categories: tuple[NDArray[Any], ...]
     object_ids: NDArray[Any] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    id_name: str = "id"
 
     unit: ClassVar[int] = 2**16
 
@@ -194,7 +203,7 @@ E = TypeVar("E", bound=Ensemble | SoftEnsemble)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Consensus:
+class Consensus(ResultTable):
     """One labelling made of many, and what is known about it.
 
     Parameters
@@ -217,6 +226,12 @@ class Consensus:
         For each object the row of the compressed ensemble that stood for it.
     object_ids : array or None
         Names of the objects, where the data had them.
+    runner_up : int32 array or None
+        For each object the best other cluster by mean co-association; -1 where no other shares a label with it.
+    cluster_names : tuple of str or None
+        Names given to the clusters by `renamed`.
+    id_name : str
+        What the column of these names is called.
     """
 
     labels: NDArray[np.int32]
@@ -229,6 +244,9 @@ class Consensus:
     method: str = ""
     rows: NDArray[np.intp] | None = None
     object_ids: NDArray[Any] | None = None
+    runner_up: NDArray[np.int32] | None = None
+    cluster_names: tuple[str, ...] | None = None
+    id_name: str = "id"
 
     @cached_property
     def n_clusters(self) -> int:
@@ -237,7 +255,7 @@ class Consensus:
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters} clusters by {self.method or 'a method'}, "
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} clusters by {self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
 
@@ -246,16 +264,36 @@ class Consensus:
 
         return consensus_html(self)
 
+    # Nouns hold data. What needs the members is a verb of its own, and these are doors to it: decision 0007.
+
+    def profiles(self, ensemble: Any) -> Profiles:
+        """For each cluster the share of each label of each member: `quorate.profiles` of this result."""
+        import quorate
+
+        return quorate.profiles(self, ensemble)
+
+    def members(self, ensemble: Any) -> MemberTable:
+        """For each member how it stands beside this result: `quorate.members` of this result."""
+        import quorate
+
+        return quorate.members(self, ensemble)
+
+    def place(self, new_labels: Any, ensemble: Any) -> Placement:
+        """The clusters of new objects, by labels of the same members: `quorate.place` of this result."""
+        import quorate
+
+        return quorate.place(self, ensemble, new_labels)
+
 
 @dataclass(frozen=True)
 class Method:
     """A line of the register METHODS: a consensus function and what one should know before calling it.
 
-    `memory` is that with the options left alone. Where options decide, `memory_for(ensemble, options)` tells the bytes
-    needed beyond the linear, of options not checked yet, and `instead` what to do where that is too much. A method
-    that `combines` others is handed `runs`: for each method that does not, a function of n_clusters and a generator
-    that runs it on the same ensemble within the same limits. One that takes `soft` members is handed an Ensemble or a
-    SoftEnsemble, the others an Ensemble alone.
+    `memory` and `time` tell how both grow with the number of distinct rows, with the options left alone. Where options
+    decide, `memory_for(ensemble, options)` tells the bytes needed beyond the linear, of options not checked yet, and
+    `instead` what to do where that is too much. A method that `combines` others is handed `runs`: for each method that
+    does not, a function of n_clusters and a generator that runs it on the same ensemble within the same limits. One
+    that takes `soft` members is handed an Ensemble or a SoftEnsemble, the others an Ensemble alone.
 
     A method sees the members sorted by what they say, so that their order cannot change its result. `own_order` is
     the reason why a method sees them in the order given instead; empty for a method that sees them sorted.
@@ -267,6 +305,7 @@ class Method:
     title: str
     reference: str
     memory: Memory = "linear"
+    time: Memory = "linear"
     finds_k: bool = False
     stochastic: bool = False
     memory_for: Callable[..., int] | None = None

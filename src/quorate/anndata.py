@@ -1,4 +1,4 @@
-"""AnnData in and out: clusterings in columns of `obs` made one, in a column of `obs`."""
+"""Consensus of clusterings in an AnnData object: columns of `obs` are combined into a new column of `obs`."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ def consensus_anndata(
     key_added: str = "consensus",
     **options: Any,
 ) -> Consensus:
-    """One clustering out of several columns of ``adata.obs``, written back into it.
+    """Combine several columns of ``adata.obs`` into one clustering and write it to a new column.
 
     Parameters
     ----------
     adata : anndata.AnnData
-        Changed in place. ``obs[key_added]`` gets the clusters, categories of text as scanpy writes them;
-        ``obs[key_added + "_confidence"]`` the confidence, where the method gives one; ``uns[key_added]`` tells how they
-        were made.
+        It is changed in place. ``obs[key_added]`` receives the clusters as categories of text, in the way scanpy writes
+        them. ``obs[key_added + "_confidence"]`` receives the confidence, if the method gives one. ``uns[key_added]``
+        records how they were computed.
     keys : sequence of str
-        Columns of ``adata.obs``, such as clusterings at several resolutions. Missing values are missing labels.
+        Columns of ``adata.obs``, such as clusterings at several resolutions. Missing values are missing labels. The
+        result keeps the ``obs_names``, so that scores and reports match cells by name.
     n_clusters : int, "auto", (low, high) or range, optional
-        As for `consensus`.
+        See `consensus`.
     key_added : str
         Name of the new column.
     **options
-        Of `consensus`: method, random_state, coarsen, ..., and of the method.
+        Options of `consensus`, such as method, random_state and coarsen, and options of the method.
 
     Returns
     -------
     Consensus
-        What was written, and the rest of what is known about it.
+        The result, which contains what was written and more.
 
     Notes
     -----
-    anndata itself is not imported: any object with ``obs``, a pandas data frame, and ``uns``, a mapping, will do.
+    The package anndata is not imported: any object that has a pandas data frame ``obs`` and a mapping ``uns`` can be
+    used.
     """
     import pandas as pd
 
@@ -52,7 +54,7 @@ def consensus_anndata(
     unknown = [key for key in keys if key not in adata.obs]
     if unknown:
         raise KeyError(f"adata.obs has no column {', '.join(map(repr, unknown))}; it has {list(adata.obs.columns)}.")
-    members = as_ensemble({key: adata.obs[key].to_numpy() for key in keys}, orientation="members")
+    members = as_ensemble({key: adata.obs[key] for key in keys}, orientation="members")
     result = consensus(members, n_clusters, **options)
     names = [str(cluster) for cluster in range(result.n_clusters)]
     adata.obs[key_added] = pd.Categorical.from_codes(result.labels, dtype=pd.CategoricalDtype(names))

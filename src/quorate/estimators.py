@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -10,11 +11,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
+from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
 from quorate._consensus.run_method import MAX_BYTES
+from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
@@ -49,6 +53,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : int32 array of shape (n_objects,)
     confidence_ : float64 array of shape (n_objects,) or None
+    n_clusters_ : int
+        Number of clusters found.
     consensus_ : Consensus
     n_features_in_ : int
         Number of members.
@@ -56,7 +62,12 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     X is always (n_objects, n_members), also where members are more than objects: an estimator cannot ask back.
-    X may be a data frame with text columns. Floats are labels like any others.
+    X may be a data frame with text columns. Floats are labels like any others, as scikit-learn wants it: measurements
+    belong into `EnsembleClustering`.
+
+    `predict` places new objects as `quorate.place` does: by the cluster of training objects with the same labels, else
+    by the highest mean co-association. Columns are matched by name in data frames, by place otherwise; labels that
+    were not seen in training count as missing, with a warning. An object without any label seen in training gets -1.
 
     Examples
     --------
@@ -87,6 +98,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column a member; y is ignored, as scikit-learn wants it."""
+        _check.no_anndata(X, "X")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
         try:
             validate_data(self, X, skip_check_array=True)
@@ -97,7 +109,11 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")
         if shape[1] == 0:
             raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects")
+        index = getattr(X, "index", None)
+        if not getattr(index, "is_unique", True):
+            # a bootstrap sample of a data frame: scikit-learn goes by rows, and so do labels_
+            X = X.reset_index(drop=True)
+        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
         self.consensus_: Consensus = consensus(
             ensemble,
             self.n_clusters,
@@ -108,7 +124,34 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         )
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
+        self.n_clusters_ = self.consensus_.n_clusters
+        rows, inverse = compress(ensemble)
+        labels = np.empty(rows.n_rows, dtype=np.int32)
+        labels[inverse] = self.labels_
+        self._places = Places(rows, labels, cluster_profiles(rows, labels))
         return self
+
+    def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The cluster of each object of X, new or known; -1 for one without any label seen in training."""
+        check_is_fitted(self)
+        shape = np.shape(X)
+        if len(shape) != 2:
+            raise ValueError(f"X must be (n_objects, n_members), got shape {shape}. Reshape your data: reshape(-1, 1).")
+        validate_data(self, X, skip_check_array=True, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        table = X if hasattr(X, "columns") and names is not None else np.asarray(X)
+        new = match_rows(self._places.rows, table, self.missing)
+        found = place_new(self._places, new, None)
+        if new.unknown:
+            told = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
+            warnings.warn(f"labels not seen in training count as missing ({told}).", UserWarning, stacklevel=2)
+        if found.n_unplaced:
+            warnings.warn(unplaced_words(found), UserWarning, stacklevel=2)
+        return found.labels
+
+    def ensemble_of(self, X: Any) -> Ensemble:
+        """The labels of X as an Ensemble, read as `fit` reads them; members that label nothing in X are left out."""
+        return ensemble_of_rows(X if hasattr(X, "columns") else np.asarray(X), self.missing, self.weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,6 +193,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ----------
     labels_ : int32 array of shape (n_objects,)
     confidence_ : float64 array of shape (n_objects,) or None
+    n_clusters_ : int
+        Number of clusters found.
     ensemble_ : Ensemble
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
@@ -214,6 +259,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.consensus_: Consensus = solved.objects
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
+        self.n_clusters_ = self.consensus_.n_clusters
         self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
@@ -234,6 +280,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
 
+    def ensemble_of(self, X: Any) -> Ensemble:
+        """The labels that the fitted members give the objects of X, as an Ensemble."""
+        check_is_fitted(self)
+        return ensemble_of_rows(self._codes(X), DEFAULT)
+
     def _codes(self, X: Any) -> Any:
         """The row of labels the members give each object of X, in the ensemble's codes."""
         shift, scale = self._units
@@ -242,6 +293,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return recode(self._rows, raw)
 
     def _features(self, X: Any, *, reset: bool) -> Features:
+        _check.no_anndata(X, "X")
         if hasattr(X, "tocsr"):
             prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

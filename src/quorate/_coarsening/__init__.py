@@ -1,1 +1,1 @@
-"""The CA-tree and coarsen: fewer rows that stand for many, with a bounded loss."""
+"""The CA-tree and `coarsen`, which reduces an ensemble to fewer rows with a bounded loss."""

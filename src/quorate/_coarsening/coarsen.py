@@ -1,4 +1,4 @@
-"""coarsen: the lossy twin of compress, by a cut through the CA-tree; and what consensus(coarsen=...) may be given."""
+"""`coarsen`, which merges similar rows by a cut through the CA-tree, and the option `coarsen` of `consensus`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 AUTO = "auto"
 MAX_ROWS = 5_000
-"""Rows up to which "auto" merges nothing: a matrix over pairs of them takes 200 MB and a second or two."""
+""""auto" merges nothing up to this many rows: a matrix over pairs of them takes 200 MB and a second or two."""
 
 _KEYS = ("theta", "keep", "n_des", "weighted", "max_rows")
 
@@ -28,40 +28,49 @@ def coarsen(
     n_des: int | None = N_DES,
     weighted: bool = True,
 ) -> tuple[Ensemble, NDArray[np.intp]]:
-    """Few rows that stand for many, by the CA-tree: lossy, with the return shape of `compress`.
+    """Merge similar rows by the CA-tree: a lossy version of `compress`, with the same return values.
 
-    Rows whose labels differ in at most about `theta` of the members are merged if they lie in one branch of the
-    tree, so that any method runs on the result; ``labels[inverse]`` brings its labels back to all objects.
+    There are three steps. The distinct rows are split member by member into a tree. The tree is cut into nodes whose
+    rows differ from a representative in at most about `theta` of the members. Each node becomes one row, the labels of
+    its representative. Any method can run on the result, and ``labels[inverse]`` gives the labels of all rows.
 
     Parameters
     ----------
     ensemble : Ensemble
         Made by `as_ensemble`.
     theta : float in [0, 1], default 0.4
-        Largest size of a node, as a fraction of the members (of their weight). 0 merges equal rows alone.
-        0.4 is recommended with keep=1, 0.2 with keep=0.9.
+        Largest size of a node, as a fraction of the number of members (or of their total weight). 0 merges only equal
+        rows. 0.4 is recommended with keep=1, 0.2 with keep=0.9.
     keep : float in [0, 1], default 1
-        Keep the largest nodes that hold at least this share of the objects. The objects of the others join the
-        kept node found by descending the tree to the most similar child. Below 1 for compact clusters only.
+        The largest nodes that together contain at least this share of the objects are kept. The objects of the other
+        nodes join a kept node, which is found by descending the tree to the most similar child. Use values below 1
+        only if the clusters are compact.
     n_des : int or None, default 32
-        How many descendants stand for a node when its size is estimated; None gives exact radii.
+        Number of descendants that represent a node when its size is estimated; None gives exact radii.
     weighted : bool, default True
-        Rows carry the number of their objects, those of dropped nodes included. False gives each row a count
-        of 1, the paper's form: to the method, nodes are the objects then, and n_objects is their number.
+        Whether the count of a row is the number of its objects, those of dropped nodes included. False gives each row
+        a count of 1, as in the paper: the method then treats nodes as objects, and n_objects is their number.
 
     Returns
     -------
     ensemble : Ensemble
-        One row for each kept node: the labels of its representative. In order of the first object.
+        One row for each kept node, with the labels of its representative. The rows are in the order of their first
+        objects.
     inverse : array of shape (n_rows,)
-        The coarse row of each given row.
+        The row of the result that each given row belongs to.
+
+    See Also
+    --------
+    quorate.compress : Merge equal rows only, without any loss.
+    quorate.ca_tree : Build the tree once and cut it at several thresholds.
 
     Notes
     -----
-    O(m H (n_des + k)^2) at most for m distinct rows of H members, and in practice a few times `compress`. Every
-    object's label row is within theta H of its row's labels with n_des=None and keep=1. Clusters of members in
-    which no representative lies are gone from the result, as are members that label no representative.
-    The paper gives all nodes the same weight in the method that follows; weighted=True does not.
+    The cost is O(m H (n_des + k)^2) at most for m distinct rows of H members, and in practice a few times that of
+    `compress`. With n_des=None and keep=1 the labels of every object differ from those of its row in at most theta H
+    members. Base clusters that contain no representative are missing from the result, and so are members that label no
+    representative. In the paper all nodes have the same weight in the method that follows; with weighted=True they
+    have not.
 
     References
     ----------
@@ -86,9 +95,9 @@ def coarsen(
 def coarsen_as_asked(
     ensemble: Ensemble, asked: Any, *, n_clusters: Any = None, max_rows: int = MAX_ROWS
 ) -> tuple[Ensemble, NDArray[np.intp], dict[str, Any]]:
-    """Coarsen as `consensus(coarsen=asked)` says, and tell in words what was done.
+    """Coarsen as `consensus(coarsen=asked)` requires, and describe what was done.
 
-    asked: a theta, "auto", or a mapping of options of `coarsen`; one with max_rows and without theta is an
+    `asked` is a theta, "auto", or a mapping of options of `coarsen`. A mapping with max_rows and without theta means
     "auto" with that budget.
     """
     options = _options(asked)
@@ -96,7 +105,7 @@ def coarsen_as_asked(
     tree = ca_tree(ensemble, options.pop("n_des", N_DES))
     weighted = options.pop("weighted", True)
     if options.pop(AUTO, False):
-        # fewer rows than clusters would help nobody
+        # A consensus of n_clusters clusters needs at least as many rows.
         choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
     else:
         choice = Threshold(options.pop("theta", 0.4), options.pop("keep", 1.0), 0, "as asked")
@@ -112,7 +121,7 @@ def coarsen_as_asked(
 
 
 def _options(asked: Any) -> dict[str, Any]:
-    """The mapping behind a theta, "auto" or a mapping; "auto" is a key of its own."""
+    """Return the options behind a theta, "auto" or a mapping; "auto" becomes a key of its own."""
     if isinstance(asked, str):
         _check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options")
         return {AUTO: True}

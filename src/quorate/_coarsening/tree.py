@@ -1,4 +1,7 @@
-"""The CA-tree: distinct label rows grouped by shared labels, built once and cut at as many thresholds as one likes."""
+"""The CA-tree: distinct label rows grouped by shared labels.
+
+The tree is built once and can be cut at any number of thresholds.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,12 @@ N_DES = 32
 KEEP = 0.9
 COMPACT = 0.5
 ROUNDING = 1 + 1e-9
-"""theta = 1 - 0.9 must reach a size of a tenth of the members, which it misses by a rounding."""
+"""A factor on theta: theta = 1 - 0.9 must include a size of a tenth of the members, which it misses by a rounding
+error."""
 
 
 class Shape(NamedTuple):
-    """What the tree tells about the shape of clusters: the minimal ratio, where it lies, and what to do about it."""
+    """What the tree indicates about the shape of the clusters: the minimal ratio, its theta, and advice."""
 
     ratio: float
     theta: float
@@ -38,7 +42,7 @@ class Shape(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """A threshold and a kept share that bring the rows under a budget, and why these."""
+    """A threshold and a kept share that reduce the rows to a budget, and the reason for choosing them."""
 
     theta: float
     keep: float
@@ -48,27 +52,29 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CATree:
-    """A tree over distinct label rows, made by `ca_tree`; nodes are numbered from the root, 0, children after parents.
+    """A tree over distinct label rows, made by `ca_tree`.
+
+    Nodes are numbered from the root, which is 0, and children come after their parents.
 
     Parameters
     ----------
     rows : Ensemble
         The distinct rows, in order of first appearance, with counts.
     inverse, given_counts : arrays of shape (n_given_rows,)
-        The distinct row of each row of the ensemble the tree was built from, and the objects it stood for.
+        The distinct row of each row of the ensemble that the tree was built from, and the count of that row.
     n_des : int or None
-        How many descendants stood for a node when its size was estimated; None: all, sizes are exact.
+        Number of descendants that represented a node when its size was estimated. None means all, and sizes are exact.
     parent, first_child, n_children : int32 arrays of shape (n_nodes,)
         The parent (-1 for the root); children are first_child, first_child + 1, ... (-1 and 0 for a leaf).
     split : int32 array of shape (n_nodes,)
         The member at which the node splits; -1 for a leaf.
     start, stop, order : int32 arrays
-        Node z holds the distinct rows ``order[start[z]:stop[z]]``.
+        Node z contains the distinct rows ``order[start[z]:stop[z]]``.
     size : float64 array of shape (n_nodes,)
         Radius in label space: no row of the node differs from its representative in more members than this
-        (in more weight of members, where members carry weights).
+        (or in members of more weight than this, if members have weights).
     representative : int32 array of shape (n_nodes,)
-        The distinct row that stands for the node.
+        The distinct row that represents the node.
     counts : int64 array of shape (n_nodes,)
         Number of objects.
     """
@@ -100,7 +106,10 @@ class CATree:
 
     @cached_property
     def _ceiling(self) -> FloatArray:
-        """The least size above a node: exactly the cuts from the node's own size up to it stop at the node."""
+        """The least size among the ancestors of each node.
+
+        A cut stops at a node if its threshold is at least the size of the node and below this value.
+        """
         least: FloatArray = least_above(self.parent, self.size)
         return least
 
@@ -109,9 +118,10 @@ class CATree:
         return f"CATree({self.n_nodes:,} nodes over {self.rows.n_rows:,} distinct rows of {objects:,} objects)"
 
     def cut(self, theta: float) -> IntArray:
-        """The highest nodes, on each path from the root, of a size of at most `theta` of the members; by id.
+        """Return the highest node on each path from the root whose size is at most `theta` of the members.
 
-        They share the rows out for every theta. 0 gives the distinct rows, 1 the root alone.
+        The nodes are sorted by number, and they partition the rows for every theta. 0 gives the distinct rows, 1 only
+        the root.
 
         Examples
         --------
@@ -125,7 +135,10 @@ class CATree:
         return np.flatnonzero((self.size <= allowed) & (self._ceiling > allowed))
 
     def largest(self, nodes: IntArray, keep: float = KEEP) -> IntArray:
-        """Of the given nodes, the largest that hold at least a share `keep` of all objects; ties to the lowest id."""
+        """Return the largest of the given nodes that together contain at least a share `keep` of all objects.
+
+        Ties go to the lowest node.
+        """
         share = _check.fraction(keep, "keep", advice="it is the share of objects whose nodes are kept")
         nodes = self._numbers(nodes)
         if share == 1:
@@ -143,23 +156,25 @@ class CATree:
         return found
 
     def curve(self, thetas: Any = None, *, keep: float = 1.0) -> tuple[FloatArray, NDArray[np.int64]]:
-        """How many nodes a cut leaves, N_Z, at each of many thresholds; 0, 1/H, ..., (H-1)/H by default.
+        """Return the number of nodes of a cut, N_Z, at each of many thresholds, by default 0, 1/H, ..., (H-1)/H.
 
         Returns
         -------
         thetas, n_nodes : arrays of the same length
-            With keep=1, n_nodes never rises with theta.
+            With keep=1, n_nodes never increases with theta.
         """
         members = self.rows.n_members
         at = np.arange(members) / members if thetas is None else np.atleast_1d(np.asarray(thetas, dtype=np.float64))
         return at, np.array([len(self.largest(self.cut(float(theta)), keep)) for theta in at], dtype=np.int64)
 
     def shape_indicator(self) -> Shape:
-        """The least ratio over theta of nodes that hold nine tenths of the objects to all nodes, and its meaning.
+        """Estimate whether the clusters are compact or elongated.
 
-        Compact clusters leave thin regions between them, so that a few large nodes hold most objects. In
-        elongated clusters the borders of base clusters run through the midst of objects, and nodes are of
-        similar size. A rough guide, as the paper says: 0.5 lies between its six data sets.
+        The indicator is the least ratio over theta of the number of nodes that contain nine tenths of the objects to
+        the number of all nodes. Compact clusters leave thin regions between them, so that a few large nodes contain
+        most objects. In elongated clusters the borders of base clusters run through the middle of many objects, and
+        nodes are of similar size. This is a rough guide, as the paper says: the limit of 0.5 separates its six data
+        sets.
         """
         thetas, whole = self.curve()
         ratios = self.curve(keep=KEEP)[1] / whole
@@ -173,7 +188,10 @@ class CATree:
         return Shape(ratio, float(thetas[place]), compact, advice)
 
     def choose(self, max_rows: int) -> Threshold:
-        """The smallest theta that leaves at most `max_rows` nodes, small nodes dropped where clusters are compact."""
+        """Choose the smallest theta that leaves at most `max_rows` nodes.
+
+        Small nodes are dropped if the clusters are compact.
+        """
         budget = _check.integer(max_rows, "max_rows", low=1)
         distinct = self.rows.n_rows
         if distinct <= budget:
@@ -182,20 +200,20 @@ class CATree:
             )
         shape = self.shape_indicator()
         keep, shaped, good = (KEEP, "compact", 0.2) if shape.compact else (1.0, "elongated", 0.4)
-        thetas, found = self.curve(np.arange(self.rows.n_members + 1) / self.rows.n_members, keep=keep)
-        place = int(np.argmax(found <= budget))
+        thetas, n_nodes = self.curve(np.arange(self.rows.n_members + 1) / self.rows.n_members, keep=keep)
+        place = int(np.argmax(n_nodes <= budget))
         theta = float(thetas[place])
-        beyond = f"; above {good:g}, so look twice at the result" if theta > good * ROUNDING else ""
+        beyond = f"; above {good:g}, so check the result" if theta > good * ROUNDING else ""
         reason = (
             f"{distinct:,} distinct rows exceed a budget of {budget:,}; minimal ratio {shape.ratio:.3f} "
             f"({shaped} clusters), so keep={keep:g}; theta={theta:g} is the smallest that fits{beyond}"
         )
-        return Threshold(theta, keep, int(found[place]), reason)
+        return Threshold(theta, keep, int(n_nodes[place]), reason)
 
     def coarsen(
         self, theta: float = 0.4, *, keep: float = 1.0, weighted: bool = True
     ) -> tuple[Ensemble, NDArray[np.intp]]:
-        """As the function `coarsen`, from a tree that is built already."""
+        """Do what the function `coarsen` does, with a tree that is already built."""
         cut = self.cut(theta)
         kept = self.largest(cut, keep)
         target = np.full(self.n_nodes, -1, dtype=np.int32)
@@ -209,13 +227,13 @@ class CATree:
         number = canonical(owner, self.n_nodes)
         nodes = np.empty(len(kept), dtype=np.int64)
         nodes[number] = owner
-        # bincount adds in float64, which is exact below 2**53 objects
+        # bincount adds in float64, which is exact for fewer than 2**53 objects
         counts = np.bincount(number, weights=self.rows.counts).astype(np.int64)
         rows = select_rows(self.rows, self.representative[nodes], counts if weighted else np.ones_like(counts))
         return rows, number.astype(np.intp)[self.inverse]
 
     def _descend(self, kept: IntArray, dropped: IntArray) -> IntArray:
-        """The kept node each dropped node ends at."""
+        """Return the kept node at which each dropped node ends."""
         marked = np.zeros(self.n_nodes, dtype=np.int8)
         mark_ancestors(self.parent, kept, marked)
         reached = np.empty(len(dropped), dtype=np.int32)
@@ -229,10 +247,10 @@ class CATree:
         return reached
 
     def grow(self, labels: Any, *, name: str | None = None, weight: float = 1.0, missing: Any = DEFAULT) -> CATree:
-        """The tree with one more member: labels of the same objects the tree was built from, in their order.
+        """Return the tree with one more member, which labels the same objects in the same order.
 
-        Nodes keep their numbers, leaves in which the new member tells objects apart get children, and sizes are
-        measured anew, since every row has become longer. The result equals `ca_tree` of all members.
+        Nodes keep their numbers, leaves whose objects the new member separates get children, and sizes are measured
+        again, because every row has become longer. The result equals `ca_tree` of all members.
 
         Parameters
         ----------
@@ -242,7 +260,7 @@ class CATree:
         weight : float
             Weight of the member.
         missing : value or list of values, default -1
-            What stands for a missing label, beside nulls.
+            Values that mean a missing label, in addition to nulls.
 
         Examples
         --------
@@ -252,7 +270,8 @@ class CATree:
         CATree(7 nodes over 4 distinct rows of 4 objects)
         """
         advice = "give one label for each row that the tree was built from; grow takes one member at a time"
-        codes, categories = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        labelling = code_labelling(labels, "labels", len(self.inverse), missing=missing, advice=advice)
+        codes, categories = labelling.codes, labelling.categories
         pairs = read_only(np.stack([self.inverse.astype(np.int32), codes], axis=1))
         inverse = np.empty(len(pairs), dtype=np.intp)
         old, new = pairs[distinct_rows(pairs, inverse)].T
@@ -269,15 +288,18 @@ class CATree:
 
 
 def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
-    """The CA-tree of an ensemble: its distinct rows, split member by member.
+    """Build the CA-tree of an ensemble.
+
+    There are two passes. The distinct rows are split by the labels of the first member, then each part by those of the
+    second member, and so on. Then the size and the representative of each node are computed, from the leaves upwards.
 
     Parameters
     ----------
     ensemble : Ensemble
         Made by `as_ensemble`; rows need not be distinct.
     n_des : int or None, default 32
-        How many descendants stand for a node when its size is estimated. None takes all, so that sizes are
-        exact radii, at a cost quadratic in the distinct rows of the largest nodes.
+        Number of descendants that represent a node when its size is estimated. None takes all, so that sizes are
+        exact radii, at a cost that is quadratic in the distinct rows of the largest nodes.
 
     Returns
     -------
@@ -285,11 +307,11 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
 
     Notes
     -----
-    m distinct rows of H members: O(m H) to split, O(m H (n_des + k)^2) at most to measure, a few hundred bytes
-    a row. Distances are weights of the members in which two rows differ, so with member weights theta is a
-    fraction of the weight of all members. A missing label is a label of its own here. The tree depends on the
-    order of the members, as the paper says; children are numbered by their first object, so it does not
-    depend on the names of labels. Ties go to the lowest node, and for representatives to the lowest row.
+    For m distinct rows of H members, splitting takes O(m H), measuring at most O(m H (n_des + k)^2), and the memory is
+    a few hundred bytes per row. The distance of two rows is the weight of the members in which they differ, so with
+    member weights theta is a fraction of the weight of all members. A missing label counts as a label of its own here.
+    The tree depends on the order of the members, as the paper says. It does not depend on the names of labels, because
+    children are numbered by their first object. Ties go to the lowest node, and for representatives to the lowest row.
 
     References
     ----------

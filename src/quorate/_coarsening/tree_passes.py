@@ -1,4 +1,7 @@
-"""The CA-tree's two passes: rows split down member by member, then sizes and representatives from the leaves up."""
+"""The two passes of the CA-tree.
+
+First the rows are split member by member; then sizes and representatives are measured from the leaves upwards.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from quorate.ops.ca_tree import measure_nodes, split_leaves
 from quorate.ops.threads import map_blocks
 
 WORK = 64
-"""A node costs about as much as this many rows of the plainest kernels."""
+"""The cost of a node, in rows of the cheapest kernels."""
 
 
 class Topology(NamedTuple):
-    """Who is below whom, and which rows each node holds: ``order[start[z]:stop[z]]``; int32 arrays."""
+    """The parents and children of the nodes, and the rows of each node z: ``order[start[z]:stop[z]]``; int32 arrays."""
 
     parent: IntArray
     first_child: IntArray
@@ -28,13 +31,13 @@ class Topology(NamedTuple):
 
 
 def root(n_rows: int) -> Topology:
-    """One node with all rows."""
+    """Return a tree of one node with all rows."""
     values = [[-1], [-1], [0], [-1], [0], [n_rows], range(n_rows)]
     return Topology(*(np.array(value, dtype=np.int32) for value in values))
 
 
 def refine(nodes: Topology, old_rows: NDArray[Any]) -> Topology:
-    """The same nodes over rows that were told apart: new row r is a part of old row old_rows[r]."""
+    """Return the same nodes over rows that have been split: new row r is a part of old row old_rows[r]."""
     place = np.empty(len(nodes.order), dtype=np.int64)
     place[nodes.order] = np.arange(len(nodes.order))
     where = place[old_rows]
@@ -44,9 +47,9 @@ def refine(nodes: Topology, old_rows: NDArray[Any]) -> Topology:
 
 
 def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
-    """Split leaves by the given members, one after the other; nodes there are keep their numbers."""
+    """Split the leaves by the given members, one after the other; existing nodes keep their numbers."""
     n_nodes = len(nodes.parent)
-    # every split adds at most two nodes for each row it takes out of a leaf of several
+    # A split adds at most two nodes for each row that it takes out of a leaf of several rows.
     capacity = n_nodes + 2 * len(labels)
     tables = [np.concatenate([table, np.empty(capacity - n_nodes, dtype=np.int32)]) for table in nodes[:-1]]
     parent, first_child, n_children, at, start, stop = tables
@@ -60,17 +63,20 @@ def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
 
 
 def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
-    """Member weights, integers where all count alike so that sums are exact; and the largest distance there can be."""
+    """Return the member weights, and the largest possible distance of two rows.
+
+    The weights are integers if all members count equally, so that sums are exact.
+    """
     if ensemble.unit_weights:
         return read_only(np.ones(ensemble.n_members, dtype=np.int64)), ensemble.n_members
     return ensemble.weights, float(ensemble.weights.sum())
 
 
 def measure(ensemble: Ensemble, nodes: Topology, n_des: int | None) -> tuple[FloatArray, IntArray]:
-    """Size and representative row of every node, from the leaves up.
+    """Return the size and the representative row of every node, measured from the leaves upwards.
 
-    Nodes that split at one member never lie below each other, and all they need lies below: so members are
-    taken from the last to the first, and the nodes of one member on several threads.
+    Nodes that split at the same member never lie below each other, and they need only the results of nodes below them.
+    So members are taken from the last to the first, and the nodes of one member are measured on several threads.
     """
     weights, limit = metric(ensemble)
     labels = read_only(ensemble.labels[nodes.order])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,8 @@ from quorate._evaluation.ambiguity import ambiguity
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.anmi import anmi
 from quorate.solvers.linkage.dendrogram import lifetimes
+
+logger = logging.getLogger("quorate")
 
 MOST = 20
 """The largest number of clusters that "auto" tries."""
@@ -213,11 +216,13 @@ def _answers(
     """The method's answer for each number, and for the numbers without one the reason."""
     answers: dict[int, Consensus] = {}
     failed: dict[int, str] = {}
-    for k in wanted:
+    for done, k in enumerate(wanted, start=1):
         try:
             answers[k] = run(method, k)
         except (ValueError, MemoryError) as error:
             failed[k] = str(error)
+        share = done / len(wanted)
+        logger.info("choose_k: %d of %d numbers of clusters tried", done, len(wanted), extra={"share": share})
     if not answers:
         raise ValueError(f"method {method!r} answered for no n_clusters in {wanted}: {failed[wanted[0]]}")
     return answers, failed

@@ -16,6 +16,7 @@ from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import HARDEN, solve
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
+from quorate._data.missing import DEFAULT
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
@@ -30,6 +31,11 @@ def consensus(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    orientation: str | None = None,
+    ids: Any = None,
+    check: bool = True,
     **options: Any,
 ) -> Consensus:
     """One labelling out of many.
@@ -60,6 +66,8 @@ def consensus(
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    weights, missing, orientation, ids, check
+        How to read `labels`, as for `as_ensemble`.
     **options
         The method's own options.
 
@@ -82,10 +90,9 @@ def consensus(
     array([0, 0, 1, 1, 1], dtype=int32)
     """
     max_bytes = _check.n_bytes(max_bytes)
-    is_soft = isinstance(labels, SoftEnsemble) or holds_matrices(labels)
-    ensemble: AnyEnsemble = as_soft_ensemble(labels) if is_soft else as_ensemble(labels)
+    reading = {"weights": weights, "missing": missing, "ids": ids}
     return solve_objects(
-        ensemble,
+        _as_any_ensemble(labels, {**reading, "orientation": orientation, "check": check}),
         n_clusters,
         coarsen=coarsen,
         method=method,
@@ -94,6 +101,15 @@ def consensus(
         refine=refine,
         **options,
     ).objects
+
+
+def _as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
+    """Labels or soft members, read as the options of `as_ensemble` say."""
+    if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
+        return as_ensemble(labels, **reading)
+    if reading["orientation"] is not None:
+        raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
+    return as_soft_ensemble(labels, **{name: reading[name] for name in ("weights", "missing", "ids")})
 
 
 class Solved(NamedTuple):
@@ -121,10 +137,18 @@ def solve_objects(
         inverse = joined[inverse]
     result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
     result = replace(result, info={**result.info, **told})
-    return Solved(rows, result, expand(result, inverse, ensemble.object_ids))
+    objects = expand(result, inverse, ensemble.object_ids)
+    return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
 
 
 def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
     confidence = None if result.confidence is None else result.confidence[inverse]
-    return replace(result, labels=result.labels[inverse], confidence=confidence, rows=inverse, object_ids=object_ids)
+    return replace(
+        result,
+        labels=result.labels[inverse],
+        confidence=confidence,
+        runner_up=None if result.runner_up is None else result.runner_up[inverse],
+        rows=inverse,
+        object_ids=object_ids,
+    )

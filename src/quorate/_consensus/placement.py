@@ -46,14 +46,21 @@ def place_rows(
     A row that `ensemble` holds gets its label; `labels` are those of its distinct rows. Any other row gets the cluster
     of the highest mean co-association, the lowest in a tie.
     """
+    placed = known_labels(ensemble, labels, codes)
+    new = placed < 0
+    placed[new] = memberships(profiles, ensemble.offsets, codes[new]).argmax(axis=1)
+    return placed
+
+
+def known_labels(ensemble: Ensemble, labels: NDArray[np.int32], codes: IntArray) -> NDArray[np.int32]:
+    """The label of each row of `codes` that is among the distinct rows of `ensemble`, -1 for the others."""
     rows = np.concatenate([ensemble.labels, codes.astype(ensemble.labels.dtype, copy=False)])
     inverse = np.empty(len(rows), dtype=np.intp)
     distinct_rows(read_only(rows), inverse)
-    place = inverse[ensemble.n_rows :]
-    known = place < ensemble.n_rows
-    placed = np.empty(len(codes), dtype=np.int32)
-    placed[known] = labels[place[known]]
-    placed[~known] = memberships(profiles, ensemble.offsets, codes[~known]).argmax(axis=1)
+    found = inverse[ensemble.n_rows :]
+    known = found < ensemble.n_rows
+    placed = np.full(len(codes), -1, dtype=np.int32)
+    placed[known] = labels[found[known]]
     return placed
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.pairing import locate_pairs
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
@@ -66,13 +66,16 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     """
     max_iter = _check.integer(max_iter, "max_iter", low=1)
     members = as_ensemble(ensemble)
-    start_labels = code_labelling(labels, "labels", members.n_rows)
+    start_labels = code_beside(labels, "labels", members)
     k = start_labels.n_clusters
     blocks, inverse, start = _blocks(members, start_labels.codes, k)
     result = _refine_rows(blocks, start, k, max_iter)
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
-    return replace(result, labels=expanded, confidence=confidence, object_ids=members.object_ids)
+    # blocks are in order of first appearance, so that their clusters keep their numbers
+    other = None if result.runner_up is None else result.runner_up[inverse]
+    result = replace(result, labels=expanded, confidence=confidence, runner_up=other)
+    return replace(result, object_ids=members.object_ids, id_name=members.id_name)
 
 
 def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
@@ -85,6 +88,7 @@ def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
         objective=better.objective,
         converged=result.converged and better.converged,
         confidence=better.confidence,
+        runner_up=better.runner_up,
         info={**result.info, "refine": told},
     )
 

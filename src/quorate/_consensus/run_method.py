@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
+from quorate._consensus.duration import tell_duration
 from quorate._consensus.refine import refined
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
@@ -36,7 +37,8 @@ def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [option for option in options if option not in known]
     if unknown:
         has = f"its options are {', '.join(sorted(known))}" if known else "it has none"
-        raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}; {has}.")
+        meant = _check.did_you_mean(unknown[0], known)
+        raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; {has}.")
     shared = {name: _check.integer(options[name], name, low=1) for name in SHARED_OPTIONS if name in options}
     return {**options, **shared}
 
@@ -57,8 +59,10 @@ def run_method(
     on the same rows; with `refine` the result is improved by greedy moves afterwards.
     """
     runs = _runs(ensemble, max_bytes) if METHODS[method].combines else {}
-    rng = _check.generator(random_state)
+    seed = _check.known_seed(random_state)
+    rng = _check.generator(random_state if seed is None else seed)
     result = _run(ensemble, method, max_bytes, n_clusters, rng, options, {"runs": runs} if runs else {})
+    result = replace(result, info={**result.info, "seed": seed})
     return refined(ensemble, result) if refine and isinstance(ensemble, Ensemble) else result
 
 
@@ -81,12 +85,19 @@ def _run(
     k = _cluster_number(n_clusters, ensemble, method, entry)
     _refuse_memory(method, entry, ensemble, options, max_bytes)
     seen = ensemble if entry.own_order else in_content_order(ensemble)
+    if entry.time == "quadratic" and isinstance(seen, Ensemble) and not entry.combines:
+        tell_duration(method, seen, partial(_try_rows, entry, k, options))
     result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
+
+
+def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:
+    """Run a method on a part of the rows, only to see how long it takes."""
+    return method.solve(part, k and min(k, part.n_rows), rng=np.random.default_rng(0), **options)
 
 
 def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: Method) -> int | None:

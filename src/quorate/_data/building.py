@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
+from quorate._data.alignment import refuse_repeated
 from quorate._data.proof import prove_counts
 from quorate._types import Ensemble, read_only
 
 Array = NDArray[Any]
+
+
+class EmptyMemberError(ValueError):
+    """Raised where members label no object at all; `members` are their names."""
+
+    def __init__(self, members: list[str]) -> None:
+        super().__init__(f"{', '.join(map(repr, members))} labels no object at all; leave it out.")
+        self.members = members
 
 
 def build_ensemble(
@@ -22,7 +32,9 @@ def build_ensemble(
     weights: Any = None,
     counts: Any = None,
     ids: Any = None,
+    id_name: str = "id",
     info: Mapping[str, Any] | None = None,
+    keep_unlabelled: bool = False,
 ) -> Ensemble:
     """Check what was coded and make an Ensemble of it.
 
@@ -34,56 +46,89 @@ def build_ensemble(
         One name per member.
     categories : tuple of arrays
         For each member, the label that each code stands for.
-    weights, counts, ids, info
-        As in `Ensemble`; None stands for weights of 1, counts of 1, no ids and no information.
+    weights, counts, ids, id_name, info
+        As in `Ensemble`; None stands for weights of 1, counts of 1, no ids and no information. Weights may be a
+        mapping from names of members.
+    keep_unlabelled : bool
+        Whether rows may be without any label, because they are dealt with later.
 
     Returns
     -------
     Ensemble
     """
-    refuse_unlabelled(labels, names, categories)
+    refuse_empty_members(names, categories)
+    if not keep_unlabelled:
+        refuse_unlabelled(labels)
     values = as_counts(counts, len(labels))
     prove_counts(values, len(names))
     ensemble = Ensemble(
         labels=labels,
         counts=values,
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        weights=as_weights(weights, len(names)),
+        weights=as_weights(weights, names),
         member_names=names,
         categories=categories,
         object_ids=None if ids is None else as_ids(ids, len(labels)),
         info=info or {},
+        id_name=id_name,
     )
     ensemble.remember(is_proven=True)
     return ensemble
 
 
-def refuse_unlabelled(labels: Array, names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
-    """Raise where a member labels no object, or where an object has no label in any member."""
+def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
+    """Raise where a member labels no object."""
     empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
     if empty:
-        raise ValueError(f"{', '.join(map(repr, empty))} labels no object at all; leave it out.")
-    if labels.min() >= 0:
-        return
-    silent = np.flatnonzero(labels.max(axis=1) < 0)
+        raise EmptyMemberError(empty)
+
+
+def unlabelled_rows(labels: Array) -> NDArray[np.intp]:
+    """The rows that have no label in any member."""
+    return np.flatnonzero(labels.max(axis=1) < 0) if labels.min() < 0 else np.empty(0, dtype=np.intp)
+
+
+def refuse_unlabelled(labels: Array) -> None:
+    """Raise where an object has no label in any member."""
+    silent = unlabelled_rows(labels)
     if len(silent):
         shown = ", ".join(str(row) for row in silent[:5]) + (", ..." if len(silent) > 5 else "")
         raise ValueError(
-            f"{len(silent)} of {len(labels)} objects have no label in any member (rows {shown}, counted from 0); "
-            f"leave them out: nothing is known about them."
+            f"{len(silent):,} of {len(labels):,} objects have no label in any member (rows {shown}, counted from 0); "
+            f"leave them out: nothing is known about them (load_labels: skip_empty=True; shell: --skip-empty)."
         )
 
 
-def as_weights(weights: Any, n_members: int) -> NDArray[np.float64]:
-    """One positive, finite weight per member; ones where none are given."""
+def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """One positive, finite weight per member; ones where none are given, and for members a mapping does not name."""
+    n_members = len(names)
     if weights is None:
         return np.ones(n_members)
+    if isinstance(weights, Mapping) or _is_named_series(weights):
+        weights = _weights_by_name(dict(weights.items()), names)
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (n_members,):
         raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError("weights must be positive and finite; leave out a member that should not count.")
     return values
+
+
+def _is_named_series(weights: Any) -> bool:
+    """A pandas Series whose index holds texts: the names of the members."""
+    index: Any = getattr(weights, "index", None)
+    return hasattr(index, "tolist") and all(isinstance(name, str) for name in index.tolist())
+
+
+def _weights_by_name(weights: dict[Any, Any], names: tuple[str, ...]) -> list[Any]:
+    for name in weights:
+        if name not in names:
+            meant = _check.did_you_mean(name, names)
+            raise ValueError(
+                f"weights name {name!r}, which is no member{meant}; the members are {', '.join(map(repr, names[:20]))}"
+                f"{', ...' if len(names) > 20 else '.'}"
+            )
+    return [weights.get(name, 1.0) for name in names]
 
 
 def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
@@ -103,4 +148,5 @@ def as_ids(ids: Any, n_rows: int) -> Array:
     values = np.asarray(ids)
     if values.shape != (n_rows,):
         raise ValueError(f"ids must have one value per object, {n_rows:,} in all, got shape {values.shape}.")
+    refuse_repeated(values, "ids")
     return read_only(values)

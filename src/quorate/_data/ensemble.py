@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorate._data.building import as_counts, as_ids, as_weights, build_ensemble
+from quorate._data.building import as_counts, as_ids, as_weights, build_ensemble, refuse_unlabelled
 from quorate._data.coding import code_integers, code_table
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.proof import prove_counts, proven, vary
+from quorate._data.suspects import refuse_suspects
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble
 
@@ -20,6 +21,7 @@ def as_ensemble(
     orientation: str | None = None,
     ids: Any = None,
     counts: Any = None,
+    check: bool = True,
 ) -> Ensemble:
     """Check and code a table of labels: one row per object, one column per member.
 
@@ -30,9 +32,10 @@ def as_ensemble(
     ----------
     labels : array, data frame, list of label vectors, mapping of label vectors, or Ensemble
         Labels of any type: integers, floats, texts, categories. A list holds one label vector per member; in
-        arrays and data frames rows are objects. A vector alone is an ensemble of one member.
-    weights : array of shape (n_members,), optional
-        Positive member weights; 1 each by default.
+        arrays and data frames rows are objects. A vector alone is an ensemble of one member. Series with an index are
+        put in the order of the first of them, and must label the same objects.
+    weights : array of shape (n_members,) or mapping, optional
+        Positive member weights, by order or by name of the member; 1 each by default.
     missing : value or list of values, default -1
         What stands for a missing label. None, NaN, NaT and nulls of data frames always do. Where something
         is declared, -1 no longer is missing; other negative integers are an error either way.
@@ -42,9 +45,13 @@ def as_ensemble(
         members than objects is refused without it.
     ids : str or array of shape (n_objects,), optional
         Names of the objects, or the name of the column of a data frame that holds them. A pandas index
-        other than 0..n-1 is used by itself.
+        other than 0..n-1 is used by itself. No two objects may have the same name.
     counts : array of shape (n_objects,), optional
         How many objects each row stands for, where the table is aggregated already.
+    check : bool, default True
+        Refuse columns that cannot be clusterings: numbers with digits after the decimal point (of 5 objects or
+        more), which are measurements, and columns with a label of its own for each object (of more than 20) or for
+        more than 90% of them (of 50 or more), which are ids. False takes every column as it is.
 
     Returns
     -------
@@ -55,6 +62,7 @@ def as_ensemble(
     load_labels : read the table from a file.
     as_soft_ensemble : the same for matrices of memberships.
     compress : one row per distinct row of labels.
+    join : one table from several, by the names of the objects.
 
     Examples
     --------
@@ -73,20 +81,49 @@ def as_ensemble(
         if missing != DEFAULT or orientation is not None:
             raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
         return with_options(proven(labels), weights, ids, counts)
+    ensemble = read_ensemble(
+        labels, weights=weights, missing=missing, orientation=orientation, ids=ids, counts=counts, check=check
+    )
+    refuse_unlabelled(ensemble.labels)
+    return ensemble
+
+
+def read_ensemble(
+    labels: Any,
+    *,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    orientation: str | None = None,
+    ids: Any = None,
+    counts: Any = None,
+    check: bool = True,
+) -> Ensemble:
+    """As `as_ensemble` for a table; objects without any label are kept, because files are dealt with later."""
     rule = missing_rule(missing)
     table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
     if table.block is not None:
         matrix, categories = code_integers(table.block, table.names, rule)
     else:
         matrix, categories = code_table(table.columns, table.names, rule)
+    if check and counts is None:
+        refuse_suspects(matrix, table.names, categories)
     given_ids = table.ids if ids is None or isinstance(ids, str) else ids
-    return build_ensemble(matrix, table.names, categories, weights=weights, counts=counts, ids=given_ids)
+    return build_ensemble(
+        matrix,
+        table.names,
+        categories,
+        weights=weights,
+        counts=counts,
+        ids=given_ids,
+        id_name=table.id_name,
+        keep_unlabelled=True,
+    )
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
     """The ensemble with other weights, ids or counts, where they are given."""
     if weights is not None:
-        ensemble = vary(ensemble, weights=as_weights(weights, ensemble.n_members))
+        ensemble = vary(ensemble, weights=as_weights(weights, ensemble.member_names))
     if ids is not None:
         ensemble = vary(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
     if counts is not None:

@@ -7,21 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result, order_of
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import as_table
-from quorate._types import Consensus
+from quorate._data.tables import Table, as_table
+from quorate._types import AnyEnsemble, Consensus
 
 
 class Labelling(NamedTuple):
     """One label per object, coded as a member of an ensemble is.
 
     `codes` are numbered by first appearance, -1 where an object has no label; ``categories[code]`` is the label that a
-    code stands for.
+    code stands for; `ids` are the names of the objects, where the labels had them.
     """
 
     codes: NDArray[np.int32]
     categories: NDArray[Any]
+    ids: NDArray[Any] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -29,18 +31,31 @@ class Labelling(NamedTuple):
 
 
 def code_labelling(
-    labels: Any, name: str, n_rows: int | None = None, *, missing: Any = DEFAULT, advice: str = ""
+    labels: Any,
+    name: str,
+    n_rows: int | None = None,
+    *,
+    ids: NDArray[Any] | None = None,
+    id_name: str = "id",
+    missing: Any = DEFAULT,
+    advice: str = "",
 ) -> Labelling:
-    """Code one label per object.
+    """Code one label per object, in the order of the ids where both sides have ids.
 
     Parameters
     ----------
-    labels : array of labels, table of one column, or Consensus
-        The clusters of a Consensus keep their numbers.
+    labels : array of labels, Series, table of one column, or Consensus
+        The clusters of a Consensus keep their numbers. A data frame may have its ids in a second column, of the name
+        `id_name`.
     name : str
         What errors call the labels.
     n_rows : int, optional
         How many labels there must be: one for each row of an ensemble.
+    ids : array, optional
+        The names of these rows. Labels that carry ids, too, are put in this order, and refused where an id is on one
+        side alone; labels without ids are taken by order.
+    id_name : str
+        The name of the column of ids in the ensemble's table.
     missing : value or list of values, default -1
         What stands for a missing label, beside nulls.
     advice : str
@@ -51,16 +66,46 @@ def code_labelling(
     Labelling
     """
     if isinstance(labels, Consensus):
-        coded = Labelling(labels.labels.astype(np.int32, copy=False), np.arange(labels.n_clusters))
+        coded = _aligned_consensus(labels, ids, name)
     else:
-        table = as_table(labels, "objects", None)
-        if table.shape[1] != 1:
-            raise ValueError(
-                f"{name} must be one label per object, got a table of {table.shape[1]} columns; choose one of them."
-            )
+        table = _one_column(labels, name, id_name)
         column = table.columns[0] if table.block is None else table.block[:, 0]
+        # a plain array never carries ids, so that its order is all there is
+        order = order_of(ids, table.ids, name) if table.ids is not None or table.has_index else None
+        if order is not None:
+            column = column[order]
         codes, categories = code_values(column, name, missing_rule(missing))
-        coded = Labelling(codes.astype(np.int32), categories)
+        coded = Labelling(codes.astype(np.int32), categories, table.ids if order is None else ids)
+    _refuse_number(coded, name, n_rows, advice)
+    return coded
+
+
+def code_beside(labels: Any, name: str, ensemble: AnyEnsemble, *, advice: str = "") -> Labelling:
+    """Code one label per row of an ensemble, by id where both have ids; as `code_labelling`."""
+    return code_labelling(
+        labels, name, ensemble.n_rows, ids=ensemble.object_ids, id_name=ensemble.id_name, advice=advice
+    )
+
+
+def _aligned_consensus(result: Consensus, ids: NDArray[Any] | None, name: str) -> Labelling:
+    aligned = aligned_result(result, ids, name)
+    names = np.arange(result.n_clusters) if result.cluster_names is None else np.array(result.cluster_names)
+    return Labelling(aligned.labels.astype(np.int32, copy=False), names, aligned.object_ids)
+
+
+def _one_column(labels: Any, name: str, id_name: str) -> Table:
+    columns = getattr(labels, "column_names", getattr(labels, "columns", ()))
+    names = [column for column in columns if isinstance(column, str)]
+    id_column = next((column for column in (id_name, "id") if len(names) == 2 and column in names), None)
+    table = as_table(labels, "objects", id_column)
+    if table.shape[1] != 1:
+        raise ValueError(
+            f"{name} must be one label per object, got a table of {table.shape[1]} columns; choose one of them."
+        )
+    return table
+
+
+def _refuse_number(coded: Labelling, name: str, n_rows: int | None, advice: str) -> None:
     if n_rows is not None and len(coded.codes) != n_rows:
         told = advice or "pass the ensemble that the labels were made for"
         raise ValueError(
@@ -70,4 +115,3 @@ def code_labelling(
         raise ValueError(
             f"{name} must label at least one object, but all of its {len(coded.codes):,} labels are missing."
         )
-    return coded

@@ -47,12 +47,19 @@ class MissingRule:
         """Raise where an integer below zero is neither declared missing nor declared harmless."""
         if not self.values:
             return
-        for value in categories:
-            if _is_number(value) and value < 0:
-                raise ValueError(
-                    f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
-                    f"missing=[{value}] if it means 'no label', missing=[] if negative numbers are ordinary labels."
-                )
+        negative = [value for value in categories if _is_number(value) and value < 0]
+        measured = next((value for value in negative if not float(value).is_integer()), None)
+        if measured is not None:
+            raise ValueError(
+                f"Negative values in data: {member} holds {measured}, which is a measurement and not a label; cluster "
+                f"measurements with quorate.generate (quorate cluster FILE), or leave the column out (--drop)."
+            )
+        for value in negative[:1]:
+            raise ValueError(
+                f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
+                f"missing=[{value}] (--missing={value}) if it means 'no label', missing=[] if negative numbers are "
+                f"ordinary labels."
+            )
 
     def _wording(self) -> str:
         if self.values == (-1,):

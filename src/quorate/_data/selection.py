@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
-from quorate._data.building import refuse_unlabelled
+from quorate._data.building import refuse_empty_members, refuse_unlabelled
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._types import Ensemble, IntArray
@@ -37,7 +37,8 @@ def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemb
     if names == ensemble.member_names:
         return ensemble
     chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
-    refuse_unlabelled(chosen.labels, names, chosen.categories)
+    refuse_empty_members(names, chosen.categories)
+    refuse_unlabelled(chosen.labels)
     return chosen
 
 

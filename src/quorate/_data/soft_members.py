@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import order_of
 from quorate._data.coding import code_values
 from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.proof import proven, vary
 from quorate._data.sparse import as_csr
-from quorate._data.tables import is_matrix, label_vector, refuse_duplicates
+from quorate._data.tables import index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
@@ -74,6 +75,7 @@ def as_soft_ensemble(
     if isinstance(members, SoftEnsemble):
         return _with_options(members, weights, ids, counts)
     names, values = _named(members)
+    values, index, id_name = _aligned(values, names)
     found = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
     _refuse_lengths(found, names)
     stacked = _stacked(found, names)
@@ -86,6 +88,8 @@ def as_soft_ensemble(
         weights=np.ones(len(found)),
         member_names=names,
         categories=tuple(member.categories for member in found),
+        object_ids=index,
+        id_name=id_name,
     )
     return _with_options(ensemble, weights, ids, counts)
 
@@ -110,11 +114,20 @@ def harden(members: Any) -> Ensemble:
     """
     soft = as_soft_ensemble(members)
     hard = as_ensemble(
-        likeliest_labels(soft), weights=soft.weights, orientation="objects", ids=soft.object_ids, counts=soft.counts
+        likeliest_labels(soft),
+        weights=soft.weights,
+        orientation="objects",
+        ids=soft.object_ids,
+        counts=soft.counts,
+        check=False,
     )
     kept = zip(soft.categories, hard.categories, strict=True)
     return vary(
-        hard, member_names=soft.member_names, categories=tuple(all_[codes] for all_, codes in kept), info=soft.info
+        hard,
+        member_names=soft.member_names,
+        categories=tuple(all_[codes] for all_, codes in kept),
+        info=soft.info,
+        id_name=soft.id_name,
     )
 
 
@@ -132,6 +145,20 @@ def _named(members: Any) -> tuple[tuple[str, ...], list[Any]]:
         raise ValueError("members must hold at least one membership matrix or label vector, got none.")
     refuse_duplicates(names)
     return names, values
+
+
+def _aligned(values: list[Any], names: tuple[str, ...]) -> tuple[list[Any], NDArray[Any] | None, str]:
+    """Pandas members in the order of the first that has an index, and this index with its name."""
+    indexes = [getattr(value, "index", None) if hasattr(value, "iloc") else None for value in values]
+    found = [index_ids(index) for index in indexes]
+    first = next((place for place, ids in enumerate(found) if ids is not None), None)
+    if first is None:
+        return values, None, "id"
+    aligned = []
+    for value, index, ids, name in zip(values, indexes, found, names, strict=True):
+        order = None if index is None else order_of(found[first], ids, repr(name))
+        aligned.append(value if order is None else value.iloc[order])
+    return aligned, found[first], index_name(indexes[first])
 
 
 def _member(values: Any, name: str, missing: Any) -> _Member:
@@ -235,7 +262,7 @@ def _stacked(found: list[_Member], names: tuple[str, ...]) -> Any:
     if len(silent):
         shown = ", ".join(map(str, silent[:5].tolist())) + (", ..." if len(silent) > 5 else "")
         raise ValueError(
-            f"{len(silent)} of {stacked.shape[0]} objects are known to no member (rows {shown}, counted from 0); "
+            f"{len(silent):,} of {stacked.shape[0]:,} objects are known to no member (rows {shown}, counted from 0); "
             f"leave them out: nothing is known about them."
         )
     return stacked
@@ -254,6 +281,7 @@ def _from_labels(ensemble: Ensemble) -> SoftEnsemble:
         categories=ensemble.categories,
         object_ids=ensemble.object_ids,
         info=ensemble.info,
+        id_name=ensemble.id_name,
     )
 
 

@@ -10,17 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._data.alignment import order_of, refuse_repeated
 
 Array = NDArray[Any]
+JOIN = "quorate.join takes tables of different objects and leaves gaps where a table does not know an object"
 
 
 class Table(NamedTuple):
-    """One column a member; `block` instead of `columns` where all labels are integers of one array."""
+    """One column per member; `block` instead of `columns` where all labels are integers of one array.
+
+    `ids` name the objects, under the name `id_name`; `has_index` tells whether the table came with a pandas index, be
+    it one that pandas made up.
+    """
 
     columns: list[Array]
     names: tuple[str, ...]
     ids: Array | None = None
     block: Array | None = None
+    id_name: str = "id"
+    has_index: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -33,12 +41,13 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
     """Read `labels` with objects as rows, or as `orientation` says; `ids` may name a column of a data frame."""
     if orientation is not None:
         _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
+    _check.no_anndata(labels, "labels")
     if hasattr(labels, "tocsr"):
         raise TypeError("sparse labels are not supported; pass a dense table, or a list of label vectors.")
     if isinstance(labels, np.ndarray):
         table = _from_array(labels, orientation)
     elif isinstance(labels, Mapping):
-        table = _from_vectors(list(labels.values()), tuple(str(name) for name in labels))
+        table = _from_mapping(labels, ids)
     elif hasattr(labels, "__array__") and not hasattr(labels, "columns") and not hasattr(labels, "dtype"):
         table = _from_array(np.asarray(labels), orientation)
     else:
@@ -76,8 +85,8 @@ def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     if orientation is None and n_members > n_objects:
         raise ValueError(
             f"labels have {n_objects} rows and {n_members} columns; rows are objects and columns are members, and more "
-            f"members than objects is unusual. Pass orientation='members' if each row is one clustering, "
-            f"orientation='objects' if the table is right as it is."
+            f"members than objects is unusual. Pass orientation='members' (--orientation members) to as_ensemble or "
+            f"consensus if each row is one clustering, orientation='objects' if the table is right as it is."
         )
 
 
@@ -129,18 +138,41 @@ def _from_sequence(labels: Any, orientation: str | None) -> Table:
     return _from_vectors(list(labels), None)
 
 
+def _from_mapping(labels: Mapping[Any, Any], ids: str | None) -> Table:
+    """Label vectors by the name of their member; one of them may be the ids."""
+    members = [(str(name), vector) for name, vector in labels.items() if ids is None or name != ids]
+    table = _from_vectors([vector for _, vector in members], tuple(name for name, _ in members))
+    if ids is None or ids not in labels:
+        return table
+    return table._replace(ids=label_vector(labels[ids], ids), id_name=ids)
+
+
 def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
-    """A list of label vectors: one vector a member."""
-    _one_length(vectors, "label vector")
+    """A list of label vectors, one per member; Series are put in the order of the first that has an index."""
+    _refuse_scalars(vectors, "label vector")
     names = names or _member_names(len(vectors))
     refuse_duplicates(names)
-    return Table([label_vector(v, name) for v, name in zip(vectors, names, strict=True)], names)
+    read = [_read_vector(vector, name) for vector, name in zip(vectors, names, strict=True)]
+    first = next((table for table in read if table.ids is not None), None)
+    if first is None:
+        _one_length(vectors, "label vector")
+        return Table([table.columns[0] for table in read], names)
+    columns = []
+    for table, name in zip(read, names, strict=True):
+        order = order_of(first.ids, table.ids, repr(name), JOIN) if table.has_index else None
+        columns.append(table.columns[0] if order is None else table.columns[0][order])
+    _one_length(columns, "label vector")
+    return Table(columns, names, first.ids, id_name=first.id_name, has_index=True)
 
 
-def _one_length(vectors: Sequence[Any], what: str) -> bool:
+def _refuse_scalars(vectors: Sequence[Any], what: str) -> None:
     for place, vector in enumerate(vectors):
         if _is_scalar(vector):
             raise ValueError(f"{what} {place} is the single value {vector!r}; labels must be a list of label vectors.")
+
+
+def _one_length(vectors: Sequence[Any], what: str) -> bool:
+    _refuse_scalars(vectors, what)
     lengths = [len(vector) for vector in vectors]
     if len(set(lengths)) > 1:
         odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
@@ -153,6 +185,12 @@ def _one_length(vectors: Sequence[Any], what: str) -> bool:
 
 def label_vector(values: Any, name: str) -> Array:
     """One label vector as a 1-D array, types kept (np.asarray would turn [1, 'a', None] into text)."""
+    return _read_vector(values, name).columns[0]
+
+
+def _read_vector(values: Any, name: str) -> Table:
+    """The same as a table of one column, with the ids of a Series."""
+    frame = None
     if isinstance(values, np.ndarray):
         array = _plain(values)
     elif hasattr(values, "__array__"):
@@ -164,7 +202,7 @@ def label_vector(values: Any, name: str) -> Array:
         array = _plain_vector(list(values))
     if array.ndim != 1:
         raise ValueError(f"{name} must be one label per object, got an array of shape {array.shape}.")
-    return array
+    return Table([array], (name,)) if frame is None else frame
 
 
 def _plain_vector(values: list[Any]) -> Array:
@@ -197,20 +235,25 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
         return None
     index = nw.maybe_get_index(frame)
     if isinstance(frame, nw.Series):
-        return Table([_series(frame)], (str(frame.name or "member 0"),), index_ids(index))
+        name = str(frame.name or "member 0")
+        return Table([_series(frame)], (name,), index_ids(index), None, index_name(index), index is not None)
     names = tuple(str(name) for name in frame.columns)
     refuse_duplicates(names)
-    found = index_ids(index)
-    if ids is not None:
+    if ids is None:
+        found = index_ids(index)
+    else:
         if ids not in names:
-            raise ValueError(f"ids={ids!r} is not a column; the columns are {', '.join(map(repr, names))}.")
+            told = _check.did_you_mean(ids, names)
+            raise ValueError(f"ids={ids!r} is not a column{told}; the columns are {', '.join(map(repr, names))}.")
         found = _series(list(frame.iter_columns())[names.index(ids)])
+        refuse_repeated(found, f"column {ids!r}")
     # by place: a column whose name is a number would be taken for a row
     kept = [(column, name) for column, name in zip(frame.iter_columns(), names, strict=True) if name != ids]
     columns = [_series(column) for column, _ in kept]
     if orientation == "members":
         return _from_array(np.column_stack([np.asarray(c, dtype=object) for c in columns]), "members")
-    return Table(columns, tuple(name for _, name in kept), found)
+    id_name = index_name(index) if ids is None else ids
+    return Table(columns, tuple(name for _, name in kept), found, None, id_name, index is not None)
 
 
 def _series(series: Any) -> Array:
@@ -228,10 +271,21 @@ def _series(series: Any) -> Array:
 
 
 def index_ids(index: Any) -> Array | None:
-    """A pandas index as ids, unless it is the one pandas makes up."""
+    """A pandas index as ids, unless it is the one pandas makes up; an index with repeated values is refused."""
     if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
         return None
-    return np.asarray(index)
+    ids = np.asarray(index)
+    try:
+        refuse_repeated(ids, "the index")
+    except ValueError as error:
+        raise ValueError(f"{error} Call .reset_index(drop=True) if the index does not name the objects.") from None
+    return ids
+
+
+def index_name(index: Any) -> str:
+    """What a column of the index is called."""
+    name = getattr(index, "name", None)
+    return name if isinstance(name, str) and name else "id"
 
 
 def _member_names(n_members: int) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Scores, and the numbers that figures and reports draw."""
+"""Scores of labellings, and the numbers that figures and reports show."""

@@ -13,11 +13,11 @@ from quorate.ops.ambiguity import ambiguous_drawn, ambiguous_pairs
 from quorate.solvers.contingency import squarable
 
 EXACT_ROWS = 3_000
-"""Rows up to which all pairs are counted; above, pairs of objects are drawn."""
+"""Up to this many rows all pairs are counted; above, pairs of objects are drawn."""
 
 
 class Ambiguity(NamedTuple):
-    """The proportion, and how many pairs were drawn for it; 0 where all were counted."""
+    """The proportion, and the number of pairs drawn for it, which is 0 if all pairs were counted."""
 
     proportion: float
     n_drawn: int
@@ -31,17 +31,18 @@ def ambiguity(
     low: float = 0.1,
     high: float = 0.9,
 ) -> Ambiguity:
-    """Share of pairs of objects whose co-association in the given members lies strictly between low and high.
+    """Return the share of pairs of objects whose co-association lies strictly between low and high.
 
-    Co-association among the members that know both objects; pairs no member knows are left out. All pairs of
-    rows on few rows, a sample of pairs of objects on many.
+    The co-association of a pair is taken over those of the given members that label both objects; pairs that no member
+    labels are left out. All pairs are counted if there are few rows, and a sample of pairs of objects is drawn if there
+    are many.
     """
     labels, weights = read_only(ensemble.labels[:, members]), read_only(ensemble.weights[members])
     if ensemble.n_rows <= EXACT_ROWS:
         counts = read_only(squarable(ensemble.counts))
         ambiguous, known = ambiguous_pairs(labels, counts, weights, low, high, 0, ensemble.n_rows)
         alike = counts[(labels >= 0).any(axis=1)]
-        # objects of one row agree in all members, which is ambiguous only where high lies above 1
+        # Objects of one row agree in all members, so their co-association is 1, which is below `high` only if high > 1.
         known += int((alike * (alike - 1)).sum()) // 2
         return Ambiguity(ambiguous / known if known else 0.0, 0)
     ambiguous, known = ambiguous_drawn(labels, weights, low, high, *draw_pairs(ensemble, rng))

@@ -1,4 +1,7 @@
-"""Objects in the order of a picture and cut into as many bins as it has room for; work goes by rows, never by pairs."""
+"""Objects in the order of a picture, divided into as many bins as it has room for.
+
+The work grows with the rows, never with the pairs.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
@@ -19,9 +23,9 @@ from quorate.solvers.weights import cluster_weight_shares
 
 
 class LabelledRows(NamedTuple):
-    """Distinct rows with counts, each in one cluster; a row whose objects are in two clusters is there twice.
+    """Distinct rows with counts, each in one cluster; a row whose objects are in two clusters occurs twice.
 
-    `place` is the place of a row among the leaves of the tree, all zeros where there is none.
+    `place` is the position of a row among the leaves of the tree, or all zeros if there is no tree.
     """
 
     rows: Ensemble
@@ -36,9 +40,10 @@ class LabelledRows(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Objects in order, cut into bins within clusters; `pieces` are the parts of rows that fall into one bin.
+    """Objects in order, divided into bins within clusters; a piece is the part of a row that falls into one bin.
 
-    Bin b holds objects ``edges[b]`` to ``edges[b + 1] - 1`` of the order, and all of them are in ``clusters[b]``.
+    Bin b contains objects ``edges[b]`` to ``edges[b + 1] - 1`` of the order, and all of them are in ``clusters[b]``.
+    `row`, `bin` and `counts` have one entry per piece: its row, its bin and its number of objects.
     """
 
     edges: NDArray[np.int64]
@@ -48,25 +53,29 @@ class Bins(NamedTuple):
     counts: NDArray[np.int64]
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Mean over the objects of each bin of a value a row."""
+        """Return the mean over the objects of each bin, given one value per row."""
         sums: FloatArray = np.bincount(self.bin, weights=values[self.row] * self.counts) / np.diff(self.edges)
         return sums
 
     def middle(self) -> NDArray[np.intp]:
-        """The row of the object in the midst of each bin."""
+        """Return the row of the object in the middle of each bin."""
         ends = np.cumsum(self.counts)
         return self.row[np.searchsorted(ends, (self.edges[1:] + self.edges[:-1]) // 2, side="right")]
 
 
 def labelled_rows(result: Any, ensemble: Any) -> LabelledRows:
-    """A labelling of the rows of an ensemble, brought to distinct rows; objects without a label are left out."""
+    """Return the distinct rows of an ensemble with their clusters in a labelling.
+
+    Objects without a label are left out.
+    """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(result, "result", members.n_rows)
+    result = aligned_result(result, members.object_ids, "result")
+    labelling = code_beside(result, "result", members)
     return with_places(pair_rows(members, labelling.codes, labelling.n_clusters), result, members)
 
 
 def with_places(pairs: Pairing, result: Any, ensemble: Ensemble) -> LabelledRows:
-    """Pairs of row and cluster, with the place of each row among the leaves of the tree that a result may have."""
+    """Return pairs of row and cluster, with the position of each row among the leaves of the result's tree."""
     rows, inverse = compress(ensemble)
     place = _tree_places(result, inverse, rows.n_rows)
     nowhere = np.zeros(len(pairs.labels), dtype=np.int64)
@@ -80,7 +89,7 @@ def with_places(pairs: Pairing, result: Any, ensemble: Ensemble) -> LabelledRows
 
 
 def _tree_places(result: Any, inverse: NDArray[np.intp], n_rows: int) -> NDArray[np.int64] | None:
-    """For each distinct row its place among the leaves of the result's tree; None where there is no tree."""
+    """Return the position of each distinct row among the leaves of the result's tree, or None if there is no tree."""
     if not isinstance(result, Consensus) or result.tree is None or len(result.tree) < 2:
         return None
     from scipy.cluster.hierarchy import leaves_list
@@ -94,9 +103,9 @@ def _tree_places(result: Any, inverse: NDArray[np.intp], n_rows: int) -> NDArray
 
 
 def mean_co_association(rows: Ensemble, groups: NDArray[np.int32], n_groups: int) -> FloatArray:
-    """(n_groups, n_groups) mean co-association of two different objects, one from each group; by count tables.
+    """Return the (n_groups, n_groups) mean co-association of two different objects, one from each group.
 
-    A group of a single object has 1 on the diagonal. Labels that are missing share nothing.
+    It is computed from count tables. The diagonal is 1 for a group of a single object. Missing labels share nothing.
     """
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, groups, n_groups).astype(np.float64)
     shares = cluster_weight_shares(rows)
@@ -110,7 +119,10 @@ def mean_co_association(rows: Ensemble, groups: NDArray[np.int32], n_groups: int
 
 
 def cluster_ranks(labelled: LabelledRows) -> NDArray[np.int64]:
-    """For each cluster its rank in pictures: as the tree has them, or clusters that share much side by side."""
+    """Return the rank of each cluster in pictures.
+
+    It is the order of the tree; without a tree, clusters that share much are next to each other.
+    """
     if labelled.has_tree:
         first = np.full(labelled.n_clusters, np.iinfo(np.int64).max)
         np.minimum.at(first, labelled.labels, labelled.place)
@@ -120,7 +132,7 @@ def cluster_ranks(labelled: LabelledRows) -> NDArray[np.int64]:
 
 
 def leaf_order(similarity: FloatArray) -> NDArray[np.intp]:
-    """Order of the leaves of an average-link tree, neighbours as alike as the tree allows."""
+    """Return the order of the leaves of an average-link tree in which neighbours are as similar as the tree allows."""
     if len(similarity) < 3:
         return np.arange(len(similarity))
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -133,9 +145,9 @@ def leaf_order(similarity: FloatArray) -> NDArray[np.intp]:
 
 
 def cut_into_bins(labelled: LabelledRows, order: NDArray[np.intp], max_bins: int) -> Bins:
-    """Bins of equal size within each cluster, about `max_bins` in all and one a cluster at least.
+    """Divide each cluster into bins of equal size, about `max_bins` in all and at least one per cluster.
 
-    `order` sorts the rows; the rows of a cluster are together in it.
+    `order` sorts the rows; the rows of a cluster must be next to each other in it.
     """
     counts, labels = labelled.rows.counts[order], labelled.labels[order]
     ends = np.cumsum(counts)
@@ -157,7 +169,7 @@ def _bin_edges(borders: NDArray[np.int64], max_bins: int) -> NDArray[np.int64]:
 
 
 def runs(clusters: IntArray, edges: NDArray[np.int64]) -> tuple[IntArray, NDArray[np.int64]]:
-    """Clusters in the order of the bins, each once, and where they begin and end among objects."""
+    """Return the clusters in the order of the bins, each once, and where their objects begin and end."""
     first = np.flatnonzero(np.diff(clusters, prepend=-1))
     return clusters[first], np.append(edges[first], edges[-1])
 
@@ -185,7 +197,10 @@ class Heatmap(NamedTuple):
 
 
 def heatmap(labelled: LabelledRows, max_bins: int) -> Heatmap:
-    """Gather objects in bins, ordered by the tree; where there is none, bins of a cluster by a tree grown over them."""
+    """Gather objects in bins and return their mean co-association, ordered by the tree.
+
+    Without a tree, the bins of each cluster are ordered by an average-link tree over them.
+    """
     ranks = cluster_ranks(labelled)
     rest = () if labelled.has_tree else tuple(labelled.rows.labels.T[::-1])
     bins = cut_into_bins(labelled, np.lexsort((*rest, labelled.place, ranks[labelled.labels])), max_bins)
@@ -197,7 +212,7 @@ def heatmap(labelled: LabelledRows, max_bins: int) -> Heatmap:
 
 
 def ordered_bins(matrix: FloatArray, clusters: IntArray) -> NDArray[np.intp]:
-    """Bins of a cluster in the order of a tree of their own."""
+    """Order the bins of each cluster by a tree of their own."""
     first = np.flatnonzero(np.diff(clusters, prepend=-1))
     blocks = np.split(np.arange(len(clusters)), first[1:])
     return np.concatenate([block[leaf_order(matrix[np.ix_(block, block)])] for block in blocks])

@@ -1,4 +1,7 @@
-"""How close objects are to their own cluster and to the others: item consensus and silhouettes, linear in rows."""
+"""How close objects are to their own cluster and to the others: item consensus and silhouettes.
+
+The time is linear in the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,29 @@ import numpy as np
 
 from quorate._evaluation.binning import Bins, LabelledRows
 from quorate._types import Ensemble, FloatArray, read_only
-from quorate.ops.tables import cluster_counts, own_and_rival
-from quorate.ops.threads import map_blocks
+from quorate.ops.tables import cluster_counts
 from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.label_rows import own_and_rival
 
 
 class Closeness(NamedTuple):
-    """Mean co-association of a row's objects with the other objects of their cluster (0 where there are none), and
-    with those of the closest other cluster."""
+    """The mean co-association of a row's objects with their own cluster and with the closest other cluster.
+
+    An object is not compared with itself; `own` is 0 if the cluster has no other objects.
+    """
 
     own: FloatArray
     other: FloatArray
 
 
 def closeness(labelled: LabelledRows) -> Closeness:
-    """Of every row; O(rows x members x clusters)."""
+    """Return the closeness of every row, in O(rows x members x clusters)."""
     rows, labels = labelled.rows, labelled.labels
     means, _ = cluster_means(rows, labels, labelled.n_clusters)
     means /= rows.weights.sum()
-    own, other = np.empty(rows.n_rows), np.empty(rows.n_rows)
-    map_blocks(
-        lambda start, stop: own_and_rival(rows.labels, rows.offsets, means, labels, start, stop, own, other),
-        rows.n_rows,
-    )
+    own, other, _ = own_and_rival(rows, means, labels)
     sizes = labelled.sizes[labels].astype(np.float64)
-    # the means hold the object itself, which shares with itself all it knows
+    # The means include the object itself, whose co-association with itself is the share of the members that label it.
     own = (own * sizes - known_share(rows)) / np.maximum(sizes - 1, 1)
     return Closeness(np.where(sizes > 1, own, 0.0), other)
 
@@ -44,8 +45,12 @@ def known_share(rows: Ensemble) -> FloatArray:
 
 
 def silhouettes(labelled: LabelledRows) -> FloatArray:
-    """(b - a) / max(a, b) of every row; a is the mean distance 1 - A to the other objects of its cluster, b the mean
-    distance to the objects of the closest other cluster. 0 for a cluster of one object, and where a = b = 0."""
+    """Return the silhouette (b - a) / max(a, b) of every row.
+
+    a is the mean distance 1 - A to the other objects of its cluster, where A is the co-association, and b is the mean
+    distance to the objects of the closest other cluster. The silhouette is 0 for a cluster of one object and if a = b =
+    0.
+    """
     own, other = closeness(labelled)
     a, b = 1 - own, 1 - other
     larger = np.maximum(a, b)
@@ -55,8 +60,10 @@ def silhouettes(labelled: LabelledRows) -> FloatArray:
 
 
 def bin_item_consensus(labelled: LabelledRows, bins: Bins) -> FloatArray:
-    """(n_bins, n_clusters): for the objects of each bin, the mean co-association with the objects of each cluster,
-    the object itself left out."""
+    """Return the (n_bins, n_clusters) mean co-association of the objects of each bin with the objects of each cluster.
+
+    An object is not compared with itself.
+    """
     rows, n_bins = labelled.rows, len(bins.clusters)
     means, _ = cluster_means(rows, labelled.labels, labelled.n_clusters)
     labels = read_only(rows.labels[bins.row])

@@ -1,4 +1,4 @@
-"""co_association: the sparse matrix of how often two objects are put together, and how sparse it is."""
+"""`co_association`: the sparse matrix of how often two objects are put together, and its density."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from quorate._types import Ensemble
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, estimated_pairs, shared_pairs
 
 LINEAR_RULE = 50
-"""A of the rule that draws the number of clusters of a member from n / A on."""
+"""The A of the linear rule, which draws the number of clusters of a member from n / A upwards."""
 BYTES_A_PAIR = 32
-"""Of a stored pair and what passes through memory with it while blocks are put together."""
+"""Bytes per stored pair, including what is in memory while blocks are joined."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoAssociation:
-    """Which share of the members puts two rows together, for the pairs that any member does.
+    """The share of the members that put two rows together, for all pairs that at least one member puts together.
 
     Parameters
     ----------
     matrix : scipy.sparse.csr_array of shape (n_rows, n_rows)
-        Co-association; the upper triangle without the diagonal, or both triangles and the diagonal.
+        The co-association: the upper triangle without the diagonal, or both triangles and the diagonal.
     n_pairs : int
-        Pairs of different rows stored.
+        Number of pairs of different rows that are stored.
     ensemble : Ensemble
-        What it was made of.
+        The ensemble that it was computed from.
     """
 
     matrix: Any
@@ -39,16 +39,17 @@ class CoAssociation:
 
     @property
     def density(self) -> float:
-        """Share of the entries of the full matrix, diagonal included, that are not zero."""
+        """The share of the entries of the full matrix, including the diagonal, that are not zero."""
         n = self.ensemble.n_rows
         return (2 * self.n_pairs + n) / n**2
 
     @cached_property
     def estimates(self) -> dict[str, float]:
-        """How many entries of the full matrix one expects not to be zero [1]_, to be held against ``density * n**2``.
+        """The expected number of nonzero entries of the full matrix [1]_, to be compared with ``density * n**2``.
 
-        "sqrt": 4 n sqrt(n), for members of sqrt(n) / 2 to sqrt(n) clusters; "linear": 2 A n, for n / A to n / B of
-        them, A = 50; "members": 2 n^2 over the least number of clusters of a member, which both come from.
+        "sqrt" is 4 n sqrt(n), for members of sqrt(n) / 2 to sqrt(n) clusters. "linear" is 2 A n with A = 50, for
+        members of n / A to n / B clusters. "members" is 2 n^2 divided by the least number of clusters of a member; the
+        other two are special cases of it.
 
         .. [1] A. Lourenco, A. Fred and A. K. Jain, "On the scalability of evidence accumulation clustering", 2010.
         """
@@ -69,35 +70,37 @@ def co_association(
     triangle: Literal["upper", "full"] = "upper",
     max_bytes: int = 4_000_000_000,
 ) -> CoAssociation:
-    """The co-association of all pairs of rows that share a cluster of some member, as a sparse matrix.
+    """Return the co-association of all pairs of rows that at least one member puts together, as a sparse matrix.
 
     Parameters
     ----------
     labels : Ensemble, or anything `as_ensemble` takes
-        One row an object; compress first for one row a distinct row.
+        One row per object; compress the ensemble first to get one row per distinct row.
     threshold : float, optional
-        Keep only pairs above this share of the members.
+        Only pairs above this share of the members are kept.
     normalization : {"ensemble", "pairwise"}
-        Where labels are missing: divide by the weight of all members, or of those that know both objects.
+        If labels are missing, divide by the weight of all members ("ensemble") or by the weight of the members that
+        label both objects ("pairwise").
     triangle : {"upper", "full"}
-        Each pair once, or both triangles and the diagonal of ones.
+        Store each pair once, or both triangles and a diagonal of ones.
     max_bytes : int
-        Refused above this; the number of pairs is estimated from a sample of rows first.
+        An error is raised if more memory than this would be needed; the number of pairs is first estimated from a
+        sample of rows.
 
     Returns
     -------
     CoAssociation
-        With the matrix, its density, and the number of pairs beside the estimates of the literature.
+        The matrix, its density, the number of pairs, and the estimates of that number from the literature.
 
     Notes
     -----
-    Pairs are met through the rows of each base cluster, in blocks of rows; beyond its result the work takes a few
-    numbers a row. `eac` with ``threshold`` and `hne` agglomerate the same pairs.
+    Pairs are found through the rows of each base cluster, in blocks of rows. Besides the result, a few numbers per row
+    are kept in memory. The methods `eac` with ``threshold`` and `hne` agglomerate the same pairs.
 
     Examples
     --------
-    >>> found = co_association([[0, 0, 1, 1], [0, 0, 0, 1]])
-    >>> found, found.matrix.toarray().tolist()
+    >>> shared = co_association([[0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> shared, shared.matrix.toarray().tolist()
     (CoAssociation(4 rows, 4 pairs, density 0.75),
      [[0.0, 1.0, 0.5, 0.0], [0.0, 0.0, 0.5, 0.0], [0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0]])
     """

@@ -1,4 +1,7 @@
-"""The consensus index: how often two objects are put together, and its distribution over all pairs of objects."""
+"""The consensus index of two objects, and its distribution over all pairs of objects.
+
+The index is the share of the members that put the two objects together, among the members that label both.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ from quorate.solvers.contingency import squarable
 from quorate.solvers.draws import rows_of_objects
 
 EXACT_ROWS = 1_500
-"""Rows up to which all pairs are counted; above, pairs of objects are drawn."""
+"""Up to this many rows all pairs are counted; above, pairs of objects are drawn."""
 DRAWN_PAIRS = 1_000_000
-"""The standard error of a proportion among so many pairs is at most 0.0005."""
+"""The number of pairs drawn: the standard error of a proportion among so many pairs is at most 0.0005."""
 MEMBERS_OF_A_SIZE = 5
-"""Members with one number of clusters that it takes for a distribution of their own."""
+"""The least number of members with the same number of clusters that get a distribution of their own."""
 
 
 class IndexDistribution(NamedTuple):
-    """Values of the consensus index in rising order, and the share of pairs of objects with each of them.
+    """The values of the consensus index in increasing order, and the share of pairs of objects with each value.
 
-    `n_drawn` is the number of pairs drawn, 0 where all were counted.
+    `n_drawn` is the number of pairs drawn, or 0 if all pairs were counted.
     """
 
     values: FloatArray
@@ -36,13 +39,16 @@ class IndexDistribution(NamedTuple):
 
     @property
     def area(self) -> float:
-        """Area under the cumulative distribution from 0 to 1, which is 1 less the mean index."""
+        """The area under the cumulative distribution from 0 to 1, which is 1 minus the mean index."""
         return float(1 - self.values @ self.shares)
 
 
 def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDistribution:
-    """Of the consensus index over pairs of different objects: the share of the members that know both objects
-    which put them together [Monti et al. 2003]. Pairs that no member knows are left out."""
+    """Return the distribution of the consensus index over pairs of different objects.
+
+    The index of a pair is the share of the members that put both objects together, among the members that label both
+    [Monti et al. 2003]. Pairs that no member labels are left out.
+    """
     rows, _ = compress(ensemble)
     exact = rows.n_rows <= EXACT_ROWS
     first, second = np.triu_indices(rows.n_rows, 1) if exact else draw_pairs(rows, rng)
@@ -51,19 +57,19 @@ def index_distribution(ensemble: Ensemble, rng: np.random.Generator) -> IndexDis
     shares = np.empty(len(first))
     pair_shares(rows.labels, rows.weights, first, second, shares)
     if exact:
-        # the objects of one row agree in every member that knows them
+        # the objects of one row agree in every member that labels them
         alike = counts[(rows.labels >= 0).any(axis=1)]
         shares, pairs = np.append(shares, 1.0), np.append(pairs, (alike * (alike - 1)).sum() // 2)
     known = (shares >= 0) & (pairs > 0)
     if not known.any():
-        raise ValueError("no two objects are known to one member, so there is no consensus index to draw.")
+        raise ValueError("no member labels two objects, so there is no consensus index to draw.")
     values, place = np.unique(np.round(shares[known], 12), return_inverse=True)
-    found = np.bincount(place.reshape(-1), weights=pairs[known])
-    return IndexDistribution(values, found / found.sum(), 0 if exact else DRAWN_PAIRS)
+    pairs_of_value = np.bincount(place.reshape(-1), weights=pairs[known])
+    return IndexDistribution(values, pairs_of_value / pairs_of_value.sum(), 0 if exact else DRAWN_PAIRS)
 
 
 def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of DRAWN_PAIRS pairs of different objects, each pair as likely as any other."""
+    """Draw DRAWN_PAIRS pairs of different objects, all pairs equally likely, and return the rows of both objects."""
     one = rng.integers(rows.n_objects, size=DRAWN_PAIRS)
     # the second object is any but the first
     other = (one + rng.integers(1, rows.n_objects, size=DRAWN_PAIRS)) % rows.n_objects
@@ -71,9 +77,9 @@ def draw_pairs(rows: Ensemble, rng: np.random.Generator) -> tuple[NDArray[np.int
 
 
 def by_size(labels: Any) -> dict[Any, Ensemble]:
-    """The ensembles of a mapping, or the members of one ensemble apart by their number of clusters.
+    """Return the ensembles of a mapping, or the members of one ensemble grouped by their number of clusters.
 
-    Numbers that fewer than five members have are left out; where no number is left, all members stay together.
+    Groups of fewer than five members are left out; if no group is left, all members stay together.
     """
     if isinstance(labels, Mapping) and labels and all(isinstance(part, Ensemble) for part in labels.values()):
         return dict(labels)
@@ -85,7 +91,7 @@ def by_size(labels: Any) -> dict[Any, Ensemble]:
 
 
 def relative_gains(areas: Sequence[float]) -> FloatArray:
-    """The first area, then the growth of each over the one before; 0 where both are 0."""
+    """Return the first area, then the relative growth of each area over the one before, which is 0 if both are 0."""
     values = np.asarray(areas, dtype=np.float64)
     before = np.where(values[:-1] > 0, values[:-1], 1.0)
     return np.concatenate([values[:1], np.diff(values) / before])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._evaluation.binning import LabelledRows
@@ -16,7 +17,10 @@ from quorate.solvers.contingency import contingency
 
 
 def translated(labelled: LabelledRows) -> IntArray:
-    """Members' labels of every row as the cluster that each base cluster shares most objects with; -1 stays."""
+    """Replace the members' labels by the cluster of the labelling with which each base cluster shares most objects.
+
+    Missing labels remain -1.
+    """
     rows = labelled.rows
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, labelled.labels, labelled.n_clusters)
     closest = table.argmax(axis=1)
@@ -24,9 +28,14 @@ def translated(labelled: LabelledRows) -> IntArray:
 
 
 def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int64]]:
-    """Distinct rows of labels over several results, and their counts; a cluster keeps the number of the cluster of
-    the result before that it is matched with (Hungarian), and takes a new one where there is none."""
-    rows, _ = compress(as_ensemble([result.labels for result in results], orientation="members"))
+    """Return the distinct rows of labels over several results, and their counts, with clusters matched across results.
+
+    A cluster keeps the number of the cluster in the result before with which it is matched (by the Hungarian method),
+    and gets a new number if there is none.
+    """
+    first, *others = results
+    aligned = [first, *(aligned_result(other, first.object_ids, "a result") for other in others)]
+    rows, _ = compress(as_ensemble([result.labels for result in aligned], orientation="members", check=False))
     columns = [rows.labels[:, 0].astype(np.int64)]
     for member in range(1, rows.n_members):
         columns.append(matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))
@@ -34,7 +43,10 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
 
 
 def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
-    """Labels with the numbers of the clusters before that they are matched with, new numbers where there are none."""
+    """Renumber labels by the clusters of `before` that they are matched with.
+
+    Clusters without a match get new numbers.
+    """
     from scipy.optimize import linear_sum_assignment
 
     n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1

@@ -1,4 +1,4 @@
-"""The same objects with other numbers of clusters: merged, numbered after the subject's own clusters, and scored."""
+"""The same objects with other numbers of clusters: clusters are merged, numbered like the subject's own, and scored."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from quorate._types import FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
 
 MOST_MERGED = 13
-"""How many numbers of clusters merging goes through at most."""
+"""The largest number of merged labellings."""
 
 
 class Partition(NamedTuple):
-    """A labelling of the rows of the ensemble, its clusters numbered after those of the subject.
+    """A labelling of the rows of the ensemble whose clusters are numbered like those of the subject they match.
 
     Attributes
     ----------
     labels : int32 array
-        The cluster of each row, -1 where it has none.
+        The cluster of each row, or -1 if it has none.
     n_numbers : int
         One more than the largest number of a cluster; some numbers below may be unused.
     anmi : float
     densities, sizes : arrays of shape (n_numbers,)
         Density within each cluster, and its number of objects.
     closest : array
-        For each base cluster, the cluster that holds most of its objects.
+        For each base cluster, the cluster that contains most of its objects.
     """
 
     labels: NDArray[np.int32]
@@ -52,9 +52,10 @@ class Partition(NamedTuple):
 
 
 def merged_clusters(subject: Subject) -> dict[int, IntArray]:
-    """Labellings with fewer clusters, by average link over the clusters of the subject, keyed by their number.
+    """Return labellings with fewer clusters, by average link over the clusters of the subject.
 
-    The numbers are spread from 2 to that of the subject. The cost does not depend on the number of rows.
+    They are keyed by their numbers of clusters, which are spread from 2 to that of the subject. The cost does not
+    depend on the number of rows.
     """
     n_clusters = subject.n_clusters
     kept = set(np.unique(np.rint(np.geomspace(2, max(2, n_clusters), MOST_MERGED)).astype(int)).tolist())
@@ -77,7 +78,7 @@ def merged_clusters(subject: Subject) -> dict[int, IntArray]:
 
 
 def renumbered(before: IntArray, labels: IntArray, subject: Subject) -> NDArray[np.int32]:
-    """Labels in which each cluster has the number of the cluster of `before` that it is matched with."""
+    """Return labels in which each cluster has the number of the cluster of `before` with which it is matched."""
     known = np.flatnonzero((before >= 0) & (labels >= 0))
     numbers = np.full(len(labels), -1, dtype=np.int32)
     _, codes = np.unique(labels[known], return_inverse=True)

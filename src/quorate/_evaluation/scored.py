@@ -1,4 +1,7 @@
-"""A labelling beside the members of its ensemble: the contingency tables, and what follows from them in linear time."""
+"""A labelling compared with the members of its ensemble.
+
+The scores are computed from contingency tables, in linear time.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers import contingency as tables_of
@@ -22,11 +25,11 @@ class Scored(NamedTuple):
     tables: list[Contingency]
 
     def anmi(self, average: tables_of.Average = "geometric") -> float:
-        """Mean NMI with the members, each by its weight times the objects it knows."""
+        """Return the mean NMI with the members, each weighted by its weight times the number of objects it labels."""
         return tables_of.mean_nmi(self.tables, self.rows.weights, average)
 
     def member_nmi(self) -> FloatArray:
-        """NMI of each member with the labelling; NaN where they share no object."""
+        """Return the NMI of each member with the labelling; NaN if they share no object."""
         return np.array([tables_of.nmi(table, "geometric") if table.total else np.nan for table in self.tables])
 
 
@@ -36,13 +39,13 @@ def score_labelling(labelling: Labelling, ensemble: Ensemble) -> Scored:
 
 
 def score_pairs(pairs: Pairing) -> Scored:
-    """The same, where rows and clusters are paired already."""
+    """Do what `score_labelling` does for rows and clusters that are already paired."""
     tables = tables_of.member_contingencies(pairs.rows, pairs.labels, pairs.n_clusters)
     return Scored(pairs.rows, pairs.sizes, tables)
 
 
 def densities_within(scored: Scored) -> FloatArray:
-    """Mean co-association of the pairs of objects within each cluster; 0 for a cluster of one object."""
+    """Return the mean co-association of the pairs of objects within each cluster; 0 for a cluster of one object."""
     pairs = np.zeros(len(scored.sizes))
     for table, weight in zip(scored.tables, scored.rows.weights, strict=True):
         together = np.zeros(len(pairs), dtype=table.counts.dtype)
@@ -55,12 +58,15 @@ def densities_within(scored: Scored) -> FloatArray:
 
 
 def mean_density_within(scored: Scored) -> float:
-    """Mean of the densities within clusters, each by the size of its cluster."""
+    """Return the mean of the densities within clusters, weighted by the sizes of the clusters."""
     return float(scored.sizes @ densities_within(scored) / scored.sizes.sum())
 
 
 def densities_between(scored: Scored) -> FloatArray:
-    """Mean co-association of objects of each two clusters, (k, k); on the diagonal that within each cluster."""
+    """Return the (k, k) mean co-association of objects of each two clusters.
+
+    The diagonal holds that within each cluster.
+    """
     from scipy.sparse import csr_array
 
     n_clusters = len(scored.sizes)
@@ -76,13 +82,13 @@ def densities_between(scored: Scored) -> FloatArray:
 
 
 def mean_density_between(scored: Scored) -> float:
-    """Mean co-association of two objects in different clusters; 0 where there is one cluster.
+    """Return the mean co-association of two objects in different clusters; 0 if there is only one cluster.
 
-    It is counted as the pairs that base clusters hold, less those of them that are within one cluster.
+    It is counted as the pairs within base clusters minus those of them that are within one cluster.
     """
     if len(scored.sizes) == 1:
         return 0.0
-    # integers: the difference may be tiny beside the squares
+    # Integers are used because the difference may be tiny compared with the squares.
     every = int(scored.sizes.sum()) ** 2 - int((scored.sizes**2).sum())
     between = [int((table.first_sizes**2).sum()) - int((table.counts**2).sum()) for table in scored.tables]
     weights = scored.rows.weights
@@ -90,8 +96,8 @@ def mean_density_between(scored: Scored) -> float:
 
 
 def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dict[str, float]:
-    """NMI, ARI and accuracy of a labelling beside the classes that the objects are known to belong to."""
-    classes = code_labelling(truth, "truth", ensemble.n_rows, advice="put None where the class is not known")
+    """Return NMI, ARI and accuracy of a labelling compared with the known classes of the objects."""
+    classes = code_beside(truth, "truth", ensemble, advice="put None where the class is not known")
     table = shared_table(labelling, classes, ensemble.counts, "labels and truth")
     return {
         "nmi": tables_of.nmi(table, "geometric"),
@@ -102,7 +108,7 @@ def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dic
 
 
 def shared_table(one: Labelling, other: Labelling, counts: NDArray[np.int64], names: str) -> Contingency:
-    """The contingency table of two labellings, on the objects that both label."""
+    """Return the contingency table of two labellings over the objects that both label."""
     table = tables_of.contingency(one.codes, other.codes, one.n_clusters, other.n_clusters, counts)
     if not len(table.counts):
         raise ValueError(f"{names} have no labelled object in common; they cannot be compared.")

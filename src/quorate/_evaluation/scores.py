@@ -1,4 +1,4 @@
-"""Scores of a labelling: against another one, and against the ensemble it was made from; in linear time."""
+"""Scores of a labelling, compared with another one or with the ensemble it was made from, in linear time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside, code_labelling
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
@@ -29,20 +29,26 @@ ADVICE = "score all objects against the ensemble of all objects, or rows against
 
 
 def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
-    """Normalized mutual information: 1 where two labellings are the same partition, 0 where they are independent.
+    """Normalized mutual information: 1 if two labellings are the same partition, 0 if they are independent.
 
     Parameters
     ----------
     first, second : array of labels, or Consensus
         Labels of any type, one per object. Objects without a label (-1, None, NaN) in either are left out;
-        where -1 is a class of its own, pass the labels as text.
+        if -1 is a class of its own, pass the labels as text.
     average : {"geometric", "arithmetic"}
-        The mean of the two entropies that normalizes.
+        The mean of the two entropies by which the mutual information is divided.
 
     Returns
     -------
     float
-        1 for two trivial labellings (one cluster each), 0 where only one is trivial.
+        1 for two trivial labellings (one cluster each), 0 if only one is trivial.
+
+    See Also
+    --------
+    ari : Adjusted Rand index.
+    accuracy : Share of objects on which two matched labellings agree.
+    anmi : Average NMI of a labelling with the members of an ensemble.
 
     Examples
     --------
@@ -56,12 +62,12 @@ def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
 
 
 def ari(first: Any, second: Any) -> float:
-    """Adjusted Rand index of two labellings: 1 where they are the same partition, 0 on average by chance.
+    """Adjusted Rand index of two labellings: 1 if they are the same partition, 0 on average by chance.
 
     Parameters
     ----------
     first, second : array of labels, or Consensus
-        As for `nmi`.
+        See `nmi`.
 
     Examples
     --------
@@ -72,14 +78,14 @@ def ari(first: Any, second: Any) -> float:
 
 
 def accuracy(first: Any, second: Any) -> float:
-    """Share of objects two labellings agree on when clusters are matched one to one in the best way.
+    """Share of objects on which two labellings agree when their clusters are matched one to one in the best way.
 
-    Also known as the consistency index. Clusters that find no partner count as errors.
+    This is also known as the consistency index. The objects of clusters without a match count as errors.
 
     Parameters
     ----------
     first, second : array of labels, or Consensus
-        As for `nmi`.
+        See `nmi`.
 
     Examples
     --------
@@ -92,16 +98,16 @@ def accuracy(first: Any, second: Any) -> float:
 def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float:
     """Average NMI of a labelling with the members of an ensemble.
 
-    Each member's NMI is taken on the objects it knows, and counts by the number of these objects times the
-    member's weight.
+    The NMI of a member is computed over the objects that the member labels; its weight in the average is the number of
+    these objects times the weight of the member.
 
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label per row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble. Rows without a label are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
     average : {"geometric", "arithmetic"}
-        As for `nmi`.
+        See `nmi`.
 
     Examples
     --------
@@ -118,7 +124,7 @@ def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label per row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble. Rows without a label are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
 
     Returns
@@ -126,10 +132,15 @@ def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
     array of shape (n_clusters,)
         Clusters in order of first appearance, which for a Consensus is the order of its labels.
 
+    See Also
+    --------
+    density : Mean of the cluster densities.
+    inter_density : Mean co-association between clusters.
+
     Notes
     -----
     D(C) = sum_f w_f alpha_f (alpha_f - 1) / (W |C| (|C| - 1)), where alpha_f objects of C are in base cluster f,
-    w_f is the weight of its member and W that of all members [1]_. A missing label shares nothing.
+    w_f is the weight of its member and W that of all members [1]_. Missing labels are in no base cluster.
 
     References
     ----------
@@ -144,12 +155,14 @@ def cluster_density(labels: Any, ensemble: Any) -> FloatArray:
 
 
 def density(labels: Any, ensemble: Any) -> float:
-    """Mean of the cluster densities, clusters by their size; compares labellings with equally many clusters.
+    """Mean of the cluster densities, weighted by the sizes of the clusters.
+
+    It can be used to compare labellings with the same number of clusters.
 
     Parameters
     ----------
     labels, ensemble
-        As for `cluster_density`.
+        See `cluster_density`.
 
     Examples
     --------
@@ -160,12 +173,12 @@ def density(labels: Any, ensemble: Any) -> float:
 
 
 def inter_density(labels: Any, ensemble: Any) -> FloatArray:
-    """Mean co-association between each two clusters; on the diagonal within each, as `cluster_density`.
+    """Mean co-association between each two clusters; the diagonal holds that within each cluster (`cluster_density`).
 
     Parameters
     ----------
     labels, ensemble
-        As for `cluster_density`.
+        See `cluster_density`.
 
     Returns
     -------
@@ -182,13 +195,13 @@ def inter_density(labels: Any, ensemble: Any) -> FloatArray:
 
 
 def member_nmi_matrix(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
-    """NMI of every two members on the objects both know; NaN where there are none.
+    """NMI of every two members over the objects that both label; NaN if there are none.
 
     Parameters
     ----------
     ensemble : Ensemble, or anything `as_ensemble` takes
     average : {"geometric", "arithmetic"}
-        As for `nmi`.
+        See `nmi`.
 
     Returns
     -------
@@ -208,13 +221,13 @@ def member_nmi_matrix(ensemble: Any, *, average: Average = "geometric") -> Float
 
 
 def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
-    """ANMI of each member with the other members; NaN for one that shares objects with no other.
+    """ANMI of each member with the other members; NaN for a member that shares no objects with any other.
 
     Parameters
     ----------
     ensemble : Ensemble, or anything `as_ensemble` takes
     average : {"geometric", "arithmetic"}
-        As for `nmi`.
+        See `nmi`.
 
     Returns
     -------
@@ -232,25 +245,25 @@ def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
 
 
 def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
-    """Score a labelling against the ensemble it stands for, and against the truth where there is one.
+    """Score a labelling against the ensemble it was made from, and against the truth if that is given.
 
     Parameters
     ----------
     labels : array of labels, or Consensus
-        One label per row of the ensemble; unlabelled rows (-1, None, NaN) are left out.
+        One label per row of the ensemble. Rows without a label (-1, None, NaN) are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
-        A row with a count of c stands for c objects.
+        A row with a count of c represents c objects.
     truth : array of labels, optional
-        The classes the objects are known to belong to.
+        The known classes of the objects.
 
     Returns
     -------
     Scores
-        `n_objects` counts the labelled objects, `n_clusters` the clusters they use. `anmi` and `density` are
-        those of the functions of these names; `inter_density` is the mean co-association of two objects in
-        different clusters, 0 where there is one cluster. `best_member` is the highest ANMI (geometric) of a
-        member with the others, `mean_member` the mean NMI over pairs of members, weighted alike; None where
-        there is no pair [1]_. With `truth`: `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
+        `n_objects` is the number of labelled objects and `n_clusters` the number of their clusters. `anmi` and
+        `density` are those of the functions of the same names; `inter_density` is the mean co-association of two
+        objects in different clusters, or 0 if there is only one cluster. `best_member` is the highest ANMI (geometric)
+        of a member with the others, and `mean_member` the mean NMI over pairs of members, with the same weights; both
+        are None if there is no pair [1]_. With `truth` there are also `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
 
     References
     ----------
@@ -269,7 +282,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     best member          0.581044
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", members.n_rows, advice=ADVICE)
+    labelling = code_beside(labels, "labels", members, advice=ADVICE)
     scored = score_labelling(labelling, members)
     mean_member, best_member = member_scores(compress(members)[0])
     return Scores(
@@ -286,7 +299,8 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
 
 
 def _table_of_two(first: Any, second: Any) -> Contingency:
-    one, other = code_labelling(first, "first"), code_labelling(second, "second")
+    one = code_labelling(first, "first")
+    other = code_labelling(second, "second", ids=one.ids)
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "
@@ -297,4 +311,4 @@ def _table_of_two(first: Any, second: Any) -> Contingency:
 
 def _scored(labels: Any, ensemble: Any) -> Scored:
     members = as_ensemble(ensemble)
-    return score_labelling(code_labelling(labels, "labels", members.n_rows, advice=ADVICE), members)
+    return score_labelling(code_beside(labels, "labels", members, advice=ADVICE), members)

@@ -1,4 +1,4 @@
-"""A labelling beside its ensemble, with everything that a report tells about it: each number is computed once."""
+"""A labelling and its ensemble, with everything that a report shows about them: each number is computed once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, locate_pairs, pair_rows
 from quorate._evaluation.binning import LabelledRows, with_places
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
@@ -22,15 +23,15 @@ from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A labelling and the ensemble it was made of.
+    """A labelling and the ensemble it was made from.
 
     Attributes
     ----------
     result : Consensus or None
-        The labelling as it was given, where it was a Consensus.
+        The labelling as it was given, if it was a Consensus.
     ensemble : Ensemble
     labelling : Labelling
-        Codes of the rows of the ensemble, -1 where unlabelled, and the names of the clusters.
+        Codes of the rows of the ensemble, -1 for rows without a label, and the names of the clusters.
     pairs : Pairing
         Distinct pairs of row and cluster.
     labelled : LabelledRows
@@ -38,7 +39,7 @@ class Subject:
     known, pair, first : arrays
         The rows of the ensemble that have a label, the pair of each of them, and the first row of each pair.
     truth : dict
-        Scores beside the known classes; empty where there are none.
+        Scores compared with the known classes; empty if there are none.
     """
 
     result: Consensus | None
@@ -53,12 +54,12 @@ class Subject:
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """The cluster of each row of the ensemble, -1 where it has none."""
+        """The cluster of each row of the ensemble, or -1 if it has none."""
         return self.labelling.codes
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the clusters are called; the clusters of a Consensus are called by their numbers."""
+        """The names of the clusters; the clusters of a Consensus have their numbers as names."""
         return tuple(map(str, self.labelling.categories.tolist()))
 
     @property
@@ -82,7 +83,10 @@ class Subject:
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """How sure each row of the ensemble is: as the result says, or as most methods say it; NaN where unlabelled."""
+        """The confidence of each row of the ensemble: that of the result, or else computed as most methods do.
+
+        It is NaN for rows without a label.
+        """
         if self.result is not None and self.result.confidence is not None:
             return self.result.confidence
         values = np.full(len(self.labels), np.nan)
@@ -103,27 +107,30 @@ class Subject:
 
     @cached_property
     def member_nmi(self) -> FloatArray:
-        """NMI of each member with the labelling; NaN where they share no object."""
+        """The NMI of each member with the labelling; NaN if they share no object."""
         return self.scored.member_nmi()
 
     @cached_property
     def between_members(self) -> tuple[FloatArray, FloatArray]:
-        """NMI of every two members, and on how many objects."""
+        """The NMI of every two members, and the number of objects that both label."""
         return member_pairs(compress(self.ensemble)[0], "geometric")
 
     @cached_property
     def member_scores(self) -> tuple[float | None, float | None]:
-        """Mean NMI over pairs of members, and the ANMI of the best with the others; None where there is no pair."""
+        """The mean NMI over pairs of members, and the ANMI of the best member with the others.
+
+        Both are None if there is no pair.
+        """
         return pair_scores(*self.between_members, self.ensemble.weights)
 
     @cached_property
     def missing(self) -> FloatArray:
-        """Share of the objects that each member leaves out."""
+        """The share of the objects that each member does not label."""
         return missing_shares(self.ensemble)
 
     @cached_property
     def cluster_confidence(self) -> FloatArray:
-        """Mean over the objects of each cluster."""
+        """The mean confidence of the objects of each cluster."""
         weights = self.ensemble.counts[self.known]
         labels = self.labels[self.known]
         sums = np.bincount(labels, weights=self.confidence[self.known] * weights, minlength=self.n_clusters)
@@ -131,9 +138,10 @@ class Subject:
 
 
 def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
-    """Check and code everything that the report is about."""
+    """Check and code everything that a report is about."""
     members = as_ensemble(ensemble)
-    labelling = code_labelling(result, "result", members.n_rows)
+    result = aligned_result(result, members.object_ids, "result")
+    labelling = code_beside(result, "result", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
     known, pair, first = locate_pairs(members, labelling.codes)
     consensus = result if isinstance(result, Consensus) else None

@@ -10,10 +10,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.ensemble import as_ensemble
+from quorate._data.alignment import refuse_repeated
+from quorate._data.ensemble import read_ensemble
 from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.proof import vary
-from quorate._data.selection import select_members_by_name
+from quorate._data.selection import select_members
 from quorate._io.numpy_files import prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
@@ -22,6 +23,7 @@ from quorate._types import Ensemble
 
 Array = NDArray[Any]
 _LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _CATEGORIES = "labels", "ids", "weights", "counts", "names", "categories_"
+_ID_NAME = "id_name"
 
 
 def read_arrays(path: FilePath) -> dict[str, Array]:
@@ -33,31 +35,35 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
 
 
 def ensemble_from_arrays(
-    arrays: Mapping[str, Array], name: str, choose: Choose, missing: Any, orientation: str | None, weights: Any
+    arrays: Mapping[str, Array], name: str, choose: Choose, missing: Any, orientation: str | None, check: bool
 ) -> Ensemble:
     """An ensemble from the array of labels and, where they are there, ids, names, weights, counts, categories."""
     labels = _label_array(arrays, name)
-    if weights is None:
-        weights = arrays.get(_WEIGHTS)
+    refuse_repeated(arrays.get(_IDS), name)
     categories = _saved_categories(arrays, labels, name)
     if labels.dtype.kind in "US":
         # an empty text is no label in any kind of file
         missing = MissingRule((*missing_rule(missing).values, ""))
-    ensemble = as_ensemble(
+    ensemble = read_ensemble(
         labels,
-        weights=weights,
+        weights=arrays.get(_WEIGHTS),
         # labels with categories beside them are codes, whatever stood for missing before they were coded
         missing=-1 if categories else missing,
         orientation="objects" if categories else orientation,
         ids=arrays.get(_IDS),
         counts=arrays.get(_COUNTS),
+        # what was saved with its categories was an ensemble already
+        check=check and not categories,
     )
+    if _ID_NAME in arrays and arrays[_ID_NAME].size == 1:
+        ensemble = vary(ensemble, id_name=str(arrays[_ID_NAME].reshape(-1)[0]))
     if categories:
         meant = tuple(saved[codes] for saved, codes in zip(categories, ensemble.categories, strict=True))
         ensemble = vary(ensemble, categories=meant)
     if _NAMES in arrays:
         ensemble = _with_names(ensemble, arrays[_NAMES], name)
-        return select_members_by_name(ensemble, choose(ensemble.member_names).members)
+        members = choose(ensemble.member_names).members
+        return select_members(ensemble, [ensemble.member_names.index(member) for member in members])
     choose(())
     return ensemble
 
@@ -71,6 +77,8 @@ def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
         arrays[_COUNTS] = ensemble.counts
     if ensemble.object_ids is not None:
         arrays[_IDS] = without_objects(ensemble.object_ids, "ids")
+        if ensemble.id_name != "id":
+            arrays[_ID_NAME] = np.array([ensemble.id_name])
     for member, categories in enumerate(ensemble.categories):
         arrays[f"{_CATEGORIES}{member}"] = without_objects(categories, ensemble.member_names[member])
     return arrays

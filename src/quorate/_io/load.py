@@ -1,59 +1,89 @@
-"""load_labels: a table of labels from a file; the format follows from the suffix."""
+"""load_labels: a table of labels from one file or several; the format follows from the suffix."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.building import build_ensemble
-from quorate._data.coding import stack_columns
-from quorate._data.ensemble import as_ensemble
-from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.tables import as_table, refuse_duplicates, refuse_shape
+from quorate._data.alignment import refuse_repeated
+from quorate._data.building import build_ensemble, refuse_unlabelled
+from quorate._data.coding import code_table, stack_columns
+from quorate._data.ensemble import read_ensemble, with_options
+from quorate._data.joining import without_unlabelled
+from quorate._data.missing import DEFAULT, MissingRule, missing_rule
+from quorate._data.suspects import refuse_suspects
+from quorate._data.tables import as_table, refuse_shape
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
+from quorate._io.choosing import Columns, load_sources
+from quorate._io.dialect import DELIMITERS
+from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
 from quorate._io.parquet import code_arrow, read_parquet
-from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content, refuse_repeated
-from quorate._io.text import DELIMITERS, Choice, Choose, Texts, label_column, read_csv, text_ids
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+from quorate._io.text import Choose, Texts, label_column, read_csv, text_ids
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
-_ID_NAMES = ("id", "ID", "Id", "object_id", "__index_level_0__", "")
+
+
+class Reading(NamedTuple):
+    """How a file is read, beside the choice of its columns."""
+
+    missing: Any = DEFAULT
+    orientation: str | None = None
+    sep: str | None = None
+    check: bool = True
+    declared: bool = False
 
 
 def load_labels(
-    path: FilePath,
+    path: FilePath | Sequence[FilePath],
     *,
     ids: str | None = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     missing: Any = DEFAULT,
     orientation: str | None = None,
     weights: Any = None,
+    sep: str | None = None,
+    skip_empty: bool = False,
+    check: bool = True,
 ) -> Ensemble:
-    """Read a table of labels, one row an object and one column a member, from a file.
+    """Read a table of labels, one row per object and one column per member, from one file or several.
 
     Parameters
     ----------
-    path : str or path
-        .csv (also .csv.gz; .tsv and .txt with tabs), .parquet, .npy, .npz or .zarr; "-" reads CSV from
-        standard input. Text must be UTF-8 and have a header. An .npz or Zarr group holds the table as
-        "labels", or as its only 2-D array, and may hold "ids", "names" and "weights".
+    path : str, path, or list of these
+        .csv (also .csv.gz; .tsv and .txt), .parquet, .xlsx, .npy, .npz or .zarr; "-" reads CSV from standard input.
+        Text is UTF-8, or UTF-16 with a byte order mark, and has a header. An .npz or Zarr group holds the table as
+        "labels", or as its only 2-D array, and may hold "ids", "names" and "weights". Several files are joined by
+        id, as `join` does it; members of the same name get the name of their file in front.
     ids : str, optional
         The column that names the objects. Without it every column is a member, and a column that looks
         like ids is refused.
     columns : list of str, optional
         The columns that are members; all but the ids by default.
+    drop : list of str
+        Columns to leave out.
     missing : value or list of values, default -1
         What stands for a missing label; nulls and empty texts always do, and "nan" in text files.
     orientation : {"objects", "members"}, optional
         What one row stands for. With "members", `ids` is the column that names the members, and the header
         names the objects.
-    weights : array of shape (n_members,), optional
-        Positive member weights; 1 each by default.
+    weights : array of shape (n_members,) or mapping, optional
+        Positive member weights, by order or by name; 1 each by default.
+    sep : str, optional
+        What separates the columns of a text file: a character, or "comma", "semicolon", "tab" or "pipe". Which of
+        these it is is recognised by default.
+    skip_empty : bool, default False
+        Leave out objects that have no label in any member, instead of refusing the table; ``info["skipped"]`` tells
+        how many. The objects must have ids.
+    check : bool, default True
+        Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
+        labels as objects.
 
     Returns
     -------
@@ -77,98 +107,97 @@ def load_labels(
     >>> ensemble.object_ids.tolist()
     ['ann', 'bob', 'cid']
     """
-
-    def choose(names: tuple[str, ...]) -> Choice:
-        return choose_columns(names, ids, columns, name_of(path))
-
-    ensemble = load_chosen(path, choose, missing=missing, orientation=orientation, weights=weights)
-    if ids is None and columns is None and orientation != "members":
-        refuse_ids(ensemble, path)
-    return ensemble
+    named = _names(columns)
+    how = Reading(missing, orientation, sep, check, declared=columns is not None or orientation == "members")
+    chosen = Columns(ids, named, tuple(_names(drop) or ()))
+    ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
+    return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
 
 
-def load_chosen(
-    path: FilePath, choose: Choose, *, missing: Any = DEFAULT, orientation: str | None = None, weights: Any = None
-) -> Ensemble:
-    """As `load_labels`, with the columns chosen once their names are known."""
-    if orientation is not None:
-        _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
+def settled(ensemble: Ensemble, skip_empty: bool) -> tuple[Ensemble, Array | None]:
+    """Refuse objects without any label, or leave them out; and the rows that stay, None where all do."""
+    if not skip_empty:
+        refuse_unlabelled(ensemble.labels)
+        return ensemble, None
+    return without_unlabelled(ensemble)
+
+
+def _names(columns: Sequence[str] | str | None) -> Sequence[str] | None:
+    return [columns] if isinstance(columns, str) else columns
+
+
+def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
+    """One file, with the columns chosen once their names are known; objects without any label are kept."""
+    if how.orientation is not None:
+        _check.choice(how.orientation, "orientation", ("objects", "members"), "what one row stands for.")
     kind, name = format_of(path), name_of(path)
+    if how.sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {name} is .{kind}; leave it out.")
     if kind in DELIMITERS:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
-            texts = read_csv(file, name, DELIMITERS[kind], choose, transposed=orientation == "members")
-        return _from_texts(texts, missing, orientation, weights)
+            transposed = how.orientation == "members"
+            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed)
+        return _from_texts(texts, name, how)
     if kind == "parquet":
-        ensemble = _from_parquet(path, choose, missing, orientation, weights)
-    else:
-        ensemble = ensemble_from_arrays(read_arrays(path), name, choose, missing, orientation, weights)
-    refuse_repeated(ensemble.object_ids, name)
-    return ensemble
+        return _from_parquet(path, choose, how)
+    if kind == "xlsx":
+        return _from_sheet(read_sheet(path, choose), name, how)
+    return ensemble_from_arrays(read_arrays(path), name, choose, how.missing, how.orientation, how.check)
 
 
-def choose_columns(names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, source: str) -> Choice:
-    """What a caller's `ids` and `columns` pick out of the names of a file; no names, nothing to pick."""
-    if isinstance(columns, str):
-        columns = [columns]
-    wanted = [*(columns or ()), *(() if ids is None else (ids,))]
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        known = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-        raise ValueError(
-            f"{source} has no column {', '.join(map(repr, unknown))}; "
-            + (f"its columns are {known}." if names else "its columns have no names: leave ids and columns out.")
-        )
-    if columns is not None:
-        if not columns:
-            raise ValueError("columns must name at least one column, got none; leave it out to take all.")
-        refuse_duplicates(tuple(columns))
-        if ids in columns:
-            raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
-        return Choice(ids, tuple(columns))
-    if ids is None:
-        _refuse_id_name(names, source)
-    elif len(names) == 1:
-        raise ValueError(f"{source} has no column beside the ids {ids!r}; one column a clustering was expected.")
-    return Choice(ids, tuple(name for name in names if name != ids))
-
-
-def _refuse_id_name(names: tuple[str, ...], source: str) -> None:
-    """A column of ids taken for a clustering would spoil the result without a sign."""
-    guilty = next((name for name in names if name in _ID_NAMES), None)
-    if guilty is not None:
-        raise ValueError(
-            f"{source} has a column named {guilty!r}, which looks like the objects' ids; pass ids={guilty!r} "
-            f"(--id {shlex.quote(guilty)}), or name the members with columns= (--columns) if it is one of them."
-        )
-
-
-def refuse_ids(ensemble: Ensemble, path: FilePath) -> None:
-    """The same for a column of any name in which every object has a label of its own."""
-    guilty = np.flatnonzero(ensemble.n_clusters == ensemble.n_rows)
-    if len(guilty) and ensemble.n_rows > 20 and format_of(path) in (*DELIMITERS, "parquet"):
-        name = ensemble.member_names[guilty[0]]
-        raise ValueError(
-            f"{name_of(path)}: column {name!r} has a label of its own for each of the {ensemble.n_rows:,} objects, so "
-            f"it looks like their ids; pass ids={name!r} (--id {name}), or name the members with columns= (--columns)."
-        )
-
-
-def _from_texts(texts: Texts, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
-    refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), orientation)
-    rule = missing_rule(missing)
+def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
+    refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), how.orientation)
+    rule = missing_rule(how.missing)
     columns = zip(texts.codes, texts.texts, texts.names, strict=True)
-    labels, categories = stack_columns([label_column(codes, values, name, rule) for codes, values, name in columns])
+    coded = stack_columns([label_column(codes, values, column, rule) for codes, values, column in columns])
     ids = None if texts.ids is None else text_ids(texts.ids)
-    return build_ensemble(labels, texts.names, categories, weights=weights, ids=ids)
+    return _built(coded, texts.names, ids, texts.id_name, name, how)
 
 
-def _from_parquet(path: FilePath, choose: Choose, missing: Any, orientation: str | None, weights: Any) -> Ensemble:
+def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     table, choice = read_parquet(path, choose)
-    if orientation == "members":
-        return as_ensemble(table, ids=choice.ids, missing=missing, orientation=orientation, weights=weights)
-    refuse_shape((table.num_rows, len(choice.members)), orientation)
-    rule = missing_rule(missing)
-    labels, categories = stack_columns([code_arrow(table.select([name]), name, rule) for name in choice.members])
+    if how.orientation == "members":
+        return read_ensemble(table, ids=choice.ids, missing=how.missing, orientation="members", check=how.check)
+    refuse_shape((table.num_rows, len(choice.members)), how.orientation)
+    rule = missing_rule(how.missing)
+    coded = stack_columns([code_arrow(table.select([name]), name, rule) for name in choice.members])
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
-    return build_ensemble(labels, choice.members, categories, weights=weights, ids=ids)
+    refuse_repeated(ids, name_of(path))
+    return _built(coded, choice.members, ids, choice.ids, name_of(path), how)
+
+
+def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
+    members = [sheet.columns[column] for column in sheet.choice.members]
+    rule = missing_rule(how.missing)
+    # an empty text is no label in any kind of file
+    rule = MissingRule((*rule.values, "")) if rule.values else rule
+    if how.orientation == "members":
+        return read_ensemble(np.column_stack(members), ids=None, missing=rule, orientation="members", check=how.check)
+    refuse_shape((len(members[0]), len(members)), how.orientation)
+    for values, column in zip(members, sheet.choice.members, strict=True):
+        warn_of_nulls_in(values, rule.covers, column)
+    ids = None if sheet.choice.ids is None else _sheet_ids(sheet.columns[sheet.choice.ids])
+    refuse_repeated(ids, name)
+    coded = code_table(members, sheet.choice.members, rule)
+    return _built(coded, sheet.choice.members, ids, sheet.choice.ids, name, how)
+
+
+def _sheet_ids(values: Array) -> Array:
+    """Ids of a sheet as texts: Excel turns some of them into numbers, and 7.0 is the id 7."""
+    whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values.tolist()]
+    return text_ids(["" if value is None else str(value) for value in whole])
+
+
+def _built(
+    coded: tuple[Array, tuple[Array, ...]],
+    names: tuple[str, ...],
+    ids: Array | None,
+    id_name: str | None,
+    source: str,
+    how: Reading,
+) -> Ensemble:
+    labels, categories = coded
+    if how.check:
+        refuse_suspects(labels, names, categories, source=source, declared=how.declared)
+    return build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)

@@ -8,14 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._data.alignment import refuse_repeated
 from quorate._data.sparse import csr_from_file, is_sparse_file
 from quorate._data.tables import refuse_duplicates
 from quorate._io.arrays import read_arrays
-from quorate._io.number_text import read_numbers
+from quorate._io.choosing import refuse_unknown
+from quorate._io.dialect import DELIMITERS
+from quorate._io.excel import Sheet, read_sheet
+from quorate._io.number_text import no_number, read_numbers
 from quorate._io.numpy_files import map_npy
 from quorate._io.parquet import read_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content, refuse_repeated
-from quorate._io.text import DELIMITERS, Choice
+from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
+from quorate._io.text import Choice
 
 Array = NDArray[Any]
 
@@ -29,14 +33,19 @@ class Measurements(NamedTuple):
 
 
 def load_features(
-    path: FilePath, *, ids: str | None = None, columns: Sequence[str] | None = None, drop: Sequence[str] = ()
+    path: FilePath,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
 ) -> Measurements:
     """Read a table of numbers.
 
     Parameters
     ----------
     path : str or path
-        .csv, .tsv, .txt (also .gz) and .parquet have named columns; .npy is mapped, not read; .npz holds one 2-D
+        .csv, .tsv, .txt (also .gz), .xlsx and .parquet have named columns; .npy is mapped, not read; .npz holds one 2-D
         array, or a sparse matrix as scipy writes it; .zarr holds one 2-D array. "-" is CSV from standard input.
     ids : str, optional
         Column that names the objects.
@@ -44,17 +53,23 @@ def load_features(
         Columns that are measurements; all but `ids` and `drop` by default.
     drop : sequence of str
         Columns to leave out.
+    sep : str, optional
+        What separates the columns of a text file; recognised by default, and with it decimal commas.
     """
 
     def choose(names: tuple[str, ...]) -> Choice:
         return _choose(names, ids, columns, drop, name_of(path))
 
     kind = format_of(path)
-    if kind in ("csv", "tsv"):
+    if sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {name_of(path)} is .{kind}; leave it out.")
+    if kind in DELIMITERS:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
-            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose)
+            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep)
         found = Measurements(read.values, read.choice.members, read.ids)
+    elif kind == "xlsx":
+        found = _from_sheet(read_sheet(path, choose), name_of(path))
     elif kind == "parquet":
         table, choice = read_parquet(path, choose)
         named = None if choice.ids is None else np.asarray(table.column(choice.ids).to_pylist())
@@ -70,10 +85,7 @@ def load_features(
 def _choose(
     names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, drop: Sequence[str], source: str
 ) -> Choice:
-    wanted = [name for name in (ids, *(columns or ()), *drop) if name is not None]
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise ValueError(f"{source} has no column {unknown[0]!r}; it has {', '.join(map(repr, names[:20]))}.")
+    refuse_unknown(tuple(name for name in (ids, *(columns or ()), *drop) if name is not None), names, source)
     refuse_duplicates(tuple(columns or ()))
     if ids is not None and (ids in (columns or ()) or ids in drop):
         raise ValueError(f"{ids!r} is named as the ids, so it can be neither a measurement nor left out.")
@@ -82,6 +94,17 @@ def _choose(
     if not chosen:
         raise ValueError(f"{source}: no column of measurements is left; it has {', '.join(map(repr, names[:20]))}.")
     return Choice(ids, chosen)
+
+
+def _from_sheet(sheet: Sheet, name: str) -> Measurements:
+    ids = None if sheet.choice.ids is None else np.array([str(value) for value in sheet.columns[sheet.choice.ids]])
+    values = np.empty((len(sheet.columns[sheet.choice.members[0]]), len(sheet.choice.members)))
+    for place, column in enumerate(sheet.choice.members):
+        for row, value in enumerate(sheet.columns[column].tolist(), start=1):
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise ValueError(no_number(name, column, "" if value is None else str(value), row))
+            values[row - 1, place] = value
+    return Measurements(values, sheet.choice.members, ids)
 
 
 def _read_array(path: FilePath, kind: str) -> Any:

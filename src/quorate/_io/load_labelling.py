@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.ensemble import as_ensemble
+from quorate._data.alignment import order_of
+from quorate._data.ensemble import with_options
 from quorate._data.missing import DEFAULT
-from quorate._data.selection import select_members_by_name
-from quorate._io.load import choose_columns, load_chosen, refuse_ids
+from quorate._data.proof import vary
+from quorate._data.selection import select_members
+from quorate._io.choosing import Columns, load_sources
+from quorate._io.load import Reading, load_chosen, settled
 from quorate._io.paths import FilePath, name_of
 from quorate._io.text import Choice
 from quorate._types import Ensemble
@@ -21,7 +22,7 @@ Array = NDArray[Any]
 
 
 class Labelling(NamedTuple):
-    """Labels, and the truth where the file has it, one an object; what the labels stand for in the file."""
+    """Labels, and the truth where the file has it, one per object; what the labels stand for in the file."""
 
     labels: Array
     truth: Array | None
@@ -33,36 +34,44 @@ class Labelling(NamedTuple):
 
 
 def load_with_truth(
-    path: FilePath,
+    path: FilePath | Sequence[FilePath],
     truth: str | None,
     *,
     ids: str | None = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     missing: Any = DEFAULT,
     weights: Any = None,
+    sep: str | None = None,
+    skip_empty: bool = False,
+    check: bool = True,
 ) -> tuple[Ensemble, Array | None]:
-    """As `load_labels`, with the column `truth`, if the file has it, taken out of the members."""
-
-    def choose(names: tuple[str, ...]) -> Choice:
-        choice = choose_columns(names, ids, columns, name_of(path))
-        extra = () if truth is None or truth not in names or truth in choice.members else (truth,)
-        return Choice(choice.ids, (*choice.members, *extra))
-
-    ensemble = load_chosen(path, choose, missing=missing)
-    if ids is None and columns is None:
-        refuse_ids(ensemble, path)
+    """As `load_labels`, with the column `truth`, if a file has it, taken out of the members."""
+    how = Reading(missing, None, sep, check, declared=columns is not None)
+    wanted = Columns(ids, columns, tuple(drop), beside=truth)
+    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     found = None
     if truth is not None and truth in ensemble.member_names:
-        found = ensemble.labels[:, ensemble.member_names.index(truth)]
-        members = tuple(name for name in ensemble.member_names if name != truth)
+        place = ensemble.member_names.index(truth)
+        found = ensemble.labels[:, place]
+        members = [member for member in range(ensemble.n_members) if member != place]
         if not members:
-            raise ValueError(f"{name_of(path)} has no column beside the truth {truth!r}; members were expected.")
-        ensemble = select_members_by_name(ensemble, members)
-    return as_ensemble(ensemble, weights=weights), found
+            raise ValueError(f"there is no column beside the truth {truth!r}; members were expected.")
+        ensemble = select_members(ensemble, members)
+    ensemble, kept = settled(ensemble, skip_empty)
+    if found is not None and kept is not None:
+        found = found[kept]
+    return with_options(ensemble, weights, None, None), found
 
 
 def load_labelling(
-    path: FilePath, ensemble: Ensemble, *, column: str = "label", ids: str | None = None, truth: str | None = None
+    path: FilePath,
+    ensemble: Ensemble,
+    *,
+    column: str = "label",
+    ids: str | None = None,
+    truth: str | None = None,
+    sep: str | None = None,
 ) -> Labelling:
     """Read `column`, and `truth` if it is there; rows are matched by id where both sides have ids, else by order."""
     source = name_of(path)
@@ -70,15 +79,16 @@ def load_labelling(
     def choose(names: tuple[str, ...]) -> Choice:
         if not names:
             return Choice(None, ())
-        id_column = next((name for name in (ids, "id") if name in names), None)
+        id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
         found = column if column in names else _only_column(names, id_column, truth, source, column)
         extra = () if truth is None or truth not in names or truth == found else (truth,)
         return Choice(id_column if ensemble.object_ids is not None else None, (found, *extra))
 
-    table = load_chosen(path, choose, orientation="objects")
-    if ensemble.object_ids is not None and table.object_ids is not None:
-        order = _places(ensemble.object_ids, table.object_ids, source)
-        table = replace(table, labels=table.labels[order], object_ids=None)
+    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False))
+    if table.object_ids is not None:
+        order = order_of(ensemble.object_ids, table.object_ids, source)
+        if order is not None:
+            table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
     if table.n_rows != ensemble.n_rows:
         raise ValueError(
             f"{source} labels {table.n_rows:,} objects, but the table of labels has {ensemble.n_rows:,}; rows are "
@@ -100,19 +110,3 @@ def _only_column(names: tuple[str, ...], ids: str | None, truth: str | None, sou
         f"{source} has no column {column!r}; its columns are {', '.join(map(repr, names))}. Name the column that "
         f"holds the labelling with --label."
     )
-
-
-def _places(wanted: Array, found: Array, source: str) -> Array:
-    """For each wanted id its row among those found; all ids must be on both sides."""
-    place = {str(name): row for row, name in enumerate(found.tolist())}
-    rows = [place.pop(str(name), None) for name in wanted.tolist()]
-    lost = [str(name) for name, row in zip(wanted.tolist(), rows, strict=True) if row is None]
-    if lost:
-        raise ValueError(f"{source} has no label for {len(lost):,} of {len(wanted):,} objects: {_few(lost)}.")
-    if place:
-        raise ValueError(f"{source} labels {len(place):,} objects that are not in the table: {_few(list(place))}.")
-    return np.array(rows, dtype=np.intp)
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -7,16 +7,20 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, option
+from quorate._io.dialect import LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
 from quorate._io.text import Choice, Choose, read_header
 
 Array = NDArray[Any]
 
+_POINT = "\u00b7"
+_SWAPPED = str.maketrans({",": ".", ".": _POINT})
+"""Points for decimal commas, and for points a mark that no number has: a cell with both is refused, not misread."""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 
 
@@ -28,18 +32,28 @@ class Numbers(NamedTuple):
     ids: Array | None
 
 
-def read_numbers(source: IO[bytes], name: str, delimiter: str, choose: Choose) -> Numbers:
-    """Read a table with a header; `choose` picks the columns once their names are known."""
-    stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+def read_numbers(
+    source: io.BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None
+) -> Numbers:
+    """Read a table with a header; `choose` picks the columns once their names are known.
+
+    What separates the columns is recognised where `sep` does not say it, and so are decimal commas.
+    """
+    stream = open_text(source, source.peek(2))
     header: tuple[str, ...] = ()
     try:
-        header = read_header(csv.reader(stream, delimiter=delimiter, strict=True), name, delimiter)
+        rest, delimiter = recognise(stream, default, sep)
+        header = read_header(csv.reader(rest, delimiter=delimiter, strict=True), name, delimiter)
         choice = choose(header)
         places = [header.index(column) for column in choice.members]
-        lines = _Lines(stream, name, delimiter, header, places, choice.ids)
-        values = np.loadtxt(_some(lines, name), delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+        head = list(itertools.islice(rest, LINES_LOOKED_AT))
+        lines = _Lines(itertools.chain(head, rest), name, delimiter, header, places, choice.ids)
+        supply = _some(lines, name)
+        if delimiter != "," and _has_decimal_commas(head, delimiter, places):
+            supply = (line.translate(_SWAPPED) for line in supply)
+        values = np.loadtxt(supply, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
     except csv.Error as error:
         raise ValueError(f"{name}: {error}; is a quotation mark left open?") from error
     except (ValueError, IndexError) as error:
@@ -49,11 +63,22 @@ def read_numbers(source: IO[bytes], name: str, delimiter: str, choose: Choose) -
     return Numbers(values, choice, np.array(lines.ids) if choice.ids is not None else None)
 
 
+def _has_decimal_commas(lines: list[str], delimiter: str, places: list[int]) -> bool:
+    rows = csv.reader(lines, delimiter=delimiter)
+    return has_decimal_commas([[row[place] for place in places if place < len(row)] for row in rows])
+
+
 class _Lines:
     """The rows of a table as lines without quotation marks, all of the header's width; notes the ids as they pass."""
 
     def __init__(
-        self, stream: IO[str], name: str, delimiter: str, header: tuple[str, ...], places: list[int], ids: str | None
+        self,
+        stream: Iterator[str],
+        name: str,
+        delimiter: str,
+        header: tuple[str, ...],
+        places: list[int],
+        ids: str | None,
     ) -> None:
         self.stream, self.name, self.delimiter, self.header = stream, name, delimiter, header
         self.wanted = frozenset(places)
@@ -87,7 +112,7 @@ class _Lines:
         """The row as one line in which only the chosen cells stand, so that no other can be taken for several."""
         for place in self.wanted:
             if self.delimiter in cells[place] or "\n" in cells[place] or "\r" in cells[place]:
-                raise ValueError(_no_number(self.name, self.header[place], cells[place], row))
+                raise ValueError(no_number(self.name, self.header[place], cells[place], row))
         return self.delimiter.join(cell if place in self.wanted else "" for place, cell in enumerate(cells))
 
     def _refuse_width(self, found: int, row: int) -> None:
@@ -113,14 +138,17 @@ def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
     if found is None:
         return reason if reason.startswith(name) else f"{name}: {reason}"
     text, row, column = found.group(1), int(found.group(2)), int(found.group(3))
-    return _no_number(name, header[column - 1], text[1:-1] if text[:1] in "'\"" else text, row + 1)
+    if _POINT in text:
+        text = text.replace(".", ",").replace(_POINT, ".")
+    return no_number(name, header[column - 1], text[1:-1] if text[:1] in "'\"" else text, row + 1)
 
 
-def _no_number(name: str, column: str, text: str, row: int) -> str:
+def no_number(name: str, column: str, text: str, row: int) -> str:
+    """What an error says about a cell; rows are counted from 1."""
     advice = (
         "write decimal points instead of commas."
         if _DECIMAL_COMMA.fullmatch(text)
-        else f"leave the column out (--drop {brief(column, quoted=False)}) or fill the gap."
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap."
     )
     return (
         f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "

@@ -12,7 +12,7 @@ from quorate._data.coding import code_integers, code_values, drop_missing, narro
 from quorate._data.missing import MissingRule
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
-from quorate._io.text import Choice, Choose
+from quorate._io.text import Choice, Choose, warn_of_nulls
 
 Array = NDArray[Any]
 
@@ -58,6 +58,7 @@ def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
     # the last place serves code -1
     categories = [*(known[place] for place in order.tolist()), None]
     missing = [rule.covers(value) or value == "" for value in categories]
+    warn_of_nulls(categories, missing, name)
     kept, found = drop_missing(codes[:, 0], categories, missing, name, rule)
     return kept.astype(narrowest(len(found)), copy=False), found
 

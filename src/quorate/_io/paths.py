@@ -12,11 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-
-from numpy.typing import NDArray
-
-from quorate._data.missing import is_null
+from typing import IO
 
 FilePath = str | os.PathLike[str]
 STANDARD = "-"
@@ -28,6 +24,7 @@ FORMATS = {
     ".npy": "npy",
     ".npz": "npz",
     ".zarr": "zarr",
+    ".xlsx": "xlsx",
 }
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
 # what a file of another kind starts with; a name that promises text must not lead us to parse these
@@ -38,13 +35,11 @@ _FIRST_BYTES = {
     b"\x1f\x8b": "a gzip file",
     b"\x89HDF": "an HDF5 file",
     b"\x80": "a Python pickle",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
 }
 
 
 def format_of(path: FilePath) -> str:
-    """csv, tsv, parquet, npy, npz or zarr, by the suffix; standard input and output speak CSV."""
+    """csv, tsv, parquet, npy, npz, zarr or xlsx, by the suffix; standard input and output speak CSV."""
     if is_standard(path):
         return "csv"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -56,6 +51,14 @@ def format_of(path: FilePath) -> str:
             f"{os.fspath(path)!r} must end in {', '.join(FORMATS)} or .csv.gz, so that its format is known; "
             f"rename it, or use '-' for CSV through standard input and output."
         )
+    return kind
+
+
+def written_format_of(path: FilePath) -> str:
+    """The same for a file to write; .xlsx files are read only."""
+    kind = format_of(path)
+    if kind == "xlsx":
+        raise ValueError(f"cannot write {os.fspath(path)}: .xlsx files are only read; write .csv, which Excel opens.")
     return kind
 
 
@@ -82,7 +85,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         file = open(path, "rb")  # noqa: SIM115 - closed below; only the opening is guarded
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
-    with file:
+    with file, _noted(path, file):
         if Path(path).suffix.lower() != ".gz":
             yield file
             return
@@ -92,6 +95,32 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
                 yield io.BufferedReader(unpacked)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{os.fspath(path)} is damaged or cut short: {error}.") from error
+
+
+_being_read: list[tuple[int, int]] = []
+"""Number and size of each text file that is being read, from its start to its end."""
+
+
+@contextmanager
+def _noted(path: FilePath, file: IO[bytes]) -> Iterator[None]:
+    size = os.fstat(file.fileno()).st_size
+    if format_of(path) not in ("csv", "tsv") or not size:
+        yield
+        return
+    _being_read.append((file.fileno(), size))
+    try:
+        yield
+    finally:
+        _being_read.pop()
+
+
+def share_read() -> float | None:
+    """How much of the text file that is being read is behind us, from 0 to 1; None where none is, or nobody knows."""
+    try:
+        number, size = _being_read[-1]
+        return min(1.0, os.lseek(number, 0, os.SEEK_CUR) / size)
+    except (IndexError, OSError):
+        return None
 
 
 def refuse_unreadable(path: FilePath) -> None:
@@ -122,22 +151,9 @@ def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:
         )
 
 
-def refuse_repeated(ids: NDArray[Any] | None, source: str) -> None:
-    """Raise where two objects have one id, or one has none."""
-    seen: dict[Any, int] = {}
-    for row, value in enumerate(() if ids is None else ids.tolist()):
-        if is_null(value) or value == "":
-            raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
-        if seen.setdefault(value, row) != row:
-            raise ValueError(
-                f"{source} has the id {value!r} twice, in rows {seen[value]} and {row} (counted from 0); "
-                f"every object needs an id of its own."
-            )
-
-
 def refuse_output(path: FilePath, overwrite: bool) -> None:
     """Raise where `path` cannot or must not be written, before any work is done for it."""
-    format_of(path)
+    written_format_of(path)
     if not is_standard(path):
         refuse_place(path, overwrite)
 

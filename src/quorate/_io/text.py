@@ -7,26 +7,27 @@ by first appearance, and only the few distinct texts of each column are looked a
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from io import BufferedReader
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.coding import drop_missing, narrowest
 from quorate._data.missing import MissingRule, as_number
 from quorate._data.tables import refuse_duplicates
+from quorate._io.dialect import open_text, recognise
 from quorate._types import read_only
 
 Array = NDArray[Any]
 # small enough for a processor's cache: blocks of 16,384 rows take three times as long
 BLOCK = 512
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 _NULL_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
 
@@ -47,6 +48,7 @@ class Texts(NamedTuple):
     codes: list[Array]
     texts: list[list[str]]
     ids: list[str] | None
+    id_name: str | None = None
 
 
 class _Numbers(dict[str, int]):
@@ -57,14 +59,19 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, transposed: bool = False) -> Texts:
+def read_csv(
+    source: BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None, transposed: bool = False
+) -> Texts:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
-    With `transposed` each row is one member: then the texts' names are the rows' names, and `ids` the header.
+    What separates the columns is recognised where `sep` does not say it, and `default` where nothing speaks for
+    another. With `transposed` each row is one member: then the texts' names are the rows' names, and `ids` the header.
     """
-    stream = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
-    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    stream = open_text(source, source.peek(2))
+    reader: Any = None
     try:
+        lines, delimiter = recognise(stream, default, sep)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = read_header(reader, name, delimiter)
         choice = choose(header)
         rows = _Rows(reader, len(header), name)
@@ -73,7 +80,7 @@ def read_csv(source: IO[bytes], name: str, delimiter: str, choose: Choose, *, tr
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text ({error.reason}); save it as UTF-8.") from error
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
     finally:
         stream.detach()
     if not rows.lines:
@@ -117,11 +124,11 @@ def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
         refuse_duplicates(header)
     except ValueError as error:
         raise ValueError(f"{name}: {error} (The first line must be a header.)") from None
-    other = next((mark for mark in (";", "\t", ",") if mark != delimiter and mark in header[0]), None)
+    other = next((mark for mark in (";", "\t", ",", "|") if mark != delimiter and mark in header[0]), None)
     if len(header) == 1 and other is not None:
         raise ValueError(
-            f"{name} has the one column {header[0]!r}; columns must be separated by "
-            f"{'tabs' if delimiter == chr(9) else 'commas (by tabs in .tsv files)'}, not by {other!r}."
+            f"{name} has the one column {header[0]!r}; columns were separated at {delimiter!r}, and not at {other!r}; "
+            f"say what separates them ({_check.option('--sep', other)})."
         )
     _warn_of_numbers(header, name)
     return header
@@ -158,7 +165,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
             parts.append(_number(columns[place], seen))
     joined = [np.concatenate(parts) if parts else np.empty(0, np.int8) for parts in codes]
     ids = None if id_place is None else list(names)
-    return Texts(choice.members, joined, [list(seen) for seen in numbers], ids)
+    return Texts(choice.members, joined, [list(seen) for seen in numbers], ids, choice.ids)
 
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
@@ -200,7 +207,7 @@ def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -
     missing = [rule.covers_text(text) or rule.covers_text(text.strip()) for text in texts]
     values = _as_numbers(texts, missing, name)
     if values is None:
-        _warn_of_nulls(texts, missing, name)
+        warn_of_nulls(texts, missing, name)
         values = list(texts)
     merged: dict[Any, int] = {}
     # texts that spell one number are one label; the missing ones share a place that no label has
@@ -234,12 +241,13 @@ def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] |
     return numbers
 
 
-def _warn_of_nulls(texts: list[str], missing: list[bool], name: str) -> None:
-    for text, gone in zip(texts, missing, strict=True):
-        if not gone and text.strip().lower() in _NULL_WORDS:
+def warn_of_nulls(values: list[Any], missing: list[bool], name: str) -> None:
+    """Tell where a label is a text that often means that there is none."""
+    for text, gone in zip(values, missing, strict=True):
+        if not gone and isinstance(text, str) and text.strip().lower() in _NULL_WORDS:
             warnings.warn(
-                f"column {name!r} holds the text {text!r} as a label; pass missing={text!r} (--missing {text}) "
-                f"if it means no label.",
+                f"column {name!r} holds the text {text!r} as a label; pass missing=[-1, {text!r}] "
+                f"({_check.option('--missing', text)}) if it means no label.",
                 UserWarning,
                 stacklevel=2,
             )

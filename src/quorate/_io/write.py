@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._io.arrays import without_objects, write_npz, write_zarr
+from quorate._io.dialect import DELIMITERS
 from quorate._io.parquet import write_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, write_aside, write_folder_aside
-from quorate._io.text import BLOCK, DELIMITERS, label_column
+from quorate._io.text import BLOCK, label_column
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -33,9 +34,10 @@ class Column(NamedTuple):
     categories: Array | None = None
 
 
-def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwrite: bool) -> None:
+def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwrite: bool, id_name: str = "id") -> None:
+    """Write columns as CSV or Parquet; the ids, where there are any, come first."""
     if ids is not None:
-        columns = [Column("id", ids), *columns]
+        columns = [Column(id_name, ids), *columns]
     if format_of(path) == "parquet":
         write_aside(path, lambda file: write_parquet(file, columns), overwrite=overwrite)
         return
@@ -71,11 +73,16 @@ def write_arrays(path: FilePath, arrays: dict[str, Array], overwrite: bool) -> N
         write_folder_aside(path, lambda folder: write_zarr(folder, plain), overwrite=overwrite)
 
 
+def id_column_of(ensemble: Ensemble) -> str:
+    """The name of the column of ids: its own, unless a member has that."""
+    return "id" if ensemble.id_name in ("", *ensemble.member_names) else ensemble.id_name
+
+
 def refuse_loss(ensemble: Ensemble, kind: str) -> None:
     """Raise where reading the file back would give another ensemble; warn where only the weights would differ."""
     if ensemble.n_objects != ensemble.n_rows:
         raise ValueError(f".{kind} files hold one row an object, and this ensemble is compressed; use .npz or .zarr.")
-    if "id" in ensemble.member_names and kind != "npy":
+    if id_column_of(ensemble) in ensemble.member_names and kind != "npy":
         raise ValueError("a member is named 'id', as the column of ids is; rename it, or use .npz or .zarr.")
     if not ensemble.unit_weights:
         warnings.warn(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from quorate import Consensus, Ensemble, Scores, consensus, evaluate, save_labels
 from quorate._io import refuse_output
-from quorate.cli.output import consensus_facts, consensus_summary, tell
+from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 
 
@@ -81,7 +81,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
 def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
     """Write the summary or the JSON object; `more` are further facts to tell."""
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
-    facts |= {**more, "seed": outcome.seed, "output": arguments.output}
+    facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)

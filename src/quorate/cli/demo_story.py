@@ -26,6 +26,7 @@ from quorate import (
     save_labels,
 )
 from quorate._io import refuse_place, write_aside
+from quorate._result_table import AMBIGUOUS
 
 Array = NDArray[Any]
 N_CUSTOMERS = 3_000
@@ -170,7 +171,7 @@ def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files,
     """What was done, how good the segmentations are, which files were written, and how to do the same."""
     *departments, ours = rows
     best = max(departments, key=lambda row: row.right)
-    n_unsure = 0 if result.confidence is None else int(np.sum(result.confidence < 0.5))
+    n_unsure = 0 if result.confidence is None else int(np.sum(result.confidence < AMBIGUOUS))
     table, labelling, page, picture = (str(file) for file in files)
     return f"""\
 A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: the
@@ -184,7 +185,7 @@ quorate sees only the four columns of labels, and combines them into one segment
 
 The consensus labels all customers and places {ours.right:.0%} of them right.
 The best department, {best.name}, places {best.right:.0%} of them right.
-It also shows where the departments disagree most: {n_unsure:,} customers have a confidence below 0.5.
+It also shows where the departments disagree most: {n_unsure:,} customers have a confidence below {AMBIGUOUS:g}.
 (Agreement is the ANMI, which needs no truth. A customer without a label counts as not placed right.)
 
   {table:<34} the four segmentations

@@ -13,18 +13,22 @@ from quorate.cli.guide_commands import add_demo, add_methods
 from quorate.cli.label_commands import add_consensus, add_score
 from quorate.cli.measurement_commands import add_cluster, add_generate
 from quorate.cli.report_command import add_report
+from quorate.cli.result_commands import add_compare, add_place
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
   quorate score labels.csv consensus.csv --id customer
   quorate report labels.csv consensus.csv --id customer -o report.html
+  quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
+  quorate compare labels.csv --id customer -k 2:9
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate methods
   quorate demo
 
 A table of labels has a header, one row per object and one column per clustering. Empty cells are missing labels.
-The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .npy, .npz or .zarr.
+Several tables are joined by the column --id. Columns of text files are separated by commas, semicolons, tabs or pipes.
+The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .xlsx, .npy, .npz or .zarr.
 The name - stands for standard input or standard output, both in CSV format."""
 
 BAD_INPUT = 2
@@ -97,7 +101,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises instead of printing its usage, so that bad options are told as all errors are."""
 
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message}; see {self.prog} --help")
+        import re
+
+        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        meant = ""
+        if found is not None:
+            meant = _did_you_mean(found.group(1), [name.strip(" '") for name in found.group(2).split(",")])
+        raise ValueError(f"{message}{meant}; see {self.prog} --help")
 
 
 class _Version(argparse.Action):
@@ -112,11 +122,28 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with the function of the command as `run` and the whole command line for the reports."""
-    arguments, unknown = _parser().parse_known_args(argv)
+    parser = _parser()
+    arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; see quorate {arguments.command} --help")
+        known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
+        name = unknown[0].split("=")[0]
+        meant = _did_you_mean(name, known) if name.startswith("-") else " (files stand side by side)"
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
     arguments.command_line = ["quorate", *argv]
     return arguments
+
+
+def _commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the commands, by name."""
+    action = next(entry for entry in parser._actions if isinstance(entry, argparse._SubParsersAction))
+    return dict(action.choices)
+
+
+def _did_you_mean(name: str, known: Sequence[str]) -> str:
+    """As the library words it; imported only if something is mistyped, because that loads numpy."""
+    from quorate._check import did_you_mean as library_words
+
+    return library_words(name, known)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -132,6 +159,8 @@ def _parser() -> argparse.ArgumentParser:
     add_consensus(commands)
     add_score(commands)
     add_report(commands)
+    add_place(commands)
+    add_compare(commands)
     add_generate(commands)
     add_cluster(commands)
     add_methods(commands)

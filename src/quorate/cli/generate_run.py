@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from quorate import Ensemble, as_ensemble, generate, save_ensemble
+from quorate._data.proof import vary
 from quorate._io import refuse_output
 from quorate._io.load_features import Measurements, load_features
+from quorate._io.paths import share_read
 from quorate.cli.progress import Step
 from quorate.cli.values import names
 from quorate.generation.features import as_features
@@ -45,17 +47,19 @@ def make_ensemble(
     k = k_towards(settings["k"], settings["base"], n_clusters)
     table = _read_measurements(arguments, step)
     ensemble = generate(table.values, **{**settings, "k": k})
-    return as_ensemble(ensemble, ids=table.ids)
+    named = as_ensemble(ensemble, ids=table.ids)
+    return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
 def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
     """The table of measurements, scaled if that is asked for."""
-    with step(f"reading {arguments.features}"):
+    with step(f"reading {arguments.features}", share_read):
         table = load_features(
             arguments.features,
             ids=arguments.id,
             columns=None if arguments.columns is None else names(arguments.columns),
             drop=[] if arguments.drop is None else names(arguments.drop),
+            sep=arguments.sep,
         )
         return table if arguments.scale is None else table._replace(values=_standardised(table.values))
 

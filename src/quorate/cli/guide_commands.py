@@ -22,13 +22,13 @@ def run_methods(arguments: argparse.Namespace) -> None:
     from quorate import METHODS
 
     if arguments.json:
-        keys = ("title", "memory", "finds_k", "stochastic", "reference")
+        keys = ("title", "time", "memory", "finds_k", "stochastic", "reference")
         write_json({name: {key: getattr(method, key) for key in keys} for name, method in METHODS.items()})
         return
-    rows: list[tuple[str, ...]] = [("name", "title", "memory", "finds k", "random", "reference")]
+    rows: list[tuple[str, ...]] = [("name", "title", "time", "memory", "finds k", "random", "reference")]
     for name, method in METHODS.items():
         flags = ("yes" if flag else "no" for flag in (method.finds_k, method.stochastic))
-        rows.append((name, method.title, method.memory, *flags, method.reference))
+        rows.append((name, method.title, method.time, method.memory, *flags, method.reference))
     sys.stdout.write(_in_columns(rows))
 
 

@@ -11,6 +11,7 @@ from quorate.cli.options import (
     add_labelling_options,
     add_labels_output,
     add_method_options,
+    add_orientation_option,
     add_rows_options,
     add_seed_option,
     add_table_options,
@@ -18,18 +19,16 @@ from quorate.cli.options import (
     consensus_settings,
     rows_settings,
 )
-from quorate.cli.output import refuse_json_beside_data, tell
+from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell
 from quorate.cli.progress import steps
-from quorate.cli.values import number, number_of_clusters
+from quorate.cli.values import n_bytes, number_of_clusters
 
 
 def add_consensus(commands: Any) -> None:
     """Add `quorate consensus`."""
     parser = add_command(commands, "consensus", run_consensus, "combine the clusterings of a table of labels into one")
     add_table_options(parser)
-    parser.add_argument(
-        "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
-    )
+    add_orientation_option(parser)
     parser.add_argument(
         "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20; some methods find it themselves"
     )
@@ -37,7 +36,7 @@ def add_consensus(commands: Any) -> None:
     add_seed_option(parser)
     add_rows_options(parser)
     parser.add_argument(
-        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8e9"
+        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
     )
     add_labels_output(parser)
     add_force_option(parser)
@@ -62,7 +61,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
 def _consensus_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     others = rows_settings(arguments)
     if arguments.max_bytes is not None:
-        others["max_bytes"] = int(number(arguments.max_bytes, "--max-bytes"))
+        others["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
     return consensus_settings(arguments, number_of_clusters(arguments.k), **others)
 
 
@@ -71,6 +70,12 @@ def add_score(commands: Any) -> None:
     parser = add_command(commands, "score", run_score, "score a labelling against the table of labels it was made from")
     add_table_options(parser)
     add_labelling_options(parser)
+    parser.add_argument(
+        "--members", action="store_true", help="also tell how each clustering stands beside the labelling"
+    )
+    parser.add_argument(
+        "--profiles", action="store_true", help="also tell which labels of the clusterings each cluster is made of"
+    )
     add_talk_options(parser)
 
 
@@ -78,9 +83,16 @@ def run_score(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, score it and tell the scores."""
     step = steps(arguments)
     with step("loading"):
-        from quorate import evaluate
+        from quorate import evaluate, members, profiles
         from quorate.cli.reading import read_labels_and_labelling
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     with step("scoring"):
         scores = evaluate(labelling.labels, ensemble, truth=truth)
-    tell(arguments, scores.as_dict(), f"{scores}\n")
+        # by their names in the file, not by their codes
+        asked = [verb for verb in (members, profiles) if getattr(arguments, verb.__name__)]
+        tables = [verb(labelling.named(), ensemble) for verb in asked]
+    facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
+    summary = f"{scores}\n{table_summary(facts)}"
+    for table in tables:
+        facts |= table.as_dict()
+    tell(arguments, facts, "\n\n".join([summary.rstrip("\n"), *map(str, tables)]) + "\n")

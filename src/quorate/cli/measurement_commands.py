@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from quorate.cli.options import (
+    add_column_options,
     add_command,
     add_force_option,
     add_labels_output,
@@ -53,13 +54,9 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
     """The table of measurements, and how to read it."""
     parser.add_argument(
         "features",
-        help="table of numbers: one row per object, one column per measurement (.csv, .parquet, .npy, .npz, .zarr)",
+        help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
-    parser.add_argument(
-        "--columns", metavar="A,B,C", help="columns that are measurements (default: all except the id column)"
-    )
-    parser.add_argument("--drop", metavar="A,B,C", help="columns to leave out")
+    add_column_options(parser, "measurements")
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 

@@ -21,18 +21,46 @@ def add_command(
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     """The table of labels, and how to read it."""
-    parser.add_argument("labels", help="table of labels: one row per object, one column per clustering")
-    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
     parser.add_argument(
-        "--columns", metavar="A,B,C", help="columns that are clusterings (default: all except the id column)"
+        "labels",
+        nargs="+",
+        help="table of labels: one row per object, one column per clustering; several tables are joined by --id",
     )
+    add_column_options(parser, "clusterings")
     parser.add_argument(
         "--missing",
         metavar="VALUE",
         action="append",
-        help="value that stands for a missing label, instead of -1; may be given several times",
+        help="value that stands for a missing label, beside -1 and empty cells; may be given several times",
     )
-    parser.add_argument("--weights", metavar="W,W,W", help="weights of the clusterings (default: 1 each)")
+    parser.add_argument(
+        "--weights", metavar="W,W,W", help="weights of the clusterings, or A=2,B=0.5 by name (default: 1 each)"
+    )
+    parser.add_argument(
+        "--skip-empty", action="store_true", help="leave out objects that have no label in any clustering"
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
+    )
+
+
+def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """How to read a table; `what` its columns are."""
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
+    parser.add_argument(
+        "--columns", metavar="A,B,C", help=f"columns that are {what} (default: all except the id column)"
+    )
+    parser.add_argument("--drop", metavar="A,B,C", help="columns to leave out")
+    parser.add_argument(
+        "--sep", metavar="CHAR", help="what separates columns of text: comma, semicolon, tab, pipe (default: found out)"
+    )
+
+
+def add_orientation_option(parser: argparse.ArgumentParser) -> None:
+    """--orientation."""
+    parser.add_argument(
+        "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
+    )
 
 
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
+MAX_MEMBERS = 8
+"""Number of clusterings that a summary names; of more it names the first half of these."""
 MAX_SIZES = 12
 """Number of cluster sizes in a summary; the JSON object holds all of them."""
 
@@ -59,6 +61,49 @@ def place_of(output: str) -> str:
     return "on standard output" if output == "-" else f"in {output}"
 
 
+def table_facts(ensemble: Ensemble) -> dict[str, Any]:
+    """Which clusterings were used, and what joining tables and leaving objects out did to them."""
+    import numpy as np
+
+    missing = (ensemble.labels < 0).mean(axis=0) if ensemble.has_missing else np.zeros(ensemble.n_members)
+    used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
+    members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
+    told = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
+    return {"members": members, "n_objects": ensemble.n_objects, **told}
+
+
+def table_summary(facts: dict[str, Any]) -> str:
+    """The lines about the clusterings, the joined tables and the objects left out."""
+    return aligned(_table_lines(facts))
+
+
+def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
+    members = facts["members"]
+    shown = members if len(members) <= MAX_MEMBERS else members[: MAX_MEMBERS // 2]
+    texts = [_member_text(member) for member in shown]
+    if len(shown) < len(members):
+        rest = members[len(shown) :]
+        fewest, most = min(m["n_clusters"] for m in rest), max(m["n_clusters"] for m in rest)
+        spread = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        gaps = max(member["missing"] for member in rest)
+        texts.append(f"... with {spread} clusters{f', up to {gaps:.1%} missing' if gaps else ''}")
+    lines = {"clusterings": f"{len(members):,}: {', '.join(texts)}"}
+    if "joined" in facts:
+        total = facts["n_objects"] + facts.get("skipped", {"n": 0})["n"]
+        parts = [f"{name} knows {n:,}" for name, n in facts["joined"].items()]
+        lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
+    if "skipped" in facts:
+        first = ", ".join(facts["skipped"]["first"])
+        dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) else ""
+        lines["left out"] = f"{facts['skipped']['n']:,} objects without any label: {first}{dots}"
+    return lines
+
+
+def _member_text(member: dict[str, Any]) -> str:
+    gaps = f", {member['missing']:.1%} missing" if member["missing"] else ""
+    return f"{member['name']} ({member['n_clusters']:,} clusters{gaps})"
+
+
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
     """The facts about a consensus, and about the choices that were left to the library, if there were any."""
     import numpy as np
@@ -87,7 +132,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     lines |= {
         "method": _method_line(facts),
         "objects": f"{facts['n_objects']:,} ({facts['n_rows']:,} distinct rows)",
-        "clusterings": f"{facts['n_members']:,}",
+        **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
         "ANMI": f"{scores.anmi:.4f}{_member_scores(scores)}",

@@ -1,19 +1,28 @@
-"""Progress on standard error: the step at which the shell tool is, and for how many seconds it has been there."""
+"""Progress on standard error: the step at which the shell tool is, since when, and the time left."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TextIO
-
-Step = Callable[[str], AbstractContextManager[None]]
+from typing import Protocol, TextIO
 
 FIRST_WAIT = 1.0
 """Seconds after which a step is shown for the first time; shorter steps are never shown."""
+LEAST_SHARE = 0.02
+"""Share of the work that must be done before the time left follows from it."""
+
+
+class Step(Protocol):
+    """Makes a context manager from the name of a step and, where it is known, a function that tells the share done."""
+
+    def __call__(
+        self, name: str, share: Callable[[], float | None] | None = None, /
+    ) -> AbstractContextManager[None]: ...
 
 
 def shows_progress(arguments: argparse.Namespace) -> bool:
@@ -26,35 +35,98 @@ def shows_progress(arguments: argparse.Namespace) -> bool:
 def steps(arguments: argparse.Namespace) -> Step:
     """A function that makes a context manager from the name of a step.
 
-    While the body of the ``with`` statement runs, the name and the elapsed seconds are shown on standard error,
-    once the step takes longer than a second.
+    While the body of the ``with`` statement runs, the name, the elapsed seconds and the time left, where it is known,
+    are shown on standard error, once the step takes longer than a second. The time left follows from the share of the
+    work that is done, which the step or the library tells, or from the estimate of a method that is slow on many rows.
     """
     is_shown = shows_progress(arguments)
 
     @contextmanager
-    def step(name: str) -> Iterator[None]:
-        if not is_shown:
-            yield
-            return
-        done = threading.Event()
-        ticker = threading.Thread(target=_show_until_done, args=(name, done, sys.stderr), daemon=True)
-        ticker.start()
-        try:
-            yield
-        finally:
-            done.set()
-            ticker.join()
+    def step(name: str, share: Callable[[], float | None] | None = None, /) -> Iterator[None]:
+        shown = _Shown(name, share)
+        with _listening(shown, is_shown):
+            if not is_shown:
+                yield
+                return
+            ticker = threading.Thread(target=_show_until_done, args=(shown, sys.stderr), daemon=True)
+            ticker.start()
+            try:
+                yield
+            finally:
+                shown.done.set()
+                ticker.join()
 
     return step
 
 
-def _show_until_done(name: str, done: threading.Event, stream: TextIO) -> None:
+class _Shown:
+    """What is known about the step that is being shown."""
+
+    def __init__(self, name: str, share: Callable[[], float | None] | None) -> None:
+        self.name, self.start, self.done = name, time.perf_counter(), threading.Event()
+        self.share = share
+        self.told_share: float | None = None
+        self.expected_end: float | None = None
+
+    def text(self) -> str:
+        """The name, the seconds and the time left, where that is known."""
+        from quorate._check import duration
+
+        now = time.perf_counter()
+        left = self._left(now)
+        told = "" if left is None else f", about {duration(left)} left"
+        return f"quorate: {self.name} ... {now - self.start:.0f} s{told}"
+
+    def _left(self, now: float) -> float | None:
+        share = self.share() if self.share is not None else self.told_share
+        if share is not None and LEAST_SHARE <= share < 1:
+            return (now - self.start) * (1 - share) / share
+        if self.expected_end is not None and self.expected_end > now:
+            return self.expected_end - now
+        return None
+
+
+class _Listener(logging.Handler):
+    """Takes what the library tells about time: how much of a step is done, and how long a method will take."""
+
+    def __init__(self, shown: _Shown, is_shown: bool) -> None:
+        super().__init__(logging.INFO)
+        self.shown, self.is_shown = shown, is_shown
+
+    def emit(self, record: logging.LogRecord) -> None:
+        share, seconds = getattr(record, "share", None), getattr(record, "seconds", None)
+        if share is not None:
+            self.shown.told_share = share
+        if seconds is None:
+            return
+        self.shown.expected_end = time.perf_counter() + seconds
+        is_line = self.is_shown and not sys.stderr.isatty()
+        if is_line or (record.levelno >= logging.WARNING and not self.is_shown):
+            sys.stderr.write(f"quorate: {record.getMessage()}\n")
+
+
+@contextmanager
+def _listening(shown: _Shown, is_shown: bool) -> Iterator[None]:
+    """Listen to the library's logger as long as the step runs."""
+    logger, listener = logging.getLogger("quorate"), _Listener(shown, is_shown)
+    level = logger.level
+    logger.addHandler(listener)
+    if is_shown:
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(listener)
+        logger.setLevel(level)
+
+
+def _show_until_done(shown: _Shown, stream: TextIO) -> None:
     """On a terminal keep one line up to date and erase it at the end; elsewhere write a line every ten seconds."""
-    start, is_terminal = time.perf_counter(), stream.isatty()
+    is_terminal = stream.isatty()
     wait, was_shown = FIRST_WAIT, False
-    while not done.wait(wait):
+    while not shown.done.wait(wait):
         was_shown, wait = True, 0.2 if is_terminal else 10.0
-        text = f"quorate: {name} ... {time.perf_counter() - start:.0f} s"
+        text = shown.text()
         stream.write(f"\r\x1b[K{text}" if is_terminal else f"{text}\n")
         stream.flush()
     if was_shown and is_terminal:

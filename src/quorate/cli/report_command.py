@@ -13,7 +13,7 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
 )
-from quorate.cli.output import aligned, tell
+from quorate.cli.output import aligned, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 
 
@@ -50,5 +50,6 @@ def run_report(arguments: argparse.Namespace) -> None:
             overwrite=arguments.force,
             **title,
         )
-    facts = {"report": arguments.output, "bytes": path.stat().st_size}
-    tell(arguments, facts, aligned({"report": f"in {arguments.output} ({facts['bytes']:,} bytes)"}))
+    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
+    line = aligned({"report": f"in {arguments.output} ({facts['bytes']:,} bytes)"})
+    tell(arguments, facts, line + table_summary(facts))

@@ -34,6 +34,31 @@ def numbers(text: str, option: str) -> list[float]:
         raise ValueError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
 
+def weights(text: str, option: str) -> list[float] | dict[str, float]:
+    """Numbers separated by commas, or a dictionary from NAME=NUMBER separated by commas."""
+    if "=" not in text:
+        return numbers(text, option)
+    found: dict[str, float] = {}
+    for pair in names(text):
+        name, _, value = pair.rpartition("=")
+        if not name or name in found:
+            raise ValueError(f"{option} must be numbers, or NAME=NUMBER for each name once, got {pair!r}")
+        found[name] = number(value, f"{option} {name}")
+    return found
+
+
+def n_bytes(text: str, option: str) -> int:
+    """A number of bytes: 8e9, 8GB, 1.5 GB or 512MiB."""
+    import re
+
+    wanted = "a number of bytes such as 8e9 or 8GB"
+    found = re.fullmatch(r"\s*([^a-zA-Z\s].*?)\s*([kKmMgGtT]i?[bB]|[bB])?\s*", text)
+    amount, unit = (found.group(1), found.group(2) or "") if found else (text, "")
+    base = 1024 if "i" in unit else 1000
+    power = "bkmgt".index(unit[0].lower()) if unit else 0
+    return int(number(amount, option, wanted=wanted) * base**power)
+
+
 def names(text: str) -> list[str]:
     """Names separated by commas; a name that holds a comma stands in double quotes, as in a CSV file."""
     import csv

@@ -1,4 +1,7 @@
-"""The papers' synthetic data sets, any size, seeded; and `load` for published ones, from a folder or from OpenML."""
+"""Synthetic data sets of the papers, seeded and of any size, and published data sets.
+
+`load` reads published data sets from a folder or from OpenML.
+"""
 
 from quorate.datasets.files import DataSet, load, names
 from quorate.datasets.synthetic import (

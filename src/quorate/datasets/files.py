@@ -1,4 +1,4 @@
-"""Published data sets by name: from a folder of files, or from OpenML."""
+"""Published data sets, loaded by name from a folder of files or from OpenML."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from quorate._data.sparse import csr_from_file
 
 VARIABLE = "QUORATE_DATA"
-"""Environment variable that names the folder where the caller does not."""
+"""The environment variable that names the folder if the caller does not."""
 
-# Data sets that OpenML holds under a number of its own, by the names of the files they stand in for.
+# OpenML's number of each data set, by the name of the file that it replaces.
 OPENML = {
     "abalone": 183,
     "breast_wisconsin_699": 15,
@@ -54,7 +54,7 @@ OPENML = {
 
 
 class DataSet(NamedTuple):
-    """Features X (n_objects, n_features), dense or CSR; classes y (n_objects,), integers or texts; a name."""
+    """Features X (n_objects, n_features), dense or CSR; classes y (n_objects,), integers or texts; and a name."""
 
     X: Any
     y: NDArray[Any]
@@ -62,27 +62,27 @@ class DataSet(NamedTuple):
 
 
 def load(name: str, data_home: str | os.PathLike[str] | None = None) -> DataSet:
-    """A published data set by its name.
+    """Load a published data set by its name.
 
     Parameters
     ----------
     name : str
         One of `names()`.
     data_home : path, optional
-        Folder with the files; by default the one the environment variable QUORATE_DATA names, if any.
+        Folder with the files; by default the folder that the environment variable QUORATE_DATA names, if it is set.
 
     Returns
     -------
     DataSet
-        Dense features are float64 (float32 from .npz), missing values NaN; text sets are CSR with float64 counts.
-        Classes are integers where all of them are, texts otherwise.
+        Dense features are float64 (float32 from .npz), and missing values are NaN. Text data are CSR with float64
+        counts. Classes are integers if all of them are written as integers, and texts otherwise.
 
     Notes
     -----
-    Files are looked for first: NAME.csv.gz or NAME.csv (a header, numeric columns, the class last in a column
-    `label`, empty cells missing) or NAME.npz (arrays X and y, or those of `scipy.sparse.save_npz` and y). Nothing is
-    ever unpickled. What the folder lacks is fetched from OpenML where we know its number; OpenML may order or code
-    objects otherwise.
+    First a file is looked for. NAME.csv.gz or NAME.csv has a header, numeric columns, and the class in the last column,
+    `label`; empty cells are missing values. NAME.npz contains arrays X and y, or those of `scipy.sparse.save_npz` and
+    y. Nothing is ever unpickled. If there is no file, the data set is fetched from OpenML if we know its number there;
+    OpenML may have another order of the objects or another coding.
 
     Examples
     --------
@@ -98,14 +98,17 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> DataSet:
     for ending, read in _READERS.items():
         path = home / f"{name}{ending}" if home else None
         if path is not None and path.is_file():
-            return DataSet(*_told(read, path), name)
+            return DataSet(*_read_or_explain(read, path), name)
     if name in OPENML:
         return _openml(name, home)
     raise ValueError(_unknown(name, home))
 
 
 def names(data_home: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names `load` knows: the files of the folder (see `load`) and the sets it can fetch from OpenML, sorted."""
+    """Return the names that `load` accepts, sorted.
+
+    These are the files of the folder (see `load`) and the data sets that can be fetched from OpenML.
+    """
     return sorted(_files(_home(data_home)) | set(OPENML))
 
 
@@ -116,7 +119,9 @@ def _home(data_home: str | os.PathLike[str] | None) -> Path | None:
     home = Path(given).expanduser()
     if not home.is_dir():
         source = "data_home" if data_home is not None else f"the environment variable {VARIABLE}"
-        raise FileNotFoundError(f"{source} must name a folder with data sets, got {str(home)!r}, which is none.")
+        raise FileNotFoundError(
+            f"{source} must name a folder with data sets, got {str(home)!r}, which is not a folder."
+        )
     return home
 
 
@@ -130,15 +135,15 @@ def _unknown(name: str, home: Path | None) -> str:
     known = _files(home) | set(OPENML)
     folded = {other.lower(): other for other in known}
     near = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
-    # a name that is part of another is near it, however much longer that is
+    # A name that is part of another one is suggested too, however much longer the other one is.
     near += sorted(other for other in known if name.lower() in other.lower() and other not in near)[:3]
     where = f"in {str(home)!r} or on OpenML" if home else f"on OpenML, and neither data_home nor {VARIABLE} is set"
     hint = f"nearest: {', '.join(near)}" if near else f"names() lists all {len(known)}"
     return f"no data set {name!r} {where}; {hint}."
 
 
-def _told(read: Any, path: Path) -> tuple[Any, NDArray[Any]]:
-    """Read, and say which file was at fault where that fails."""
+def _read_or_explain(read: Any, path: Path) -> tuple[Any, NDArray[Any]]:
+    """Read a file; if that fails, raise an error that names the file."""
     try:
         X, y = read(path)
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
@@ -175,7 +180,7 @@ _READERS = {".csv.gz": _read_csv, ".csv": _read_csv, ".npz": _read_npz}
 
 
 def _classes(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers where all of them are, texts otherwise."""
+    """Return the classes as integers if all of them are integers, and as texts otherwise."""
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     texts = values.astype(str)

@@ -1,8 +1,8 @@
-"""The papers' synthetic data sets: exact parameters, any number of objects, a local seeded generator.
+"""Synthetic data sets of the papers, with their exact parameters, any number of objects, and a local seeded generator.
 
-Each function returns a `DataSet` (X float64, y int64 by first appearance, name). Objects stand cluster by cluster.
-The default `n_objects` is the paper's; other numbers keep the clusters' shares. Where a paper shows a picture but
-prints no numbers, the numbers are ours and the docstring says so.
+Each function returns a `DataSet` (X float64, y int64 numbered by first appearance, name). The objects are sorted by
+cluster. The default `n_objects` is that of the paper; other numbers keep the proportions of the clusters. If a paper
+shows a picture but prints no numbers, the numbers are ours, and the docstring says so.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ def two_d_two_k(n_objects: int = 1000, *, spread: float = 0.1, random_state: Any
     Parameters
     ----------
     n_objects : int
-        Half of them in each cluster.
+        Number of objects; half of them are in each cluster.
     spread : float
         Standard deviation in each dimension.
     random_state : None, int or Generator
 
     Notes
     -----
-    The paper prints a variance of 0.1, yet also that k-means reaches an NMI of 0.847 with the classes. The means lie
-    0.405 apart: with a variance of 0.1 no clusterer can exceed an NMI of about 0.17, with a standard deviation of
-    0.1 the best possible is about 0.85. So 0.1 is the standard deviation; spread=0.1**0.5 gives the printed one.
+    The paper prints a variance of 0.1, but also that k-means reaches an NMI of 0.847 with the classes. The means are
+    0.405 apart: with a variance of 0.1 no clusterer can exceed an NMI of about 0.17, and with a standard deviation of
+    0.1 the best possible is about 0.85. So 0.1 must be the standard deviation; spread=0.1**0.5 gives the printed
+    variance.
 
     References
     ----------
@@ -53,8 +54,9 @@ def eight_d_five_k(n_objects: int = 1000, *, spread: float = 0.1, random_state: 
 
     Notes
     -----
-    The means are drawn anew from `random_state`, for the paper does not print its own. `spread` is a standard
-    deviation, see `two_d_two_k`: with it the clusters are well separated, as both CE and TREE say they are.
+    The means are drawn from `random_state`, because the paper does not print its own. `spread` is a standard
+    deviation, see `two_d_two_k`. With it the clusters are well separated, as both Strehl & Ghosh and Wang (see
+    `spherical5`) say they are.
 
     References
     ----------
@@ -69,9 +71,9 @@ def spherical5(n_objects: int = 250, *, separation: float = 4.0, random_state: A
 
     Notes
     -----
-    The paper prints sizes, dimensions and that the centres lie in the plane of the first two dimensions. Ours: they
-    form a regular pentagon whose sides are `separation` standard deviations long. At 4.0 the best possible
-    clusterer is right on 95% of the objects, which is what the paper's ensembles reach.
+    The paper prints the sizes, the dimensions, and that the centres lie in the plane of the first two dimensions. We
+    chose that they form a regular pentagon whose sides are `separation` standard deviations long. At 4.0 the best
+    possible clusterer is right for 95% of the objects, which is what the paper's ensembles reach.
 
     References
     ----------
@@ -103,9 +105,9 @@ def half_rings(n_objects: int = 800, *, random_state: Any = None) -> DataSet:
 
     Notes
     -----
-    Printed: 200 and 600 objects, so 1 to 3. Ours: the sparse ring is the upper half of the annulus between radius
-    0.75 and 1.25 around the origin, the dense one the lower half of that between 0.85 and 1.15 around (1.1, 0.1);
-    angle and radius are uniform.
+    The paper prints the sizes, 200 and 600 objects, which is a ratio of 1 to 3. We chose the shapes: the sparse ring is
+    the upper half of the annulus between radius 0.75 and 1.25 around the origin, and the dense one is the lower half of
+    the annulus between radius 0.85 and 1.15 around (1.1, 0.1); angle and radius are uniform.
 
     References
     ----------
@@ -124,9 +126,10 @@ def three_rings(n_objects: int = 900, *, random_state: Any = None) -> DataSet:
 
     Notes
     -----
-    Printed: 100, 400 and 400 objects (SPARSE: 450 in all), so 1 to 4 to 4. Ours: radii 0.5, 2.5 and 4.5, each
-    ring 0.2 wide; angle and radius are uniform. With these, average-link evidence accumulation is right on all
-    objects for k in [20, 50] and on 60% for k in [11, 21], as SPARSE prints.
+    Wang prints 100, 400 and 400 objects (Lourenço et al. 450 in all), which is a ratio of 1 to 4 to 4. We chose the
+    radii 0.5, 2.5 and 4.5, and each ring is 0.2 wide; angle and radius are uniform. With these numbers, average-link
+    evidence accumulation is right for all objects for k in [20, 50] and for 60% of them for k in [11, 21], as Lourenço
+    et al. print (see `ten_gaussians`).
 
     References
     ----------
@@ -146,9 +149,10 @@ def two_spirals(n_objects: int = 200, *, noise: float = 0.05, random_state: Any 
 
     Notes
     -----
-    Printed: 200 objects (SPARSE), two clusters. Ours: radius = angle / pi for angles from pi / 2 to 3 pi, evenly
-    spaced along the curve, one spiral the other turned by half a circle, so that neighbouring arms lie 1 apart;
-    Gaussian noise of standard deviation `noise` in both coordinates.
+    Lourenço et al. (see `ten_gaussians`) print 200 objects in two clusters. We chose the curves: radius = angle / pi
+    for angles from pi / 2 to 3 pi, evenly spaced along the curve. The second spiral is the first one turned by half a
+    circle, so that neighbouring arms are 1 apart. Gaussian noise of standard deviation `noise` is added to both
+    coordinates.
 
     References
     ----------
@@ -157,7 +161,7 @@ def two_spirals(n_objects: int = 200, *, noise: float = 0.05, random_state: Any 
     rng = _check.generator(random_state)
     arms = []
     for turn, size in zip((0.0, np.pi), _sizes(n_objects, [1, 1]), strict=True):
-        # the curve's length grows about as the square of the angle
+        # the length of the curve grows approximately as the square of the angle
         angle = np.sqrt(np.linspace((0.5 * np.pi) ** 2, (3.0 * np.pi) ** 2, size))
         curve = (angle / np.pi)[:, None] * np.column_stack([np.cos(angle + turn), np.sin(angle + turn)])
         arms.append(curve + rng.normal(scale=noise, size=(size, 2)))
@@ -169,9 +173,9 @@ def cigar(n_objects: int = 250, *, random_state: Any = None) -> DataSet:
 
     Notes
     -----
-    Printed: 250 objects in 4 clusters (SPARSE). Ours: 100, 100, 25 and 25 objects; the long ones around (0, 0) and
-    (1.5, 0) with standard deviations 0.2 across and 3 along, the round ones around (0.75, 10) and (0.75, -10) with
-    standard deviation 0.3.
+    Lourenço et al. (see `ten_gaussians`) print 250 objects in 4 clusters. We chose 100, 100, 25 and 25 objects. The
+    long clusters are around (0, 0) and (1.5, 0) with standard deviations of 0.2 across and 3 along; the round ones are
+    around (0.75, 10) and (0.75, -10) with a standard deviation of 0.3.
 
     References
     ----------
@@ -187,20 +191,20 @@ def cigar(n_objects: int = 250, *, random_state: Any = None) -> DataSet:
 
 
 def three_paths(n_objects: int = 600, *, noise: float = 0.1, random_state: Any = None) -> DataSet:
-    """Three winding paths in a plane strewn with noise, of the kind Li et al. call 3-paths; noise has label -1.
+    """Three winding paths among uniform noise, the kind of data that Li et al. call 3-paths; noise has the label -1.
 
     Parameters
     ----------
     n_objects : int
-        All objects, noise included.
+        Number of all objects, noise included.
     noise : float
-        Share of the objects strewn evenly over the picture. The paper leaves noise out when it counts errors.
+        Share of the objects that are noise, uniform over the picture. The paper leaves noise out when it counts errors.
     random_state : None, int or Generator
 
     Notes
     -----
-    All numbers are ours, for the paper shows no more than a picture: for x uniform in [0, 10] the paths are
-    sin(x) + 2 c, c = 0, 1, 2, with Gaussian noise of standard deviation 0.15 in y; noise is uniform in
+    We chose all numbers, because the paper shows only a picture. For x uniform in [0, 10] the paths are sin(x) + 2 c
+    with c = 0, 1, 2 and Gaussian noise of standard deviation 0.15 in y; the noise objects are uniform in
     [-0.5, 10.5] x [-2, 6].
 
     References
@@ -220,8 +224,13 @@ def three_paths(n_objects: int = 600, *, noise: float = 0.1, random_state: Any =
 
 
 def _sizes(n_objects: int, shares: Sequence[int]) -> list[int]:
-    """Sizes of clusters in these shares, at least one object each; rests go to the largest remainders."""
-    n_objects = _check.integer(n_objects, "n_objects", low=len(shares), advice="one for each cluster at least.")
+    """Return sizes of clusters in these proportions, at least one object each.
+
+    What remains goes to the largest remainders.
+    """
+    n_objects = _check.integer(
+        n_objects, "n_objects", low=len(shares), advice="each cluster needs at least one object."
+    )
     wanted = n_objects * np.array(shares) / sum(shares)
     sizes = np.maximum(np.floor(wanted), 1).astype(int)
     while (missing := n_objects - int(sizes.sum())) != 0:
@@ -236,7 +245,7 @@ def _gaussians(name: str, means: Any, sizes: list[int], spread: float, rng: np.r
 
 
 def _arc(size: int, angles: tuple[float, float], radii: tuple[float, float], rng: np.random.Generator) -> FloatArray:
-    """Objects of uniform angle and radius around the origin."""
+    """Draw objects of uniform angle and radius around the origin."""
     angle, radius = rng.uniform(*angles, size), rng.uniform(*radii, size)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 

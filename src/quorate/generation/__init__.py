@@ -1,4 +1,4 @@
-"""From features to many diverse clusterings: `generate` and the words its options speak."""
+"""From features to many diverse clusterings: `generate`, and the classes and names that its options accept."""
 
 from quorate.generation.bases import BASES
 from quorate.generation.columns import Projection, Views

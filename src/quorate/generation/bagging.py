@@ -1,4 +1,4 @@
-"""Bagged clustering: k-means on bootstrap samples, as a sequence of members and as a clusterer of its own."""
+"""Bagged clustering: k-means on bootstrap samples, both as members of an ensemble and as a clusterer of its own."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ class Bagging:
     Parameters
     ----------
     out_of_bag : "nearest" or "missing"
-        Objects not drawn take the label of the nearest centre, or none (-1).
+        Objects that were not drawn get the label of the nearest centre ("nearest") or no label, -1 ("missing").
     max_iter : int, default 100
-        Sweeps of k-means.
+        The largest number of k-means iterations.
 
     Notes
     -----
-    n objects are drawn with replacement, about 0.63 n different ones. With "nearest" the members are those of
-    Dudoit & Fridlyand's first procedure, whose matching and vote are left to the consensus function; with "missing"
-    those of their second, where two objects are compared over the samples that hold both: use the "pairwise"
-    normalisation of evidence accumulation. Also a callable (X, k, rng) -> labels, so members can run in parallel.
+    n objects are drawn with replacement, which gives about 0.63 n different ones. With "nearest" the members are those
+    of Dudoit & Fridlyand's first procedure; the matching of clusters and the vote, which are part of that procedure,
+    are left to the consensus function. With "missing" the members are those of their second procedure, in which two
+    objects are compared over the samples that contain both: use the "pairwise" normalisation of evidence accumulation.
+    An instance can also be called as (X, k, rng) -> labels, so members can be computed in parallel.
 
     References
     ----------
@@ -59,35 +60,38 @@ class Bagging:
         _check.integer(self.max_iter, "max_iter", low=1)
 
     def members(self, X: Any, ks: Iterable[int], rng: np.random.Generator) -> Iterator[NDArray[np.int32]]:
-        """Label vectors, one for each number of clusters in `ks`, in their order."""
+        """Yield one label vector for each number of clusters in `ks`, in the same order."""
         rows = feature_rows(X)
         return (self._member(rows, k, rng) for k in ks)
 
     def __call__(self, X: Any, k: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """One member."""
+        """Return the labels of one member."""
         return self._member(feature_rows(X), k, rng)
 
     def _member(self, rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        k = _check.integer(k, "k", low=1, high=rows.n_objects, advice="a cluster needs an object.")
+        k = _check.integer(k, "k", low=1, high=rows.n_objects, advice="a cluster needs at least one object.")
         drawn, weights = bootstrap(rows.n_objects, k, rng)
-        found = cluster_rows(rows.take(drawn), k, rng, weights=weights, max_iter=self.max_iter)
+        fit = cluster_rows(rows.take(drawn), k, rng, weights=weights, max_iter=self.max_iter)
         if self.out_of_bag == "nearest":
-            return assign(rows, found.prototypes)[0]
+            return assign(rows, fit.prototypes)[0]
         labels = np.full(rows.n_objects, -1, dtype=np.int32)
-        labels[drawn] = found.labels
+        labels[drawn] = fit.labels
         return labels
 
 
 def bagged_labels(
     X: Any, n_members: int, k: int, rng: np.random.Generator, *, out_of_bag: OutOfBag = "nearest"
 ) -> NDArray[np.int32]:
-    """Labels (n_objects, n_members) of k-means with k clusters on bootstrap samples; see `Bagging`."""
+    """Return labels (n_objects, n_members) of k-means with k clusters on bootstrap samples; see `Bagging`."""
     n_members = _check.integer(n_members, "n_members", low=1)
     return np.column_stack(list(Bagging(out_of_bag).members(X, [k] * n_members, rng)))
 
 
 def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
-    """Objects drawn with replacement, at least `least` different ones, and how often each was drawn."""
+    """Draw objects with replacement, at least `least` different ones.
+
+    Return the objects and how often each was drawn.
+    """
     counts = np.bincount(rng.integers(n_objects, size=n_objects), minlength=n_objects)
     absent = np.flatnonzero(counts == 0)
     short = least - (n_objects - len(absent))
@@ -98,25 +102,33 @@ def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDA
 
 
 class BaggedClustering(Clusterer):
-    """Leisch's bagged clustering: centres of many bootstrap k-means, joined into clusters by a hierarchy.
+    """Leisch's bagged clustering: the centres of k-means on many bootstrap samples are clustered hierarchically.
+
+    Fitting has three steps. k-means runs on each bootstrap sample, and all centres are collected. The centres are
+    joined by hierarchical clustering and cut into n_clusters clusters. Each object gets the cluster of the centre
+    nearest to it.
 
     Parameters
     ----------
     n_clusters : int, default 8
     n_centres : int, default 20
-        Clusters of each k-means; at least n_clusters, cut down to the number of objects.
+        Number of clusters of each k-means, raised to n_clusters and lowered to the number of objects if necessary.
     n_samples : int, default 10
-        Bootstrap samples.
+        Number of bootstrap samples.
     linkage : "single", "average", "complete" or "ward"
-        How the n_samples x n_centres centres are joined.
+        The linkage by which the n_samples x n_centres centres are joined.
     random_state : None, int or RandomState
 
     Attributes
     ----------
     labels_ : int32 array of shape (n_objects,)
-        The cluster of each object's nearest centre; clusters of which no object is nearest drop out.
+        The cluster of each object's nearest centre. A cluster whose centres are nearest to no object is left out.
     centres_ : array of shape (n_samples * n_centres, n_features)
-        For dense X relative to X's mean.
+        All centres. For dense X they are relative to the mean of X.
+
+    See Also
+    --------
+    Bagging : k-means on bootstrap samples as members of an ensemble.
 
     References
     ----------
@@ -154,16 +166,16 @@ class BaggedClustering(Clusterer):
         _check.choice(self.linkage, "linkage", ("single", "average", "complete", "ward"))
         rows, rng = as_rows(X, "euclidean"), _check.generator(self.random_state)
         width = min(max(n_centres, self.n_clusters), rows.n_objects)
-        found = []
+        centres = []
         for _ in range(n_samples):
             drawn, weights = bootstrap(rows.n_objects, width, rng)
-            found.append(cluster_rows(rows.take(drawn), width, rng, weights=weights, max_iter=100).prototypes)
-        self.centres_ = np.vstack(found)
+            centres.append(cluster_rows(rows.take(drawn), width, rng, weights=weights, max_iter=100).prototypes)
+        self.centres_ = np.vstack(centres)
         self.labels_ = compact(self._joined()[assign(rows, self.centres_)[0]])
         return self
 
     def _joined(self) -> NDArray[np.int32]:
-        """The cluster of each centre."""
+        """Return the cluster of each centre."""
         from scipy.cluster.hierarchy import fcluster, linkage
 
         if len(self.centres_) == 1:

@@ -1,4 +1,4 @@
-"""Boosting of k-means by hard objects: each member is trained on objects drawn by how hard they were so far."""
+"""Boosting of k-means: each member is trained mostly on objects that were hard for the members before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Quality = Literal["minmax", "entropy"]
 
 
 class Step(NamedTuple):
-    """A boosted member: labels (n_objects,), its loss, its vote log((1 - loss) / loss), and the round it is of."""
+    """One boosted member: its labels (n_objects,), its loss, its vote log((1 - loss) / loss), and its round."""
 
     labels: NDArray[np.int32]
     loss: float
@@ -28,31 +28,35 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Boosting:
-    """A sequence of k-means members, each trained on what the ones before found hard (Boost-KM).
+    """A sequence of k-means members, each trained mostly on objects that were hard for the members before (Boost-KM).
+
+    For each member, objects are drawn by weight and clustered by k-means, all objects are labelled by the nearest
+    centre, and the weights of the objects that were hard to assign are raised.
 
     Parameters
     ----------
     quality : "minmax" or "entropy"
-        How hard an object is for a member, from 0 to 1; see Notes.
+        The measure of how hard an object is for a member, from 0 to 1; see Notes.
     patience : int or None, default 3
-        A round ends once this many members in a row have not raised its largest loss; the next member starts a new
-        round from equal weights. None: one round without end.
+        A round ends when this many members in a row have not raised its largest loss; the next member starts a new
+        round from equal weights. With None there is one round without end.
     max_iter : int, default 100
-        Sweeps of k-means.
+        The largest number of k-means iterations.
 
     Notes
     -----
-    Weights w_i begin equal. For each member n objects are drawn with replacement by weight and clustered with
-    k-means; every object then belongs to cluster c with degree h_ic = (1 / d_ic) / sum_j (1 / d_ij), d_ic its
-    distance to the centre of c, and takes the label of the nearest centre. Its hardness is
+    The weights w_i are equal at first. For each member n objects are drawn with replacement by weight and clustered
+    with k-means; every object then belongs to cluster c with degree h_ic = (1 / d_ic) / sum_j (1 / d_ij), where d_ic is
+    its distance to the centre of c, and gets the label of the nearest centre. Its hardness is
     q_i = 1 - max_c h_ic + min_c h_ic (minmax) or -sum_c h_ic log h_ic / log k (entropy). The member's loss is
     e = sum_i w_i q_i / 2, and w_i becomes proportional to w_i ((1 - e) / e)^q_i.
 
-    Differences from the paper: it divides entropy by nothing, so that with more than two clusters a loss above 1/2
-    would stop it; it ends where we begin a new round, for callers ask for a number of members; and its vote, by
-    members relabelled to match and weighted log((1 - e) / e), is a consensus function of its own: hand `vote` to
-    `as_ensemble` as the members' weights. Members depend on their predecessors, so they cannot run in parallel.
-    Cost: a k-means on about 0.63 n distinct objects and one pass over all a member.
+    There are three differences from the paper. The paper does not divide the entropy by log k, so that with more than
+    two clusters a loss above 1/2 would stop it. The paper stops when a round ends, whereas we begin a new round,
+    because callers ask for a number of members. The paper's vote, in which members are relabelled to match each other
+    and have the weight log((1 - e) / e), is a consensus function of its own: pass `vote` to `as_ensemble` as the
+    weights of the members. Members depend on their predecessors, so they cannot be computed in parallel.
+    Each member costs a k-means on about 0.63 n distinct objects and one pass over all objects.
 
     References
     ----------
@@ -78,20 +82,22 @@ class Boosting:
         _check.integer(self.max_iter, "max_iter", low=1)
 
     def members(self, X: Any, ks: Iterable[int], rng: np.random.Generator) -> Iterator[NDArray[np.int32]]:
-        """Label vectors, one for each number of clusters in `ks`, in their order."""
+        """Yield one label vector for each number of clusters in `ks`, in the same order."""
         return (step.labels for step in self.steps(X, ks, rng))
 
     def steps(self, X: Any, ks: Iterable[int], rng: np.random.Generator) -> Iterator[Step]:
-        """As `members`, with the loss, vote and round of each."""
+        """Yield the members as `members` does, together with the loss, vote and round of each."""
         rows = feature_rows(X)
         n_round, weights, losses = 0, np.full(rows.n_objects, 1.0 / rows.n_objects), [0.0]
         for k in ks:
-            k = _check.integer(k, "k", low=2, high=rows.n_objects, advice="one cluster has no hard objects.")
+            k = _check.integer(
+                k, "k", low=2, high=rows.n_objects, advice="with one cluster no object is hard to assign."
+            )
             if self.patience is not None and len(losses) - 1 - int(np.argmax(losses)) >= self.patience:
                 n_round, weights, losses = n_round + 1, np.full(rows.n_objects, 1.0 / rows.n_objects), [0.0]
             centres = trained_centres(rows, rng.multinomial(rows.n_objects, weights), k, rng, self.max_iter)
             labels, hard = self._judge(rows, centres)
-            # a loss of 0: every object is its own centre, and none is harder than another
+            # The loss is 0 if every object is its own centre; then no object is harder than another.
             loss = min(max(float(weights @ hard) / 2, 1e-12), 0.5)
             weights = weights * ((1 - loss) / loss) ** hard
             weights /= weights.sum()
@@ -99,7 +105,7 @@ class Boosting:
             yield Step(labels, loss, float(np.log((1 - loss) / loss)), n_round)
 
     def _judge(self, rows: Rows, centres: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
-        """Nearest centres and hardness of all objects, in blocks."""
+        """Return the nearest centre and the hardness of all objects, computed in blocks."""
         labels, hard = np.empty(rows.n_objects, dtype=np.int32), np.empty(rows.n_objects)
         for block in rows.blocks(len(centres)):
             distances = np.sqrt(-rows.compare(block, centres))
@@ -110,7 +116,7 @@ class Boosting:
 def boosted_labels(
     X: Any, n_members: int, k: int, rng: np.random.Generator, *, quality: Quality = "minmax", patience: int | None = 3
 ) -> NDArray[np.int32]:
-    """Labels (n_objects, n_members) of boosted k-means with k clusters; options as in `Boosting`.
+    """Return labels (n_objects, n_members) of boosted k-means with k clusters; the options are those of `Boosting`.
 
     Parameters
     ----------
@@ -129,9 +135,12 @@ def boosted_labels(
 
 
 def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
-    """How undecided an object (row) is between centres (columns), from 0 at a centre to 1 at equal distances."""
+    """Return how undecided each object (row) is between the centres (columns).
+
+    The hardness is 0 at a centre and 1 at equal distances from all centres.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        # scaled by the nearest first, so that neither tiny nor huge distances overflow
+        # Distances are first divided into that of the nearest centre, so that neither tiny nor huge ones overflow.
         pull = distances.min(axis=1, keepdims=True) / distances
     pull = np.where(np.isnan(pull), 1.0, pull)
     degrees = pull / pull.sum(axis=1, keepdims=True)
@@ -142,7 +151,7 @@ def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
 
 
 def feature_rows(X: Any) -> Rows:
-    """Checked features for Euclidean distances."""
+    """Check the features and prepare them for Euclidean distances."""
     from sklearn.utils import check_array
 
     return as_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), "euclidean")
@@ -151,10 +160,10 @@ def feature_rows(X: Any) -> Rows:
 def trained_centres(
     rows: Rows, counts: NDArray[np.int64], k: int, rng: np.random.Generator, max_iter: int
 ) -> FloatArray:
-    """Centres of a k-means on the objects drawn `counts` times."""
+    """Return the centres of k-means on a sample in which object i occurs counts[i] times."""
     drawn = np.flatnonzero(counts)
     if len(drawn) < k:
-        # too few different objects drawn for k clusters: the rest comes from the others, once each
+        # Too few different objects were drawn for k clusters: add some of the others, once each.
         others = np.flatnonzero(counts == 0)
         drawn = np.sort(np.concatenate([drawn, rng.choice(others, k - len(drawn), replace=False)]))
     weights = np.maximum(counts[drawn], 1).astype(np.float64)

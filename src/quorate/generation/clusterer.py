@@ -1,4 +1,4 @@
-"""What our scikit-learn clusterers have in common."""
+"""Base classes of our scikit-learn clusterers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
 from quorate.generation.similarity import as_rows
-from quorate.generation.similarity_kmeans import Found, assign, compact
+from quorate.generation.similarity_kmeans import Run, assign, compact
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
-    """What our clusterers have in common: checked floats, dense or CSR, and a number of clusters that fits."""
+    """Base class of our clusterers.
+
+    It checks that X holds floats, dense or CSR, and that n_clusters is at most the number of objects.
+    """
 
     n_clusters: int
     random_state: Any
 
     def _checked(self, X: Any) -> Any:
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        _check.integer(self.n_clusters, "n_clusters", low=1, high=X.shape[0], advice="a cluster needs an object.")
+        _check.integer(
+            self.n_clusters, "n_clusters", low=1, high=X.shape[0], advice="a cluster needs at least one object."
+        )
         return X
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]:
@@ -40,17 +45,17 @@ class Clusterer(ClusterMixin, BaseEstimator):
 
 
 class PrototypeClusterer(Clusterer):
-    """A clusterer whose clusters are prototypes, so that it can label new objects."""
+    """Base class of clusterers whose clusters have prototypes, so that they can label new objects."""
 
-    def _keep(self, rows: Any, found: Found) -> None:
-        self.labels_ = compact(found.labels)
-        kept = np.unique(found.labels)
-        self.prototypes_ = found.prototypes[kept]
-        self.n_iter_ = found.n_iter
+    def _keep(self, rows: Any, run: Run) -> None:
+        self.labels_ = compact(run.labels)
+        kept = np.unique(run.labels)
+        self.prototypes_ = run.prototypes[kept]
+        self.n_iter_ = run.n_iter
         self._shift = rows.shift
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """The most similar prototype of each object, as numbered in labels_."""
+        """Return the most similar prototype of each object, numbered as in labels_."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         labels, _ = assign(as_rows(X, getattr(self, "similarity", "euclidean"), self._shift), self.prototypes_)

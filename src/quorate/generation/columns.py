@@ -1,4 +1,4 @@
-"""Which columns each member sees: random subsets, random projections, views given by the user."""
+"""The columns that each member sees: random subsets, random projections, or views given by the user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quorate.generation.features import WHOLE, Features, View
 
 @dataclass(frozen=True)
 class Projection:
-    """Each member sees the columns through its own Gaussian random projection to `n_dims` dimensions (1 will do)."""
+    """Each member sees the columns through its own Gaussian random projection to `n_dims` dimensions; 1 is allowed."""
 
     n_dims: int = 1
 
@@ -27,7 +27,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class Views:
-    """Groups of columns, by number or by name, given to the members in turn.
+    """Groups of columns, named by number or by name, which the members get in turn.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Views:
 
 
 def draw_views(columns: Any, features: Features, rngs: list[np.random.Generator]) -> list[View]:
-    """What each member sees of the columns."""
+    """Draw the view of the columns that each member sees."""
     n_columns = features.n_columns
     if isinstance(columns, Views):
         groups = [View(_numbers(group, features)) for group in columns.groups]
@@ -75,6 +75,8 @@ def _number(column: Any, features: Features) -> int:
         if features.names is None:
             raise ValueError(f"the view names column {column!r}, but X has no column names; give its number instead.")
         if column not in features.names:
-            raise ValueError(f"the view names column {column!r}, which X has not; it has {', '.join(features.names)}.")
+            raise ValueError(
+                f"the view names column {column!r}, which X does not have; it has {', '.join(features.names)}."
+            )
         return features.names.index(column)
     return _check.integer(column, "a column of a view", low=0, high=features.n_columns - 1)

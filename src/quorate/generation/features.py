@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.sparse import as_csr
 from quorate._data.tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
@@ -115,6 +116,7 @@ def as_features(X: Any) -> Features:
     """Check X: (n_objects, n_columns), real and finite; float32, float64, integers, CSR, data frame, memmap."""
     names: tuple[str, ...] | None = None
     ids = None
+    _check.no_anndata(X, "X")
     if hasattr(X, "tocsr"):
         return _sparse_features(X)
     if not isinstance(X, np.ndarray):

@@ -1,4 +1,4 @@
-"""How many Gaussians the data hold, by minimum message length: what the k rule "mixture" starts from."""
+"""The number of Gaussians in the data, by minimum message length: the k rule "mixture" starts from it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ WIDEST = 32
 PROJECTED = 16
 FULL = 8
 FEWEST = 12
-"""Objects of a component at least: with fewer the message length would pay for having it."""
+"""The least number of objects of a component; with fewer the message length would reward having it."""
 
 _TINY = 1e-300
 
 
 def number_of_gaussians(features: Features, rng: np.random.Generator) -> int:
-    """Gaussians of the mixture with the shortest message, from 64 downwards, on a sample of 2,000 objects.
+    """Return the number of Gaussians of the mixture with the shortest message, on a sample of 2,000 objects.
+
+    The search has three steps. A mixture of 64 components is fitted by component-wise EM, in which a component is
+    removed as soon as it shortens the message by less than its parameters cost. When the others have converged, the
+    component whose removal harms the likelihood least is removed, and EM continues, down to one component. The number
+    of components with the shortest message is returned.
 
     Notes
     -----
-    Component-wise EM in which a component that does not pay for its parameters dies at once; when the rest has
-    settled, the one least missed is removed and EM goes on, down to one; the shortest message wins [1]_.
-    Covariances are full up to 8 columns and diagonal above; more than 32 columns are first projected to 16 at
-    random, where mixtures look more Gaussian, not less. O(sample x components) a sweep, whatever n is.
+    The criterion and the component-wise EM are those of [1]_. Covariances are full up to 8 columns and diagonal above.
+    More than 32 columns are first projected to 16 at random, which makes mixtures look more Gaussian, not less. One
+    sweep costs O(sample x components), whatever the number of objects is.
 
     References
     ----------
@@ -50,7 +54,7 @@ def number_of_gaussians(features: Features, rng: np.random.Generator) -> int:
 
 
 def _sample(features: Features, rng: np.random.Generator) -> Matrix:
-    """Objects drawn at random, every column with standard deviation 1, constant ones left out."""
+    """Draw objects at random and scale every column to standard deviation 1; constant columns are left out."""
     n_objects, n_columns = features.n_objects, features.n_columns
     drawn = np.sort(rng.choice(n_objects, min(n_objects, OBJECTS), replace=False))
     view = WHOLE if n_columns <= WIDEST else View(matrix=rng.standard_normal((n_columns, PROJECTED)))
@@ -63,7 +67,10 @@ def _sample(features: Features, rng: np.random.Generator) -> Matrix:
 
 
 class _Mixture:
-    """A mixture under way. density (components, n) holds weight times density; total is its sum over components."""
+    """A mixture during the search.
+
+    density (components, n) holds weight times density; total is its sum over the components.
+    """
 
     def __init__(self, sample: Matrix, n_components: int, rng: np.random.Generator) -> None:
         self.sample = sample
@@ -82,7 +89,7 @@ class _Mixture:
         return len(self.weights)
 
     def settle(self) -> float:
-        """Sweeps until the message stops getting shorter; its length."""
+        """Sweep over the components until the message no longer gets shorter; return its length."""
         old, length = np.inf, self._length()
         while not abs(old - length) <= 1e-5 * abs(length):
             component = 0
@@ -94,7 +101,10 @@ class _Mixture:
         return length
 
     def _update(self, component: int) -> int:
-        """One EM step of one component; 0 where it died and the next one has taken its place."""
+        """Do one EM step for one component.
+
+        Return 0 if the component was removed, so that the next one has its place, else 1.
+        """
         shares = self.density[component] / np.maximum(self.total, _TINY)
         mass = float(shares.sum()) - self.n_parameters / 2
         if mass <= 0 or shares.sum() < FEWEST:
@@ -109,7 +119,7 @@ class _Mixture:
         else:
             covariance = shares @ away**2 / shares.sum() + 1e-6
         fresh = self._density(mean, covariance)
-        # the others keep their proportions and share what this one leaves
+        # The other components keep their proportions and share the rest of the weight.
         rest = (1 - weight) / max(1 - self.weights[component], _TINY)
         self.weights *= rest
         self.density *= rest
@@ -119,9 +129,10 @@ class _Mixture:
         return 1
 
     def least_missed(self) -> int:
-        """The component without which the data are most likely.
+        """Return the component without which the data are most likely.
 
-        The paper takes that of the least weight, which may be alone with a small group while two others share one.
+        The paper removes the component with the least weight instead. That one may be the only one of a small group,
+        while two others share a larger group.
         """
         left = (self.total - self.density) / np.maximum(1 - self.weights, _TINY)[:, None]
         return int(np.argmax(np.log(np.maximum(left, _TINY)).sum(axis=1)))
@@ -144,7 +155,7 @@ class _Mixture:
         return density
 
     def _length(self) -> float:
-        """The message: parameters of the components, their weights, and the data given both."""
+        """Return the message length: that of the parameters, of the weights, and of the data given both."""
         n = len(self.sample)
         parameters = self.n_parameters / 2 * np.log(np.maximum(n * self.weights / 12, _TINY)).sum()
         rest = self.n_components / 2 * (np.log(n / 12) + self.n_parameters + 1)

@@ -1,4 +1,4 @@
-"""How many clusters each member gets: a number, a range, or a rule, and what the rule chose."""
+"""The number of clusters of each member: a number, a range, or a rule, and what the rule chose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM_K0 = ("default", "candel", "spectral")
 
 
 class KChoice(NamedTuple):
-    """The numbers a member's k is drawn from, and where they come from."""
+    """The numbers from which a member's k is drawn, and the rule that they come from."""
 
     values: range
     rule: str
@@ -33,11 +33,11 @@ class KChoice(NamedTuple):
 
 
 def choose_k(k: Any, features: Features, rng: np.random.Generator, default: str = "candel") -> KChoice:
-    """What `k` means for these features; `default` names the rule that suits the base.
+    """Return what the option `k` means for these features; `default` names the rule that suits the base.
 
-    An int; a range; (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "mixture"; "candel", "spectral"
-    or "default", each with the lowest number after it, as ("candel", k0). Rules never ask for more clusters than there
-    are objects.
+    `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "mixture";
+    or "candel", "spectral" or "default", alone or with the lowest number of clusters, as in ("candel", k0). Rules never
+    ask for more clusters than there are objects.
     """
     n_objects = features.n_objects
     if isinstance(k, numbers.Integral):
@@ -73,7 +73,7 @@ def k_within(k: Any, n_objects: int) -> Any:
 
 
 def _parse(k: Any) -> tuple[str | None, tuple[Any, ...]]:
-    """(rule, arguments), or (None, (low, high))."""
+    """Return (rule, arguments), or (None, (low, high)) if no rule is named."""
     if isinstance(k, str):
         return _check.choice(k, "k", RULES, "or an integer, a range, or a pair (low, high)."), ()
     if isinstance(k, Mapping):

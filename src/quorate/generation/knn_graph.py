@@ -1,4 +1,4 @@
-"""Sparse graphs of nearest neighbours under a similarity, without the matrix of all similarities."""
+"""Sparse graphs of nearest neighbours under a similarity, built without the matrix of all similarities."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from quorate._types import FloatArray
 from quorate.generation.similarity import BLOCK_VALUES, Rows, Similarity, as_rows, jaccard
 
 TREE_FEATURES = 15
-"""Up to this many features search trees beat comparing all pairs."""
+"""Up to this many features, search trees are faster than comparing all pairs."""
 
 
 class Neighbours(NamedTuple):
-    """For each object the places (n_objects, m) of those most like it, best first, and their similarity."""
+    """The m objects most similar to each object, most similar first, and their similarities.
+
+    Both arrays have the shape (n_objects, m).
+    """
 
     places: NDArray[np.intp]
     values: FloatArray
 
 
 def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
-    """The k-nearest-neighbour graph of X as a symmetric CSR array with positive weights.
+    """Return the k-nearest-neighbour graph of X as a symmetric CSR array with positive weights.
 
     Parameters
     ----------
@@ -31,18 +34,20 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
     similarity : str
         One of SIMILARITIES.
     n_neighbors : int
-        Neighbours of an object besides itself; an edge stands where one of its ends has the other among them.
+        Number of neighbours of an object, not counting itself. Two objects are joined by an edge if one of them is
+        among the neighbours of the other.
 
     Returns
     -------
     csr_array of shape (n_objects, n_objects)
-        Weights: the similarity, edges at or below 0 left out; for Euclidean exp(-d^2 / (s_i s_j)), s_i the distance
-        of object i to its last neighbour, so that the scale of the features does not matter.
+        The weight of an edge is the similarity; edges of a similarity of 0 or less are left out. For Euclidean
+        distances d it is exp(-d^2 / (s_i s_j)), where s_i is the distance of object i to its last neighbour, so that
+        the scale of the features does not matter.
 
     Notes
     -----
-    Memory n_objects x n_neighbors. Dense data of up to 15 features are searched with trees, for extended Jaccard
-    too (see `_jaccard_by_tree`); otherwise all pairs are compared, a block at a time.
+    The memory grows with n_objects x n_neighbors. Dense data of up to 15 features are searched with trees, also for
+    extended Jaccard (see `_jaccard_by_tree`); otherwise all pairs are compared, one block at a time.
 
     References
     ----------
@@ -73,9 +78,10 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
 
 
 def nearest(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
-    """The `n_neighbors` objects most like each object, itself apart; Euclidean values are negative squares.
+    """Return the `n_neighbors` objects most similar to each object, not counting the object itself.
 
-    Of equals the first ones are taken, whatever the number of threads.
+    Euclidean values are negative squared distances. Of equally similar objects the first ones are taken, whatever the
+    number of threads.
     """
     rows = as_rows(X, similarity)
     if n_neighbors == 0:
@@ -86,8 +92,9 @@ def nearest(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
         return _jaccard_by_tree(rows, n_neighbors)
     from sklearn.neighbors import NearestNeighbors
 
-    # Threads round matrix products differently, and data on a grid are full of ties: so a few more than wanted,
-    # compared again one by one. Rows of length one have |x - y|^2 = 2 - 2 x.y: one order serves all three.
+    # Matrix products are rounded differently for other numbers of threads, and data on a grid have many ties.
+    # Therefore a few more candidates than wanted are found and compared again one by one. Rows of length one have
+    # |x - y|^2 = 2 - 2 x.y, so Euclidean distances give the right order for all three similarities.
     n_candidates = min(n_neighbors + n_neighbors // 2 + 5, rows.n_objects - 1)
     places = NearestNeighbors(n_neighbors=n_candidates).fit(rows.values).kneighbors(return_distance=False)
     values = _compare_candidates(X if similarity == "euclidean" else rows.values, places, similarity)
@@ -96,7 +103,7 @@ def nearest(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
 
 
 def _compare_candidates(values: Any, places: NDArray[np.intp], similarity: Similarity) -> FloatArray:
-    """Similarity (n_objects, m) of each object with its candidates, pair by pair, in blocks."""
+    """Return the similarity (n_objects, m) of each object with its candidates, computed pair by pair, in blocks."""
     result = np.empty(places.shape)
     size = max(1, BLOCK_VALUES // (places.shape[1] * values.shape[1]))
     for block in (slice(start, start + size) for start in range(0, len(places), size)):
@@ -110,7 +117,7 @@ def _compare_candidates(values: Any, places: NDArray[np.intp], similarity: Simil
 
 
 def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = None) -> Neighbours:
-    """Some objects, or all, with every other, a block of rows at a time."""
+    """Compare some objects, or all if `some` is None, with every other object, one block of rows at a time."""
     numbers = np.arange(rows.n_objects) if some is None else some
     places = np.empty((len(numbers), n_neighbors), dtype=np.intp)
     values = np.empty((len(numbers), n_neighbors))
@@ -135,18 +142,19 @@ def _compare_objects(rows: Rows, some: NDArray[np.intp]) -> FloatArray:
         return squares
     if rows.similarity == "cosine":
         return dense
-    # sparse rows are scaled but not centred: take the means' part off the products
+    # Sparse rows are scaled but not centred, so the part of the means is subtracted from the products.
     means = np.asarray(rows.values.mean(axis=1), dtype=np.float64).ravel()
     centred: FloatArray = dense - rows.values.shape[1] * np.outer(means[some], means)
     return centred
 
 
 def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
-    """Exact neighbours under extended Jaccard from a tree for Euclidean distances.
+    """Find the exact neighbours under extended Jaccard with a search tree for Euclidean distances.
 
-    J(x, y) grows as r = |x - y|^2 / (|x|^2 + |y|^2) falls, and r <= r0 < 1 describes the ball around x / (1 - r0)
-    of squared radius |x|^2 (1 / (1 - r0)^2 - 1). So the Euclidean neighbours bound r, and the ball of that bound
-    holds the true ones. Objects close to the origin, whose balls would hold too many, are compared with all.
+    J(x, y) grows as r = |x - y|^2 / (|x|^2 + |y|^2) falls, and r <= r0 < 1 describes the ball around x / (1 - r0) with
+    the squared radius |x|^2 (1 / (1 - r0)^2 - 1). Therefore the Euclidean neighbours give a bound on r, and the ball of
+    that bound contains the true neighbours. Objects close to the origin, whose balls would contain too many objects,
+    are compared with all objects.
     """
     from scipy.spatial import KDTree
 
@@ -161,7 +169,7 @@ def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
     enough = np.zeros(rows.n_objects, dtype=bool)
     for some in np.array_split(far, -(-len(far) // 512)) if len(far) else []:
         stretch = 1.0 / (1.0 - bound[some])
-        # a little more than the radius, so that rounding loses none
+        # slightly more than the radius, so that rounding excludes no neighbour
         radius = np.sqrt(squares[some] * np.maximum(stretch**2 - 1.0, 0.0)) * (1 + 1e-6) + 1e-12
         balls = tree.query_ball_point(X[some] * stretch[:, None], radius)
         full, best, likeness = _best_of_balls(rows, some, balls, n_neighbors)
@@ -176,7 +184,10 @@ def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
 def _best_of_balls(
     rows: Rows, some: NDArray[np.intp], balls: Any, n_neighbors: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
-    """Which of `some` have enough others in their ball, and the best of those: places and similarities."""
+    """Return which of `some` have enough other objects in their ball, and the best of these objects.
+
+    The best objects are given by their places and similarities.
+    """
     owner = np.repeat(np.arange(len(some)), [len(ball) for ball in balls])
     other = np.concatenate([np.asarray(ball, dtype=np.intp) for ball in balls])
     apart = other != some[owner]
@@ -189,7 +200,7 @@ def _best_of_balls(
 def _first_best(
     owner: NDArray[np.intp], other: NDArray[np.intp], likeness: FloatArray, n_neighbors: int, n_owners: int = 0
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
-    """Which owners of candidates have enough of them, and the most similar of those, of equals the first."""
+    """Return which owners have enough candidates, and the most similar of those candidates, the first in a tie."""
     order = np.lexsort((other, -likeness, owner))
     sizes = np.bincount(owner, minlength=n_owners)
     full = sizes >= n_neighbors

@@ -1,4 +1,4 @@
-"""One member, or several that share a pass over X: from a plan to labels."""
+"""Compute one member, or several that share a pass over X: from a plan to labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that was drawn for a member before any work: what it sees, its k, its seed."""
+    """Everything that was drawn for a member before any work: what it sees of X, its k, and its seed."""
 
     number: int
     base: Base
@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Centres:
-    """How a member labels objects it has not seen: by the nearest of its centres, in its view."""
+    """A model that labels new objects by the nearest of its centres, in the member's view of the columns."""
 
     centres: NDArray[np.float32]
     view: View
@@ -51,20 +51,26 @@ class Centres:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """How a clusterer with a `predict` of its own labels new objects; `codes` are the labels it gave, in order."""
+    """A model that labels new objects with the clusterer's own `predict`.
+
+    `codes` holds its labels in increasing order.
+    """
 
     clusterer: Any
     codes: Array
     view: View
 
     def labels(self, features: Features) -> Array:
-        found = np.asarray(self.clusterer.predict(features.raw(None, self.view)))
-        place = np.minimum(np.searchsorted(self.codes, found), len(self.codes) - 1)
-        return np.where(self.codes[place] == found, place, -1)
+        predicted = np.asarray(self.clusterer.predict(features.raw(None, self.view)))
+        place = np.minimum(np.searchsorted(self.codes, predicted), len(self.codes) - 1)
+        return np.where(self.codes[place] == predicted, place, -1)
 
 
 class Member(NamedTuple):
-    """Labels of all objects (-1: not seen, or left out by the clusterer), facts, and how to label new objects."""
+    """The labels of all objects, facts about the member, and a model that labels new objects.
+
+    A label of -1 means that the member did not see the object or that the clusterer left it out.
+    """
 
     number: int
     labels: Array
@@ -73,7 +79,7 @@ class Member(NamedTuple):
 
 
 def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
-    """The members of these plans; several plans at once only where they share a pass over X."""
+    """Compute the members of these plans; several plans may be given only if they share a pass over X."""
     if len(plans) > 1 or plans[0].base.is_kmeans:
         return _built_in(features, plans, keep_models, stop)
     if plans[0].base.is_built_in:
@@ -86,7 +92,7 @@ def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: 
 
 
 def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
-    """All plans of a call see the same rows and columns."""
+    """Compute members of the built-in k-means; all plans of a call see the same rows and columns."""
     rows, view = _rows(features, plans[0]), plans[0].view
     trained = []
     for plan in plans:
@@ -94,92 +100,95 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
         assert plan.k is not None
         trained.append(train(features, (rows, view), plan.k, rng, plan.base.source, stop))
     labelled = None if plans[0].fill else rows
-    labels = assign(features, (labelled, view), [found.centres for found in trained], stop)
+    labels = assign(features, (labelled, view), [result.centres for result in trained], stop)
     if labelled is not None:
         labels = _spread(features.n_objects, labelled, labels)
     return [
         Member(
             plan.number,
             labels[:, place],
-            {**_facts(plan, rows, features), **_training(found)},
-            Centres(found.centres, view) if keep_models else None,
+            {**_facts(plan, rows, features), **_training(result)},
+            Centres(result.centres, view) if keep_models else None,
         )
-        for place, (plan, found) in enumerate(zip(plans, trained, strict=True))
+        for place, (plan, result) in enumerate(zip(plans, trained, strict=True))
     ]
 
 
 def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
+    """Compute a member of spectral clustering."""
     rows = _rows(features, plan)
     assert plan.k is not None
     rng = np.random.default_rng(plan.seed)
-    found, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
+    model, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
     labelled = None if plan.fill else rows
     if labels is None or labelled is not rows:
-        labels = label_all(found, features, labelled, stop)
+        labels = label_all(model, features, labelled, stop)
     if labelled is not None:
         labels = _spread(features.n_objects, labelled, labels[:, None])[:, 0]
-    facts = {**_facts(plan, rows, features), **found.facts}
-    return Member(plan.number, labels, facts, found if keep_models else None)
+    facts = {**_facts(plan, rows, features), **model.facts}
+    return Member(plan.number, labels, facts, model if keep_models else None)
 
 
-def _training(found: Trained) -> dict[str, Any]:
+def _training(result: Trained) -> dict[str, Any]:
     return {
-        "n_clusters": len(found.centres),
-        "n_trained": found.n_sample,
-        "n_iter": found.n_iter,
-        "converged": found.converged,
+        "n_clusters": len(result.centres),
+        "n_trained": result.n_sample,
+        "n_iter": result.n_iter,
+        "converged": result.converged,
     }
 
 
 def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> Iterator[Member]:
-    """The members of a base whose members depend on one another, in their order; they see all of X."""
+    """Yield, in order, the members of a base whose members depend on one another; they see all of X."""
     base, rng = plans[0].base, np.random.default_rng(plans[0].seed)
     sequence = base.source.members(features.raw(None, WHOLE), [plan.k for plan in plans], rng)
     for plan, labels in zip(plans, sequence, strict=True):
-        found = coded(labels, features.n_objects, base.name)
-        yield _member(features, plan, None, found, keep_models, Stop())
+        clustered = coded(labels, features.n_objects, base.name)
+        yield _member(features, plan, None, clustered, keep_models, Stop())
 
 
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
     rows = _rows(features, plan)
-    found = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
-    return _member(features, plan, rows, found, keep_models, stop)
+    clustered = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
+    return _member(features, plan, rows, clustered, keep_models, stop)
 
 
-def _member(features: Features, plan: Plan, rows: Numbers, found: Clustered, keep_models: bool, stop: Stop) -> Member:
-    """From what a base that is not ours found among the rows seen."""
+def _member(
+    features: Features, plan: Plan, rows: Numbers, clustered: Clustered, keep_models: bool, stop: Stop
+) -> Member:
+    """Make a member from the clusters that a base other than the built-in k-means returned for the rows it saw."""
     view = plan.view
-    n_clusters = len(found.labels)
+    n_clusters = len(clustered.labels)
     if n_clusters == 0:
         raise ValueError("it labelled no object at all.")
-    predicts, centres = hasattr(found.fitted, "predict"), None
+    predicts, centres = hasattr(clustered.fitted, "predict"), None
     if (plan.fill and rows is not None) or (keep_models and not predicts):
-        centres = Centres(_means(features, (rows, view), found.codes, n_clusters), view)
-    labels = found.codes[:, None].astype(narrowest(n_clusters))
+        centres = Centres(_means(features, (rows, view), clustered.codes, n_clusters), view)
+    labels = clustered.codes[:, None].astype(narrowest(n_clusters))
     if rows is not None:
         labels = _spread(features.n_objects, rows, labels)
         if plan.fill and centres is not None:
             _fill(features, rows, centres, labels, stop)
-    model = Fitted(found.fitted, found.labels, view) if predicts else centres
+    model = Fitted(clustered.fitted, clustered.labels, view) if predicts else centres
     facts = {**_facts(plan, rows, features), "n_clusters": n_clusters}
     return Member(plan.number, labels[:, 0], facts, model if keep_models else None)
 
 
 def _means(features: Features, seen: tuple[Numbers, View], codes: Array, n_clusters: int) -> NDArray[np.float32]:
-    """Means of a clusterer's clusters, in prepared units."""
+    """Return the means of a clusterer's clusters, in prepared units."""
     width = seen[1].width(features.n_columns)
     blocks = ((block, codes[start:end]) for start, end, block in features.blocks(*seen))
     return cluster_means(blocks, n_clusters, width)[0]
 
 
 def _fill(features: Features, rows: NDArray[np.intp], centres: Centres, labels: Array, stop: Stop) -> None:
-    """Label the objects not seen by the nearest centre."""
+    """Label the objects that were not seen by the nearest centre."""
     unseen = np.delete(np.arange(features.n_objects), rows)
     labels[unseen] = assign(features, (unseen, centres.view), [centres.centres], stop)
 
 
 def _spread(n_objects: int, rows: NDArray[np.intp], labels: Array) -> Array:
-    """Labels of all objects from those of some; missing elsewhere."""
+    """Return labels of all objects, given those of some rows; the labels of the others are missing."""
     spread = np.full((n_objects, labels.shape[1]), -1, dtype=labels.dtype)
     spread[rows] = labels
     return spread
@@ -190,7 +199,7 @@ def _rows(features: Features, plan: Plan) -> Numbers:
 
 
 def _facts(plan: Plan, rows: Numbers, features: Features) -> dict[str, Any]:
-    """What was drawn, in plain values."""
+    """Return what was drawn for a member, in plain values."""
     facts: dict[str, Any] = {
         "base": plan.base.name,
         "k": plan.k,

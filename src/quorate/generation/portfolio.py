@@ -1,4 +1,4 @@
-"""The ten clusterers of Strehl & Ghosh's robust portfolio, as scikit-learn estimators usable one by one."""
+"""The ten clusterers of Strehl & Ghosh's robust portfolio, as scikit-learn estimators that can be used separately."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class SimilarityKMeans(PrototypeClusterer):
     ----------
     n_clusters : int, default 8
     similarity : "euclidean", "cosine", "correlation" or "extended_jaccard"
-        What an object is assigned by. Correlation is the cosine of rows less their means, extended Jaccard
-        x.y / (|x|^2 + |y|^2 - x.y).
+        The similarity by which objects are assigned. Correlation is the cosine of rows minus their means; extended
+        Jaccard is x.y / (|x|^2 + |y|^2 - x.y).
     n_init : int, default 3
-        k-means++ starts; the one of the largest total similarity is kept.
+        Number of k-means++ starts; the one with the largest total similarity is kept.
     max_iter : int, default 100
     random_state : None, int or RandomState
 
@@ -37,16 +37,16 @@ class SimilarityKMeans(PrototypeClusterer):
     ----------
     labels_ : int32 array of shape (n_objects,)
     prototypes_ : array of shape (n_clusters, n_features)
-        Means of the clusters' rows; of length one for cosine and correlation. Euclidean ones of dense X are given
-        relative to X's mean.
+        Means of the clusters' rows, scaled to length one for cosine and correlation. Euclidean prototypes of dense X
+        are relative to the mean of X.
     n_iter_ : int
 
     Notes
     -----
-    O(n k d) a sweep, in blocks; a copy of X is made. Under cosine and correlation this is spherical k-means, which
-    climbs to a local optimum of the total similarity. Under extended Jaccard means are not optimal prototypes, as
-    in Strehl et al. (2000), so sweeps may cycle: max_iter ends them. Fewer clusters than asked come out where fewer
-    objects differ (in two dimensions the correlation of any two objects is 1 or -1).
+    One sweep costs O(n k d) and works in blocks; a copy of X is made. Under cosine and correlation this is spherical
+    k-means, which reaches a local optimum of the total similarity. Under extended Jaccard the means are not optimal
+    prototypes, as in Strehl et al. (2000), so the sweeps may cycle until max_iter ends them. The result has fewer
+    clusters than asked for if fewer objects differ (in two dimensions the correlation of any two objects is 1 or -1).
 
     References
     ----------
@@ -94,24 +94,26 @@ class SelfOrganisingMap(PrototypeClusterer):
     Parameters
     ----------
     n_clusters : int, default 8
-        Units. They form the most square grid of exactly this many: 2 x 5 for 10, a line of 7 for 7.
+        Number of units. They form a grid of exactly this many units that is as square as possible: 2 x 5 for 10, a
+        line of 7 for 7.
     max_iter : int, default 40
-        Sweeps, over which the radius of the neighbourhood falls from half the grid's length to 0.3.
+        Number of sweeps, during which the radius of the neighbourhood falls from half the grid's length to 0.3.
     random_state : None, int or RandomState
-        Units begin at objects drawn as in k-means++.
+        Seed of the start: the units begin at objects drawn as in k-means++.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n_objects,)
-        Numbers of units row by row of the grid; units without an object are left out.
+        The unit of each object. Units are numbered row by row of the grid; units without an object are left out.
     prototypes_ : array of shape (n_clusters, n_features)
-        For dense X relative to X's mean.
+        The units. For dense X they are relative to the mean of X.
     grid_ : (int, int)
+        Rows and columns of the grid.
     n_iter_ : int
 
     Notes
     -----
-    O(n k d) a sweep. Euclidean distances.
+    Distances are Euclidean. One sweep costs O(n k d).
 
     References
     ----------
@@ -140,10 +142,11 @@ class GraphPartitioning(Clusterer):
     ----------
     n_clusters : int, default 8
     similarity : "euclidean", "cosine", "correlation" or "extended_jaccard"
-        See `SimilarityKMeans`; for Euclidean the edges weigh exp(-d^2 / (s_i s_j)), see `similarity_graph`.
+        See `SimilarityKMeans`. For Euclidean distances the weight of an edge is exp(-d^2 / (s_i s_j)), see
+        `similarity_graph`.
     n_neighbors : int, default 15
     imbalance : float, default 0.05
-        A cluster may be this much larger than the mean.
+        How much larger than the mean a cluster may be, as a fraction of the mean.
     random_state : None, int or RandomState
 
     Attributes
@@ -151,13 +154,14 @@ class GraphPartitioning(Clusterer):
     labels_ : int32 array of shape (n_objects,)
         Always n_clusters clusters.
     graph_ : csr_array
+        The nearest-neighbour graph.
     cut_ : float
-        Weight of the edges cut.
+        Total weight of the edges between clusters.
 
     Notes
     -----
-    Strehl & Ghosh partition the graph of all n^2 similarities; a graph of nearest neighbours keeps memory linear in
-    n. Clusters come out about equally large: where classes are not, a cluster of several parts is split.
+    Strehl & Ghosh partition the graph of all n^2 similarities; a graph of nearest neighbours keeps the memory linear in
+    n. The clusters are of about equal size: if the true classes are not, large classes are split.
 
     References
     ----------
@@ -205,12 +209,13 @@ class HypergraphPartitioning(Clusterer):
     ----------
     n_clusters : int, default 8
     hyperedges : "auto", "neighbours" or "features"
-        "features": a hyperedge for each feature, of the objects where it is not 0, weighing log(n / its size); the
-        words of documents. "neighbours": a hyperedge for each object, of itself and its nearest neighbours.
-        "auto": features for sparse X, neighbours for dense X, where a feature would hold every object.
+        "features" makes one hyperedge per feature, which joins the objects for which the feature is not 0 and has the
+        weight log(n / number of these objects); it is meant for data such as the words of documents. "neighbours" makes
+        one hyperedge per object, which joins it and its nearest neighbours. "auto" takes features for sparse X and
+        neighbours for dense X, where a feature would join all objects.
     n_neighbors : int, default 15
     imbalance : float, default 0.05
-        A cluster may be this much larger than the mean.
+        How much larger than the mean a cluster may be, as a fraction of the mean.
     random_state : None, int or RandomState
 
     Attributes
@@ -218,11 +223,11 @@ class HypergraphPartitioning(Clusterer):
     labels_ : int32 array of shape (n_objects,)
         Always n_clusters clusters.
     cut_ : float
-        For each hyperedge its weight times the clusters it reaches beyond the first, summed.
+        The sum over all hyperedges of the weight times the number of clusters in the hyperedge minus one.
 
     Notes
     -----
-    Strehl & Ghosh used features throughout, and report that hypergraph partitioning did poorly on dense data.
+    Strehl & Ghosh always used features, and report that hypergraph partitioning gave poor results on dense data.
 
     References
     ----------
@@ -261,7 +266,7 @@ class HypergraphPartitioning(Clusterer):
 
 
 def robust_portfolio(n_clusters: int = 8, random_state: Any = None) -> list[Any]:
-    """The ten clusterers of robust centralised clustering (RCC), each with a seed of its own.
+    """Return the ten clusterers of robust centralised clustering (RCC), each with a seed of its own.
 
     Parameters
     ----------
@@ -297,7 +302,7 @@ def robust_portfolio(n_clusters: int = 8, random_state: Any = None) -> list[Any]
 
 
 def _features(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """A hyperedge for each feature, of the objects where it is not 0; rarer features weigh more."""
+    """Return one hyperedge per feature, which joins the objects for which it is not 0; rarer features weigh more."""
     from scipy.sparse import csc_array
 
     columns = csc_array(X)
@@ -307,7 +312,7 @@ def _features(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
 
 
 def _neighbours(X: Any, n_neighbors: int) -> tuple[NDArray[Any], NDArray[Any], None]:
-    """A hyperedge for each object, of itself and its nearest neighbours."""
+    """Return one hyperedge per object, which joins the object and its nearest neighbours."""
     near = nearest(X, "euclidean", min(n_neighbors, X.shape[0] - 1)).places
     hoods = np.column_stack([np.arange(len(near)), near])
     return np.arange(0, hoods.size + 1, hoods.shape[1]), hoods.ravel(), None

@@ -1,4 +1,4 @@
-"""Which objects each member sees: shares, and the coordinated overlapping partition."""
+"""The objects that each member sees: random shares, or the coordinated overlapping partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate import _check
 
 Packed = NDArray[np.uint8] | None
-"""One bit an object, set where the member sees it; None: it sees all."""
+"""One bit per object, set if the member sees it; None means that it sees all objects."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Share:
     share : float
         In (0, 1].
     fill : bool
-        Label the objects a member did not see by its nearest centre, instead of leaving them missing.
+        Whether the objects that a member did not see are labelled by its nearest centre instead of left missing.
 
     Notes
     -----
-    An object that no member drew is given to one of them (in turn), so that every object has a label.
+    Objects that no member drew are given to the members in turn, so that every object has a label.
     """
 
     share: float
@@ -41,18 +41,18 @@ class Share:
 
 @dataclass(frozen=True)
 class Parts:
-    """The coordinated overlapping partition: every object is in one part by plan, and in others by chance.
+    """The coordinated overlapping partition: every object is in one part by construction, and in others by chance.
 
     Parameters
     ----------
     n_parts : int, optional
-        Number of parts; the number of members by default, which must be a multiple of it. With more members
-        than parts the partition is drawn again for every round.
+        Number of parts, by default the number of members. The number of members must be a multiple of it. With more
+        members than parts the partition is drawn again for every round of members.
     repetition : float
-        How many times each object occurs on average: a part holds ``repetition * n / n_parts`` objects, of
-        which n / n_parts are its own.
+        How many times each object occurs on average: a part contains ``repetition * n / n_parts`` objects, of
+        which n / n_parts are its own and the others are drawn.
     fill : bool
-        As for `Share`.
+        See `Share`.
 
     References
     ----------
@@ -70,14 +70,14 @@ class Parts:
 
 
 def as_rows(rows: Any) -> Share | Parts:
-    """`rows` as one of the two kinds."""
+    """Return the option `rows` as a `Share` or `Parts`."""
     if isinstance(rows, Share | Parts):
         return rows
     return Share(_check.fraction(rows, "rows", advice="a share of the objects, Share(...) or Parts(...)."))
 
 
 def draw_rows(rows: Share | Parts, n_objects: int, rngs: list[np.random.Generator]) -> list[Packed]:
-    """What each member sees; together they see every object."""
+    """Draw the objects that each member sees; together they see every object."""
     if isinstance(rows, Parts):
         return _draw_parts(rows, n_objects, rngs)
     size = math.ceil(rows.share * n_objects)
@@ -124,5 +124,5 @@ def _add(bits: NDArray[np.uint8], n_objects: int, extra: NDArray[np.intp]) -> ND
 
 
 def unpack(bits: NDArray[np.uint8], n_objects: int) -> NDArray[np.intp]:
-    """Numbers of the objects seen, increasing."""
+    """Return the numbers of the objects seen, in increasing order."""
     return np.flatnonzero(np.unpackbits(bits, count=n_objects))

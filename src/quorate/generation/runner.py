@@ -1,8 +1,9 @@
-"""Run members on workers by joblib, keep what is finished, and stop when asked to."""
+"""Run members on joblib's workers, store each one that is finished, and stop when asked to."""
 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -20,13 +21,13 @@ from quorate.ops.threads import n_threads
 Array = NDArray[Any]
 
 SHARED_WORK = 2_000_000_000
-"""Multiplications up to which a member is small enough to be labelled together with others in one pass."""
+"""A member of up to this many multiplications is small enough to be labelled together with others in one pass."""
 
 MOST_TOGETHER = 8
 
 
 class Options(NamedTuple):
-    """How to run: nothing here changes the ensemble."""
+    """How the members are run; nothing here changes the ensemble."""
 
     n_jobs: int | None
     progress: bool
@@ -36,7 +37,7 @@ class Options(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """Labels (n_objects, n_members) as the members gave them, each member's facts and, if kept, model."""
+    """The labels (n_objects, n_members) as the members gave them, the facts of each member and, if kept, its model."""
 
     labels: Array
     facts: list[dict[str, Any]]
@@ -46,7 +47,7 @@ class Finished(NamedTuple):
 def run_plans(
     features: Features, plans: list[Plan], options: Options, known: Mapping[int, Member] | None = None
 ) -> Finished:
-    """All members; those known or in the checkpoint are taken, the others are made and stored as they finish."""
+    """Return all members: those known or in the checkpoint are taken, the others are computed and stored."""
     collected = _Collected(features.n_objects, plans)
     missing = []
     for plan in plans:
@@ -59,7 +60,7 @@ def run_plans(
             missing.append(plan)
         else:
             collected.add([stored])
-    with _bar(options, len(plans), len(plans) - len(missing)) as tell:
+    with _bar(options, len(plans), len(plans) - len(missing)) as advance:
         for members in itertools.chain(
             _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
             _sequences(features, plans, {plan.number for plan in missing}, options),
@@ -68,12 +69,15 @@ def run_plans(
                 for member in members:
                     options.checkpoint.save(member)
             collected.add(members)
-            tell(len(members))
+            advance(len(members))
     return collected.finish()
 
 
 class _Collected:
-    """Labels in one matrix from the start; it is widened if a member has more clusters than planned."""
+    """The labels of the members, in one matrix from the start.
+
+    Its type is widened if a member has more clusters than planned.
+    """
 
     def __init__(self, n_objects: int, plans: list[Plan]) -> None:
         planned = max(plan.k or 2 for plan in plans)
@@ -85,7 +89,7 @@ class _Collected:
         self._labels = self._labels.astype(wide, copy=False)
         for member in members:
             self._labels[:, member.number] = member.labels
-            # the labels are in the matrix: keep no second copy
+            # The labels are in the matrix, so no second copy is kept.
             self._members[member.number] = member._replace(labels=np.empty(0, dtype=np.int8))
 
     def finish(self) -> Finished:
@@ -94,7 +98,7 @@ class _Collected:
 
 
 def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[list[Member]]:
-    """Finished members as they come, in any order."""
+    """Yield members as they finish, in any order."""
     if not plans:
         return
     import joblib
@@ -102,7 +106,7 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     in_threads = all(plan.base.is_built_in for plan in plans)
     n_jobs = options.n_jobs
     if n_jobs is None and in_threads and joblib.effective_n_jobs(None) == 1:
-        # kernels use all threads everywhere else in the library; nobody asked for less
+        # Kernels use all threads everywhere else in the library, so they do here unless the caller asks for fewer.
         n_jobs = n_threads()
     stop = Stop()
     prefer = "threads" if in_threads else "processes"
@@ -113,32 +117,45 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     chunks = _chunks(features, plans, joblib.effective_n_jobs(n_jobs))
     results = parallel(joblib.delayed(run_members)(features, chunk, options.keep_models, stop) for chunk in chunks)
     try:
-        yield from results
+        # not "yield from", which would close the results before joblib's warning about that can be kept quiet
+        for members in results:  # noqa: UP028
+            yield members
     except BaseException:
         stop.set()
         raise
     finally:
         if lazy:
-            results.close()
+            _close_quietly(results)
+
+
+def _close_quietly(results: Any) -> None:
+    """Stop the work; joblib warns that tasks are given up, which is what was asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results.close()
 
 
 def _sequences(features: Features, plans: list[Plan], missing: set[int], options: Options) -> Iterator[list[Member]]:
-    """Members that depend on one another, here and one by one; up to the last that is missing they are all made."""
+    """Yield the missing members that depend on one another, computed in this process one after the other.
+
+    All members of a sequence up to the last missing one are computed, because each depends on those before it.
+    """
     sequences: dict[int, list[Plan]] = {}
     for plan in plans:
         if plan.base.is_sequence:
             sequences.setdefault(id(plan.base), []).append(plan)
-    for found in sequences.values():
-        n_wanted = max((place + 1 for place, plan in enumerate(found) if plan.number in missing), default=0)
-        for member in itertools.islice(run_sequence(features, found, options.keep_models), n_wanted):
+    for sequence in sequences.values():
+        n_wanted = max((place + 1 for place, plan in enumerate(sequence) if plan.number in missing), default=0)
+        for member in itertools.islice(run_sequence(features, sequence, options.keep_models), n_wanted):
             if member.number in missing:
                 yield [member]
 
 
 def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[Plan]]:
-    """Plans that share a pass in groups, others one by one; groups are small enough to keep all workers busy.
+    """Group the plans that share a pass; every other plan is a group of its own.
 
-    Which plans stand together changes how often X is read, not what comes out.
+    The groups are small enough to keep all workers busy. How plans are grouped changes how often X is read, but not the
+    result.
     """
     alone = [[plan] for plan in plans if not plan.shares_a_pass]
     together = [plan for plan in plans if plan.shares_a_pass]
@@ -152,7 +169,10 @@ def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[
 
 @contextmanager
 def _bar(options: Options, total: int, done: int) -> Iterator[Any]:
-    """A function to call with the number of members finished; a bar with the time left where it is wanted."""
+    """Yield a function to call with the number of members finished.
+
+    If progress is wanted, it updates a bar with the time left.
+    """
     if not options.progress:
         yield lambda count: None
         return

@@ -6,22 +6,23 @@ import numpy as np
 
 from quorate._types import FloatArray
 from quorate.generation.similarity import Rows
-from quorate.generation.similarity_kmeans import Found, assign, seeds, sums
+from quorate.generation.similarity_kmeans import Run, assign, seeds, sums
 from quorate.solvers.draws import fill_empty
 
 
 def grid_shape(n_units: int) -> tuple[int, int]:
-    """The most square grid of exactly `n_units`: (2, 5) for 10, (1, 7) for 7."""
+    """Return the grid of exactly `n_units` units that is as square as possible: (2, 5) for 10, (1, 7) for 7."""
     height = next(h for h in range(int(np.sqrt(n_units)), 0, -1) if n_units % h == 0)
     return height, n_units // height
 
 
-def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int) -> Found:
-    """Fit the map: units begin at objects and are pulled by their grid neighbours less and less.
+def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int) -> Run:
+    """Fit the map: the units begin at objects, and the influence of their grid neighbours decreases.
 
-    In each step every object goes to its most similar unit, and unit u becomes the mean of all objects, an object
-    of unit v counting exp(-g(u, v)^2 / (2 s^2)), g the distance on the grid. The radius s falls geometrically
-    from half the grid's length (at least 1) to 0.3, where a neighbour counts 0.004 and the map is all but k-means.
+    In each step every object is assigned to its most similar unit, and unit u becomes the mean of all objects, where an
+    object of unit v has the weight exp(-g(u, v)^2 / (2 s^2)) and g is the distance on the grid. The radius s falls
+    geometrically from half the grid's length (at least 1) to 0.3; then a neighbour has the weight 0.004, and the map is
+    almost k-means.
     """
     height, width = grid_shape(n_units)
     places = np.array([(row, column) for row in range(height) for column in range(width)], dtype=np.float64)
@@ -34,4 +35,4 @@ def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int)
         units = rows.prototypes((pull @ total) / (pull @ weight)[:, None])
     labels, likeness = assign(rows, units)
     fill_empty(labels, rows.apart(likeness), n_units, least=0.0)
-    return Found(units, labels, float(likeness.sum()), max_iter)
+    return Run(units, labels, float(likeness.sum()), max_iter)

@@ -1,4 +1,4 @@
-"""Names for the bases beside the built-in k-means; what they stand for is loaded when it is asked for."""
+"""Names for the bases besides the built-in k-means; the code behind a name is imported when the name is used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 def _robust() -> Any:
     from quorate.generation.portfolio import robust_portfolio
 
-    # seeds are drawn anew for each member; fixed ones here keep checkpoints comparable
+    # A new seed is drawn for each member; the fixed seeds here keep checkpoints comparable.
     return robust_portfolio(random_state=0)
 
 
@@ -26,4 +26,4 @@ def _bagging() -> Any:
 
 
 SOURCES: dict[str, Callable[[], Any]] = {"robust": _robust, "boosting": _boosting, "bagging": _bagging}
-"""Each gives a base or a list of bases for `generate`."""
+"""Functions that return a base or a list of bases for `generate`, by name."""

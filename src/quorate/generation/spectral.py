@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_
 from quorate.generation.stop import Stop
 from quorate.ops.landmarks import add_landmark_pairs, points_of_rows, weigh
 
-LEAST_VALUE = 1e-12
+LEAST_VALUE = 1e-6
 """Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
 
 POINTS = KMeans()
@@ -59,7 +60,7 @@ class Spectral:
     are compared by their cosine, and their landmarks are objects.
 
     A member costs O(n (sqrt(landmarks) + neighbours) d) for the links, O(n k^2) for the points, and work that does not
-    depend on n. Values are float32 after a shift and a scale, sums and eigenvectors float64.
+    depend on n. Values are float32 after a shift and a scale, sums float64, eigenvectors float32.
 
     References
     ----------
@@ -217,8 +218,9 @@ def _eigenvectors(near: Near, width: float, n_landmarks: int, n_vectors: int) ->
     root = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
     folded *= root[:, None]
     folded *= root
-    first = n_landmarks - min(n_vectors, n_landmarks)
-    values, vectors = eigh(folded, subset_by_index=(first, n_landmarks - 1), overwrite_a=True, check_finite=False)
+    # half the memory is two thirds of the time, and the points are float32 in the end
+    single, first = folded.astype(np.float32), n_landmarks - min(n_vectors, n_landmarks)
+    values, vectors = eigh(single, subset_by_index=(first, n_landmarks - 1), overwrite_a=True, check_finite=False)
     kept = vectors[:, values > LEAST_VALUE * values[-1]][:, ::-1]
     return np.ascontiguousarray(kept * root[:, None])
 
@@ -227,16 +229,23 @@ _blas_lock = threading.Lock()
 _blas_users: list[Any] = []
 
 
+@cache
+def _blas() -> Any:
+    """The BLAS libraries of this process, looked for once."""
+    import scipy.linalg  # noqa: F401, loads the one that is wanted
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    """Eigenvectors must not depend on the threads of BLAS, nor members on threads compete with them for the cores.
+    """Hold BLAS to one thread: its sums depend on its threads, which would also compete with members on threads.
 
     The limit holds for the whole process; the last thread that leaves lifts it.
     """
-    from threadpoolctl import threadpool_limits
-
     with _blas_lock:
-        _blas_users.append(threadpool_limits(1, user_api="blas") if not _blas_users else None)
+        _blas_users.append(None if _blas_users else _blas().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
@@ -244,4 +253,4 @@ def _one_blas_thread() -> Iterator[None]:
             limits = _blas_users[0]
             _blas_users.pop()
             if not _blas_users:
-                limits.unregister()
+                limits.restore_original_limits()

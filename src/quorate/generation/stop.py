@@ -1,4 +1,4 @@
-"""A flag that asks running members to end: what makes Ctrl-C prompt while threads are at work."""
+"""A flag that asks running members to end, so that Ctrl-C works at once while threads are computing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 
 
 class StoppedError(Exception):
-    """A member ended because it was asked to."""
+    """Raised by a member that ends because it was asked to."""
 
 
 class Stop:
-    """Set by the main thread, looked at between blocks and sweeps.
+    """A flag set by the main thread and checked by members between blocks and sweeps.
 
-    In another process it is a flag nobody sets: there the worker is ended instead.
+    In another process it is never set: there the worker process is ended instead.
     """
 
     def __init__(self) -> None:

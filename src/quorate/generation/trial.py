@@ -27,6 +27,9 @@ TRIAL_MEMBERS = 20
 TRIAL_METHOD = "lwgp"
 NEIGHBOURS = 10
 
+FEW_ZEROS = 0.1
+"""Share of stored values above which sparse rows are taken for measurements, not text: neighbours by distance."""
+
 _TRIAL = 2**32 - 3
 """Place among a seed's children of what the trial draws."""
 
@@ -100,6 +103,8 @@ def _neighbours(sample: Features) -> NDArray[np.int32]:
     """The nearest objects of each object, itself among them."""
     rows = sample.prepared(slice(None), WHOLE)
     n_near = NEIGHBOURS + 1
+    if sample.is_sparse and rows.nnz > FEW_ZEROS * rows.shape[0] * rows.shape[1]:
+        rows = rows.toarray()
     if isinstance(rows, np.ndarray):
         nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
         return Landmarks(rows, n_near, None, *nothing).search(rows)[0]

@@ -96,6 +96,7 @@ METHOD = Method(
     solve=cspa,
     title="balanced cut of the co-association graph (METIS)",
     reference="doi:10.1162/153244303321897735",
+    time="quadratic",
     memory="quadratic",
     stochastic=True,
     soft=True,

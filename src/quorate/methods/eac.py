@@ -181,6 +181,7 @@ METHOD = Method(
     solve=eac,
     title="evidence accumulation: average, single, complete link, Ward (tree)",
     reference="doi:10.1109/TPAMI.2005.113",
+    time="quadratic",
     finds_k=True,
     soft=True,
     memory_for=_bytes_needed,

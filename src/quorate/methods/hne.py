@@ -112,6 +112,7 @@ METHOD = Method(
     solve=hne,
     title="normalized edges of the thresholded co-association graph",
     reference="doi:10.1007/978-3-540-71701-0_71",
+    time="quadratic",
     finds_k=True,
     memory_for=_bytes_needed,
     instead="raise theta, coarsen the rows (coarsen='auto'), use method 'eac',",

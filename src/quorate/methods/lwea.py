@@ -72,5 +72,6 @@ METHOD = Method(
     solve=lwea,
     title="average link on the locally weighted co-association (tree)",
     reference="doi:10.1109/TCYB.2017.2702343",
+    time="quadratic",
     by_member=("certainty",),
 )

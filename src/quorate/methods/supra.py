@@ -101,6 +101,7 @@ METHOD = Method(
     solve=supra,
     title="several methods, the highest ANMI kept",
     reference="doi:10.1162/153244303321897735",
+    time="quadratic",
     stochastic=True,
     combines=True,
 )

@@ -1,4 +1,4 @@
-"""Pairs of objects on which members disagree: neither clearly together nor clearly apart."""
+"""Ambiguous pairs of objects: pairs that the members put neither clearly together nor clearly apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _share(labels, weights, one, other):
-    """The pairwise co-association of two rows; -1 where no member knows both."""
+    """Return the co-association of two rows over the members that label both of them, or -1 if no member does."""
     shared = known = 0.0
     for member in range(labels.shape[1]):
         if labels[one, member] >= 0 and labels[other, member] >= 0:
@@ -19,8 +19,11 @@ def _share(labels, weights, one, other):
 
 @njit(cache=True, nogil=True)
 def _state(labels, weights, one, other, low, high):
-    """1 where the pairwise co-association of two rows lies strictly between low and high, 0 where it does not, -1
-    where no member knows both."""
+    """Classify a pair of rows by its co-association.
+
+    Returns 1 if the co-association lies strictly between low and high, 0 if it does not, and -1 if no member labels
+    both rows.
+    """
     share = _share(labels, weights, one, other)
     if share < 0.0:
         return -1
@@ -29,9 +32,9 @@ def _state(labels, weights, one, other, low, high):
 
 @njit(cache=True, nogil=True)
 def pair_shares(labels, weights, first, second, shares):
-    """shares[i] = pairwise co-association of rows first[i] and second[i]; -1 where no member knows both.
+    """Write to shares[i] the co-association of rows first[i] and second[i], or -1 if no member labels both rows.
 
-    labels (m, H); weights (H,); first, second (p,) int64; shares (p,) is written.
+    Shapes: labels (m, H); weights (H,); first and second (p,) int64; shares (p,), which is overwritten.
     """
     for place in range(first.size):
         shares[place] = _share(labels, weights, first[place], second[place])
@@ -39,10 +42,11 @@ def pair_shares(labels, weights, first, second, shares):
 
 @njit(cache=True, nogil=True)
 def ambiguous_pairs(labels, counts, weights, low, high, start, stop):
-    """Pairs of objects in rows start..stop-1 with objects of later rows: (ambiguous, known to some member).
+    """Count the pairs of one object in rows start..stop-1 and one object in a later row.
 
-    labels (m, H); counts (m,), floats where the square of their sum would not fit into 64 bits; weights (H,).
-    Pairs within one row are not counted.
+    Returns two numbers: the ambiguous pairs, and all pairs that at least one member labels. Shapes: labels (m, H);
+    counts (m,), floats if the square of their sum would not fit into 64 bits; weights (H,). Pairs of objects within one
+    row are not counted.
     """
     ambiguous = known = 0
     for one in range(start, stop):
@@ -57,7 +61,7 @@ def ambiguous_pairs(labels, counts, weights, low, high, start, stop):
 
 @njit(cache=True, nogil=True)
 def ambiguous_drawn(labels, weights, low, high, first, second):
-    """The same for drawn pairs of rows: how many of (first[i], second[i]) are (ambiguous, known to some member)."""
+    """Count the pairs of rows (first[i], second[i]) that are ambiguous, and those that any member labels."""
     ambiguous = known = 0
     for place in range(first.size):
         state = _state(labels, weights, first[place], second[place], low, high)

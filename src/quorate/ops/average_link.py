@@ -1,13 +1,15 @@
-"""Average link by the centroid identity: best pair first, over exact sums, with short lists of candidates.
+"""Average link by the centroid identity, with exact sums and short lists of candidates; the most similar pair is first.
 
 A cluster is named by its lowest row. Its sums are the numbers of its objects in each base cluster they fall into, kept
-as (column, value) pairs sorted by column. The similarity of two clusters is one division of two exact numbers:
-sum_f weight_f sums_a[f] sums_b[f] / (size_a size_b). All of these are whole numbers kept in float64, which is exact
-below 2^53, so that equal similarities are equal numbers; weights that are no integers round, always in the same order.
+as (column, value) pairs sorted by column. The similarity of two clusters is one division of two exact numbers: sum_f
+weight_f sums_a[f] sums_b[f] / (size_a size_b). These numbers are integers kept in float64, which is exact below 2^53,
+so that equal similarities are equal numbers. Weights that are not integers are rounded, but always in the same order of
+summation.
 
-Why the lists suffice: merging two clusters never brings either nearer to a third than the nearer of the two was. So
-what is outside of the list of a cluster stays below the bound noted when the list was made, and a cluster is compared
-with all others only when that bound is the largest similarity left anywhere. By then most of the others are merged.
+Why the short lists suffice: a cluster that two others merge into is never nearer to a third cluster than the nearer of
+the two was. Therefore every cluster outside of a list stays below the bound that was noted when the list was made, and
+a cluster is compared with all others only when its bound is the largest similarity left anywhere. By then most of the
+other clusters have been merged.
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ from numpy.typing import NDArray
 from quorate.ops.neighbours import before, place_sorted
 from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, sink
 
-# Bounds are added up in floating point; the margin is far above the rounding.
+# Bounds are sums of floating-point numbers; the margin is much larger than their rounding errors.
 _MARGIN = 1 + 1e-12
 
 
 class Clusters(NamedTuple):
-    """size, begin, length (m,): objects, and the place of the sums in the pool; parent (m,): where a cluster went."""
+    """The clusters and where their sums are stored in the pool, the arrays `columns` and `values`.
+
+    size (m,): number of objects. begin and length (m,): the sums of cluster c are the entries begin[c] to begin[c] +
+    length[c] - 1 of the pool. parent (m,): the cluster that a cluster was merged into, or the cluster itself while it
+    exists.
+    """
 
     size: NDArray[np.int64]
     begin: NDArray[np.int64]
@@ -35,10 +42,12 @@ class Clusters(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """For each cluster a few near ones, near[c, :used[c]], and the bound that no cluster outside of them can pass.
+    """A short list of near clusters for each cluster, and a bound for all clusters outside of the list.
 
-    bound (m,): a similarity; bound_row (m,): the cluster outside that attains it, -1 where it is not known to be
-    attained. top, state, best as in Ranking; best_size (m,): size of `best` when it was found, which tells its growth.
+    near[c, :used[c]] is the list of cluster c. bound (m,): no cluster outside of the list is more similar than this.
+    bound_row (m,): a cluster outside of the list that attains the bound, or -1 if it is not known that any does. top,
+    state and best are those of `Ranking`. best_size (m,): the size that `best` had when it was chosen, from which its
+    later growth is recognised.
     """
 
     near: NDArray[np.int32]
@@ -52,7 +61,12 @@ class Lists(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """dense (d,), total (m,): sums of one cluster and its dots, zero between uses; touched (m,); mark (m,): -1 so."""
+    """Working arrays that every function leaves as it received them.
+
+    dense (d,): the sums of one cluster by column, zero between uses. total (m,): the dot products of one cluster with
+    the others, zero between uses. touched (m,): clusters met so far; its contents do not matter between uses. mark
+    (m,): int64 array, filled with -1 between uses.
+    """
 
     dense: NDArray[np.float64]
     total: NDArray[np.float64]
@@ -62,13 +76,17 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _scatter(cluster, clusters, columns, values, dense, sign):
+    """Write the sums of a cluster, times `sign`, into the dense array; a sign of 0 clears them again."""
     for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
         dense[columns[place]] = values[place] * sign
 
 
 @njit(cache=True, nogil=True)
 def _similarity(cluster, other, clusters, columns, values, weights, dense):
-    """Of `cluster`, whose sums are in `dense`. Columns are sorted: the sum does not depend on how clusters arose."""
+    """Return the similarity of `cluster`, whose sums are in `dense`, and `other`.
+
+    The columns are sorted, so the order of summation does not depend on how the clusters came about.
+    """
     total = 0.0
     for place in range(clusters.begin[other], clusters.begin[other] + clusters.length[other]):
         column = columns[place]
@@ -78,7 +96,7 @@ def _similarity(cluster, other, clusters, columns, values, weights, dense):
 
 @njit(cache=True, nogil=True)
 def _settle(cluster, clusters, lists, similarity):
-    """Note what the sorted list of a cluster says: its nearest neighbour, or only a bound on how near it is."""
+    """Note what follows from the sorted list of a cluster: its nearest neighbour, or only a bound."""
     lists.state[cluster] = BOUNDED
     lists.top[cluster] = lists.bound[cluster]
     if lists.used[cluster] == 0:
@@ -93,7 +111,10 @@ def _settle(cluster, clusters, lists, similarity):
 
 @njit(cache=True, nogil=True)
 def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratch):
-    """Sort the living candidates of `cluster`, with those of `second` if that is one just merged into it (else -1)."""
+    """Sort the candidates of `cluster` that still exist by similarity and keep the best of them.
+
+    If `second` is a cluster that has just been merged into `cluster`, its candidates are included; otherwise it is -1.
+    """
     width = lists.near.shape[1]
     near = np.empty(width + 1, dtype=np.int32)
     similarity = np.empty(width + 1)
@@ -114,7 +135,7 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
     if used > width:
         used = width
         if before(similarity[width], near[width], lists.bound[cluster], lists.bound_row[cluster]):
-            # of what fell out only the best is still in sight, and it need not stay the best
+            # Of the candidates that were dropped only the best is known, and it need not remain the best of them.
             lists.bound[cluster] = similarity[width]
             lists.bound_row[cluster] = near[width]
     lists.near[cluster, :used] = near[:used]
@@ -124,10 +145,10 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
 
 @njit(cache=True, nogil=True)
 def _collect(cluster, clusters, columns, values, weights, snapshot, scratch):
-    """Dots of `cluster` with all clusters that share something, into scratch.total; returns how many are touched.
+    """Compute the dot products of `cluster` with all clusters that share a base cluster with it, into scratch.total.
 
-    The lists of the snapshot name clusters as they were when it was taken; their sums add up to those of the
-    clusters that hold them now.
+    Returns how many clusters were touched. The lists of the snapshot name clusters as they were when the snapshot was
+    taken; adding up their sums gives the sums of the clusters that contain them now.
     """
     list_start, list_cluster, list_value = snapshot
     total, parent = scratch.total, clusters.parent
@@ -148,7 +169,7 @@ def _collect(cluster, clusters, columns, values, weights, snapshot, scratch):
 
 @njit(cache=True, nogil=True)
 def _search(cluster, clusters, columns, values, weights, lists, snapshot, scratch):
-    """Make the list of `cluster` anew from all clusters; its nearest neighbour is known after it."""
+    """Compare `cluster` with all clusters and make its list anew; afterwards its nearest neighbour is known."""
     n_touched = _collect(cluster, clusters, columns, values, weights, snapshot, scratch)
     width = lists.near.shape[1]
     near = np.empty(width + 1, dtype=np.int32)
@@ -163,7 +184,7 @@ def _search(cluster, clusters, columns, values, weights, lists, snapshot, scratc
         if dot > floor * clusters.size[other]:
             used = place_sorted(near, similarity, used, other, dot / (size * clusters.size[other]))
             if used > width:
-                # a little below the last entry, so that rounding turns no equal away
+                # slightly below the last entry, so that rounding does not reject a cluster that is equally similar
                 floor = similarity[width] * size / _MARGIN
     lists.bound[cluster], lists.bound_row[cluster] = 0.0, 0
     if used > width:
@@ -176,7 +197,7 @@ def _search(cluster, clusters, columns, values, weights, lists, snapshot, scratc
 
 @njit(cache=True, nogil=True)
 def _join_sums(first, second, clusters, columns, values, end):
-    """Write the sums of both clusters to the pool from `end` on, sorted by column; returns the new end."""
+    """Append the sums of two clusters together to the pool from `end` on, sorted by column; return the new end."""
     a, a_end = clusters.begin[first], clusters.begin[first] + clusters.length[first]
     b, b_end = clusters.begin[second], clusters.begin[second] + clusters.length[second]
     while a < a_end and b < b_end:
@@ -199,9 +220,10 @@ def _join_sums(first, second, clusters, columns, values, end):
 
 @njit(cache=True, nogil=True)
 def _merge(a, b, clusters, columns, values, lists, end):
-    """Join cluster b into a < b, whose list is then to be evaluated with that of b; returns the new end of the pool.
+    """Merge cluster b into cluster a, where a < b; return the new end of the pool.
 
-    A cluster outside of both lists is no nearer to the whole than the mean of the two bounds.
+    The caller has to evaluate the lists of a and b together afterwards. A cluster outside of both lists is no nearer to
+    the merged cluster than the mean of the two bounds, weighted by the sizes.
     """
     fresh, size_a, size_b = end, clusters.size[a], clusters.size[b]
     end = _join_sums(a, b, clusters, columns, values, end)
@@ -216,7 +238,7 @@ def _merge(a, b, clusters, columns, values, lists, end):
 
 @njit(cache=True, nogil=True)
 def _compact(alive, clusters, columns, values):
-    """Move the sums of the living clusters to the front of the pool; returns its end."""
+    """Move the sums of the clusters that still exist to the front of the pool; return the new end of the pool."""
     total = 0
     for cluster in alive:
         total += clusters.length[cluster]
@@ -235,7 +257,7 @@ def _compact(alive, clusters, columns, values):
 
 @njit(cache=True, nogil=True)
 def take_snapshot(alive, clusters, columns, values, n_columns):
-    """Inverted lists of the living clusters: for each column which have a sum there, and the sums."""
+    """Build inverted lists: for each column, the clusters of `alive` that have a sum there, and those sums."""
     start = np.zeros(n_columns + 1, dtype=np.int64)
     for cluster in alive:
         for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
@@ -256,10 +278,15 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
 
 @njit(cache=True, nogil=True)
 def average_link(clusters, columns, values, end, weights, lists, scratch, limit, merges, similarity):
-    """Merges of average link, the most similar pair first, until `limit` clusters are left or nothing is shared.
+    """Merge the most similar pair until `limit` clusters are left or no two clusters share a base cluster.
 
-    merges (m - 1, 2): the clusters, lower first; similarity (m - 1,). Returns the clusters left, increasing.
-    Invariant: lists.top is no less than the similarity of a cluster to its nearest neighbour.
+    Each step takes the cluster with the largest entry of lists.top. If that entry is only a bound, the cluster is
+    compared with all others. If its nearest neighbour has changed since, its list is sorted again. Otherwise the two
+    are merged.
+
+    Written: merges (m - 1, 2), the two clusters of each merge, the lower one first; similarity (m - 1,). Returns the
+    clusters that are left, in increasing order.
+    Invariant: lists.top is never less than the similarity of a cluster to its nearest neighbour.
     """
     m = clusters.size.size
     alive = np.arange(m)
@@ -279,10 +306,10 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
         else:
             second = -1
             if clusters.parent[best] == best and clusters.size[best] == lists.best_size[cluster]:
-                found = m - left
-                similarity[found] = lists.top[cluster]
+                step = m - left
+                similarity[step] = lists.top[cluster]
                 cluster, second = min(cluster, best), max(cluster, best)
-                merges[found, 0], merges[found, 1] = cluster, second
+                merges[step, 0], merges[step, 1] = cluster, second
                 left = remove(second, left, ranking)
                 end = _merge(cluster, second, clusters, columns, values, lists, end)
             _evaluate(cluster, second, clusters, columns, values, weights, lists, scratch)
@@ -292,7 +319,7 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
 
 @njit(cache=True, nogil=True)
 def dots_between(alive, clusters, columns, values, weights):
-    """Dots of all pairs of the given clusters (c, c)."""
+    """Return the (c, c) matrix of the dot products of all pairs of the c given clusters."""
     number = np.zeros(clusters.size.size, dtype=np.int64)
     number[alive] = np.arange(alive.size)
     start, members, sums = take_snapshot(alive, clusters, columns, values, weights.size)

@@ -1,4 +1,7 @@
-"""The graph of rows and base clusters: its degrees, its fold onto the clusters, and vectors carried back to rows."""
+"""The bipartite graph of rows and base clusters.
+
+The kernels compute its degrees, the graph that it induces on the clusters, and vectors carried back to the rows.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def row_degrees(labels, offsets, weights, start, stop, degree):
-    """degree[i] = sum of the weights of row i's base clusters, rows start..stop-1; weights (d,), degree (m,)."""
+    """Write to degree[i] the sum of the weights of the base clusters of row i, for rows start..stop-1.
+
+    Shapes: weights (d,); degree (m,).
+    """
     for row in range(start, stop):
         total = 0.0
         for member in range(labels.shape[1]):
@@ -20,10 +26,10 @@ def row_degrees(labels, offsets, weights, start, stop, degree):
 
 @njit(cache=True, nogil=True)
 def add_pairs(labels, offsets, mass, start, stop, table):
-    """table[f, g] += mass[i] for every two base clusters f, g of row i, f in no later member than g.
+    """Add mass[i] to table[f, g] for every two base clusters f and g of row i, for rows start..stop-1.
 
-    labels (m, H); mass (m,); rows start..stop-1; table (d, d) float64, of which only the blocks on and above the
-    diagonal of members are touched.
+    The member of f is the member of g or comes before it. Shapes: labels (m, H); mass (m,); table (d, d) float64, of
+    which only the blocks of members on and above the diagonal are written.
     """
     columns = np.empty(labels.shape[1], dtype=np.int64)
     for row in range(start, stop):
@@ -41,9 +47,9 @@ def add_pairs(labels, offsets, mass, start, stop, table):
 
 @njit(cache=True, nogil=True)
 def unit_sums(labels, offsets, table, start, stop, points):
-    """points[i] = sum of table[f] over row i's base clusters f, scaled to length 1; rows start..stop-1.
+    """Write to points[i] the sum of table[f] over the base clusters f of row i, scaled to length 1.
 
-    table (d, k), points (m, k). A sum of zeros stays zero.
+    Only rows start..stop-1 are written. Shapes: table (d, k); points (m, k). A sum of zeros remains zero.
     """
     n_columns = table.shape[1]
     total = np.empty(n_columns)

@@ -1,6 +1,7 @@
-"""The nearest rows of every row by counting shared labels in bits: sixty-four rows to a word, all words in vectors.
+"""The nearest rows of every row, found by counting shared labels bit by bit.
 
-For members of equal weight and base clusters that hold at least about one row in a few hundred.
+A set of rows is an array of 64-bit words with one bit per row, so that one instruction treats many rows at once. This
+is worth while for members of equal weight whose base clusters hold at least about one row in a few hundred.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 TILE = 160
-"""Words a tile at most: the sets of a few hundred base clusters over 10,240 rows stay in a core's own cache."""
+"""The largest number of words per tile: the sets of a few hundred base clusters over 10,240 rows fit into the cache
+of one core."""
 
 _ONE, _ZERO, _LOW = np.uint64(1), np.uint64(0), np.uint64(63)
-# the powers of two up to 2^63 leave different rests when divided by 67
+# The powers of two up to 2^63 have different remainders when divided by 67, so the remainder gives the exponent.
 _PRIME = np.uint64(67)
 _PLACES = np.zeros(67, dtype=np.int64)
 for _place in range(64):
@@ -24,13 +26,16 @@ for _place in range(64):
 
 @njit(cache=True, nogil=True)
 def lowest_bit(bits):
-    """Where the lowest bit of a word that is not zero stands."""
+    """Return the position of the lowest bit that is set in a word; the word must not be zero."""
     return _PLACES[(bits & (~bits + _ONE)) % _PRIME]
 
 
 @njit(cache=True, nogil=True)
 def row_sets(labels: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The rows of each base cluster as bits (tiles, d + 1, words); the last set is empty and serves missing labels."""
+    """Return the rows of each base cluster as bits, an array of shape (tiles, d + 1, words).
+
+    The last set is empty; it is used for missing labels.
+    """
     n_words = (labels.shape[0] + 63) // 64
     n_tiles = (n_words + TILE - 1) // TILE
     width = (n_words + n_tiles - 1) // n_tiles
@@ -46,7 +51,10 @@ def row_sets(labels: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.uin
 
 @njit(cache=True, nogil=True)
 def _add_eight(sets, columns, first, planes, carry):
-    """Add eight sets to the three lowest planes of the counts; what overflows them goes to `carry`, worth eight."""
+    """Add eight sets to the three lowest bit planes of the counts.
+
+    `carry` receives the overflow, whose bits count eight.
+    """
     a, b, c, d = sets[columns[first]], sets[columns[first + 1]], sets[columns[first + 2]], sets[columns[first + 3]]
     e, f, g, h = sets[columns[first + 4]], sets[columns[first + 5]], sets[columns[first + 6]], sets[columns[first + 7]]
     ones, twos, fours = planes[0], planes[1], planes[2]
@@ -76,7 +84,11 @@ def _add_eight(sets, columns, first, planes, carry):
 
 @njit(cache=True, nogil=True)
 def count_shared(sets, columns, planes, carry):
-    """planes (P, words): bit p of the number of the given columns that hold each row; columns a multiple of eight."""
+    """Count for every row how many of the given columns hold it.
+
+    planes (P, words) is overwritten: plane p holds bit p of the counts. The number of columns must be a multiple of
+    eight.
+    """
     planes[:] = _ZERO
     for first in range(0, columns.size, 8):
         _add_eight(sets, columns, first, planes, carry)
@@ -90,7 +102,7 @@ def count_shared(sets, columns, planes, carry):
 
 @njit(cache=True, nogil=True)
 def _above(planes, limit, greater, equal):
-    """greater (words,): the rows whose count is above `limit`; returns how many."""
+    """Write to greater (words,) the rows whose count is above `limit`, and return how many there are."""
     greater[:] = _ZERO
     equal[:] = ~_ZERO
     for plane in range(planes.shape[0] - 1, -1, -1):
@@ -113,7 +125,7 @@ def _above(planes, limit, greater, equal):
 
 @njit(cache=True, nogil=True)
 def _insert(near, value, row, amount):
-    """Put (amount, row) behind all entries that are at least as large; the last entry falls out."""
+    """Put (amount, row) behind all entries that are at least as large; the last entry is dropped."""
     place = near.size - 1
     while place > 0 and value[place - 1] < amount:
         value[place] = value[place - 1]
@@ -125,7 +137,7 @@ def _insert(near, value, row, amount):
 
 @njit(cache=True, nogil=True)
 def _insert_all(greater, planes, first_row, own, near, value):
-    """Offer every row in `greater` to the sorted list, lowest rows first."""
+    """Offer every row in `greater` to the sorted list, the lowest rows first."""
     for word in range(greater.size):
         bits = greater[word]
         while bits:
@@ -141,10 +153,12 @@ def _insert_all(greater, planes, first_row, own, near, value):
 
 @njit(cache=True, nogil=True)
 def nearest_rows_by_bits(labels, offsets, sets, n_planes, start, stop, near, value):
-    """As `neighbours.nearest_rows` for unit weights; near (m, width) int32, value (m, width) float64.
+    """Do what `neighbours.nearest_rows` does, for members of weight 1.
 
-    Tiles outside, rows inside. `guess` is a limit that left few rows for the row before: it is lowered until enough
-    rows are above it, so that the width best of the tile are among them.
+    near (m, width) int32 and value (m, width) float64 are written for rows start..stop-1. The outer loop runs over
+    tiles, the inner one over rows. `guess` is a limit above which few rows were left for the row before. For each row
+    the limit is lowered until more than `width` rows are above it, so that the best rows of the tile are certainly
+    among them.
     """
     width = near.shape[1]
     columns = np.empty((labels.shape[1] + 7) // 8 * 8, dtype=np.int64)

@@ -1,4 +1,8 @@
-"""The CA-tree: splitting rows member by member, sizes and representatives bottom-up, descent of dropped nodes."""
+"""Kernels of the CA-tree.
+
+Rows are split member by member, sizes and representatives are measured from the leaves upwards, and nodes that were
+dropped are assigned to kept ones by a descent from the root.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,16 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def split_leaves(labels, member, order, leaves, start, stop, parent, first_child, n_children, split, n_nodes):
-    """Give every leaf whose rows carry several labels in `member` one child a label; return what is open after it.
+    """Split every leaf whose rows carry several labels in `member` into one child per label.
 
-    labels (m, H). Node z holds rows order[start[z]:stop[z]], in increasing order; its children, numbered from
-    first_child[z] in order of their first row, share that range out. `leaves` lists leaves of several rows by
-    increasing id. Written in place: order, and start, stop, parent, first_child, n_children, split from place
-    n_nodes on (those of split leaves as well). Returns the new list of leaves and the new number of nodes.
-    Invariant: ranges of leaves partition order; a missing label (-1) is a label of its own.
+    labels is (m, H). Node z holds the rows order[start[z]:stop[z]], in increasing order. Its children are numbered from
+    first_child[z] on, in order of their first row, and divide that range among them. `leaves` lists the leaves of more
+    than one row by increasing number. These arrays are changed in place: `order`, and from position n_nodes on also
+    start, stop, parent, first_child, n_children and split (the entries of the leaves that are split are written as
+    well).
+
+    Returns the list of leaves of more than one row after the split, and the new number of nodes. Invariant: the ranges
+    of the leaves partition `order`. A missing label (-1) counts as a label of its own.
     """
     child = np.full(int(labels[:, member].max()) + 2, -1, dtype=np.int32)
     kept = np.empty(leaves.size, dtype=np.int32)
@@ -60,7 +67,7 @@ def split_leaves(labels, member, order, leaves, start, stop, parent, first_child
 
 @njit(cache=True, nogil=True)
 def _distance(labels, row, other, weights):
-    """Weight of the members in which two rows differ."""
+    """Return the total weight of the members in which two rows differ."""
     total = weights[0] * 0
     for member in range(labels.shape[1]):
         if labels[row, member] != labels[other, member]:
@@ -69,38 +76,40 @@ def _distance(labels, row, other, weights):
 
 
 @njit(cache=True, nogil=True)
-def _gather(node, n_des, first_child, n_children, size, found):
-    """Fill `found` with the descendants that stand for a node: children, the largest opened until there are n_des.
+def _gather(node, n_des, first_child, n_children, size, descendants):
+    """Fill `descendants` with the nodes that represent a node in the search for its centre, and return their number.
 
-    Returns their number. Invariant: found[:n] is a partition of the node's rows.
+    These are at first the children of the node. Then the largest of them is replaced by its own children until there
+    are at least n_des nodes. Invariant: descendants[:n] partition the rows of the node.
     """
-    n_found = n_children[node]
-    for place in range(n_found):
-        found[place] = first_child[node] + place
-    while n_found < n_des:
+    n_gathered = n_children[node]
+    for place in range(n_gathered):
+        descendants[place] = first_child[node] + place
+    while n_gathered < n_des:
         widest = -1
-        for place in range(n_found):
-            if n_children[found[place]] == 0:
+        for place in range(n_gathered):
+            if n_children[descendants[place]] == 0:
                 continue
-            if widest < 0 or size[found[place]] > size[found[widest]]:
+            if widest < 0 or size[descendants[place]] > size[descendants[widest]]:
                 widest = place
-            elif size[found[place]] == size[found[widest]] and found[place] < found[widest]:
+            elif size[descendants[place]] == size[descendants[widest]] and descendants[place] < descendants[widest]:
                 widest = place
         if widest < 0:
             break
-        opened = found[widest]
-        found[widest] = first_child[opened]
+        opened = descendants[widest]
+        descendants[widest] = first_child[opened]
         for child in range(1, n_children[opened]):
-            found[n_found] = first_child[opened] + child
-            n_found += 1
-    return n_found
+            descendants[n_gathered] = first_child[opened] + child
+            n_gathered += 1
+    return n_gathered
 
 
 @njit(cache=True, nogil=True)
 def _centre(labels, order, weights, limit, places, radii):
-    """The place p with the least D = max over q of distance(p, q) + radii[q], at most `limit`; ties to the lowest row.
+    """Return the place p with the smallest D = max over q of distance(p, q) + radii[q], and min(D, limit).
 
-    labels (m, H) in tree order; order (m,) their row numbers. A candidate is given up as soon as it cannot win.
+    Ties go to the lowest row. labels (m, H) are in tree order, and order (m,) holds their row numbers. A candidate is
+    abandoned as soon as it cannot win any more.
     """
     best, least = -1, limit
     for candidate in places:
@@ -122,32 +131,36 @@ def _centre(labels, order, weights, limit, places, radii):
 def measure_nodes(
     labels, order, weights, limit, n_des, start, stop, first_child, n_children, nodes, low, high, size, place
 ):
-    """Size and representative of inner nodes nodes[low:high], none of which is below another.
+    """Compute the size and the representative of the inner nodes nodes[low:high], none of which is below another.
 
-    labels (m, H) in tree order; weights (H,) in the type of size; place (N,): where in tree order the
-    representative stands. size and place of all descendants are known; those of the given nodes are written.
+    labels (m, H) are in tree order; weights (H,) have the type of `size`; place (N,) holds the position of each node's
+    representative in tree order. The entries of `size` and `place` must already be known for all descendants; those of
+    the given nodes are written.
     """
-    # one more may be opened when n_des - 1 are there, and brings all its children
+    # One more node may be opened when there are n_des - 1 nodes, and it adds all its children.
     room = min(n_des, order.size) + n_children.max()
-    found = np.empty(room, dtype=np.int32)
+    descendants = np.empty(room, dtype=np.int32)
     places = np.empty(room, dtype=np.int32)
     radii = np.empty(room, dtype=size.dtype)
     for inner in range(low, high):
         node = nodes[inner]
-        n_found = stop[node] - start[node]
-        if n_found <= n_des:
-            places[:n_found] = np.arange(start[node], stop[node])
-            radii[:n_found] = 0
+        n_gathered = stop[node] - start[node]
+        if n_gathered <= n_des:
+            places[:n_gathered] = np.arange(start[node], stop[node])
+            radii[:n_gathered] = 0
         else:
-            n_found = _gather(node, n_des, first_child, n_children, size, found)
-            places[:n_found] = place[found[:n_found]]
-            radii[:n_found] = size[found[:n_found]]
-        place[node], size[node] = _centre(labels, order, weights, limit, places[:n_found], radii[:n_found])
+            n_gathered = _gather(node, n_des, first_child, n_children, size, descendants)
+            places[:n_gathered] = place[descendants[:n_gathered]]
+            radii[:n_gathered] = size[descendants[:n_gathered]]
+        place[node], size[node] = _centre(labels, order, weights, limit, places[:n_gathered], radii[:n_gathered])
 
 
 @njit(cache=True, nogil=True)
 def least_above(parent, size):
-    """For each node the least size among its ancestors, infinity for the root; parents stand before children."""
+    """Return for each node the least size among its ancestors, infinity for the root.
+
+    Parents come before their children.
+    """
     least = np.full(parent.size, np.inf)
     for node in range(1, parent.size):
         least[node] = min(least[parent[node]], size[parent[node]])
@@ -156,7 +169,10 @@ def least_above(parent, size):
 
 @njit(cache=True, nogil=True)
 def mark_ancestors(parent, kept, marked):
-    """marked (N,) int8, zeros, gets 2 at the kept nodes and 1 at their ancestors; no kept node is below another."""
+    """Set marked to 2 at the kept nodes and to 1 at their ancestors.
+
+    marked is an (N,) int8 array of zeros. No kept node may be below another.
+    """
     for node in kept:
         marked[node] = 2
     for node in range(parent.size - 1, 0, -1):
@@ -166,10 +182,11 @@ def mark_ancestors(parent, kept, marked):
 
 @njit(cache=True, nogil=True)
 def descend(labels, weights, representative, first_child, n_children, marked, dropped, low, high, reached):
-    """Where nodes dropped[low:high] end: from the root always to the most similar marked child, ties to the lowest id.
+    """Find the kept node for each of dropped[low:high]: from the root, go on to the most similar marked child.
 
-    labels (m, H); representative (N,) rows; marked (N,) int8: 2 for a kept node, 1 for an ancestor of one, else 0.
-    reached (len(dropped),) is written: a kept node each.
+    Ties go to the child of the lowest number. Shapes: labels (m, H); representative (N,), a row for each node; marked
+    (N,) int8, which is 2 for a kept node, 1 for an ancestor of a kept node and 0 otherwise. The kept nodes are written
+    to reached, which is as long as dropped.
     """
     for number in range(low, high):
         row = representative[dropped[number]]

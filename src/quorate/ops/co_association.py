@@ -1,4 +1,4 @@
-"""Pairs of rows that share a base cluster, row by row and sorted: the sparse co-association matrix in blocks."""
+"""Pairs of rows that share a base cluster, for each row and sorted: the sparse co-association matrix in blocks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _ONE, _LOW = np.uint64(1), np.uint64(63)
 
 @njit(cache=True, nogil=True)
 def _twice(array):
+    """Return a copy of an array with room for twice as many entries."""
     larger = np.empty(2 * array.size, dtype=array.dtype)
     larger[: array.size] = array
     return larger
@@ -19,7 +20,10 @@ def _twice(array):
 
 @njit(cache=True, nogil=True)
 def _add_later(labels, offsets, lists, weights, row, shared, seen):
-    """shared[other] += weight of the members in which `other` > `row` agrees with it; seen: a bit for each touched."""
+    """Add to shared[other] the weight of the members that give `row` and a later row `other` the same label.
+
+    seen has one bit per row, which is set for every row that was touched.
+    """
     start, rows = lists
     for member in range(labels.shape[1]):
         label = labels[row, member]
@@ -40,7 +44,7 @@ def _add_later(labels, offsets, lists, weights, row, shared, seen):
 
 @njit(cache=True, nogil=True)
 def _known_weight(labels, weights, row, other):
-    """Weight of the members that know both rows."""
+    """Return the weight of the members that label both rows."""
     total = 0.0
     for member in range(labels.shape[1]):
         if labels[row, member] >= 0 and labels[other, member] >= 0:
@@ -50,11 +54,13 @@ def _known_weight(labels, weights, row, other):
 
 @njit(cache=True, nogil=True)
 def shared_block(labels, offsets, lists, weights, total, least, chosen):
-    """What the chosen rows share with the rows after them: numbers of pairs a row, columns, and shared weight.
+    """Compute what each of the chosen rows shares with the rows after it.
 
-    total: weight of all members, 0 to divide by the weight of those that know both rows; only pairs above `least`
-    are kept. Returns lengths (of chosen), columns int32 increasing in each row, shared, normaliser of each pair
-    (none where `total` is that of all).
+    `total` is the weight of all members by which shared weights are divided; 0 means that each pair is divided by the
+    weight of the members that label both of its rows. Only pairs whose quotient is above `least` are kept.
+
+    Returns four arrays: the number of pairs of each chosen row; their columns as int32, increasing within a row; their
+    shared weights; and the divisor of each pair, which is empty if `total` is not 0.
     """
     shared = np.zeros(labels.shape[0])
     seen = np.zeros((labels.shape[0] + 63) // 64, dtype=np.uint64)
@@ -84,7 +90,7 @@ def shared_block(labels, offsets, lists, weights, total, least, chosen):
 
 @njit(cache=True, nogil=True)
 def place_block(chosen, lengths, source, start, target):
-    """Bring the entries of the chosen rows to where their rows start in `target`."""
+    """Copy the entries of the chosen rows to the places where their rows start in `target`."""
     taken = 0
     for step in range(chosen.size):
         first = start[chosen[step]]
@@ -95,7 +101,7 @@ def place_block(chosen, lengths, source, start, target):
 
 @njit(cache=True, nogil=True)
 def shared_matrix(labels, offsets, lists, weights, start, stop, matrix):
-    """matrix[i, j] += weight of the members in which rows i and j agree, rows start..stop-1 of a dense matrix."""
+    """Add to matrix[i, j] the weight of the members in which rows i and j agree, for rows i from start to stop-1."""
     list_start, rows = lists
     for row in range(start, stop):
         target = matrix[row]
@@ -109,7 +115,7 @@ def shared_matrix(labels, offsets, lists, weights, start, stop, matrix):
 
 @njit(cache=True, nogil=True)
 def mirror(matrix):
-    """Copy the upper triangle to the lower: what was rounded differently in the two must not differ."""
+    """Copy the upper triangle to the lower one, so that both are equal even if their sums were rounded differently."""
     for row in range(matrix.shape[0]):
         for column in range(row):
             matrix[row, column] = matrix[column, row]

@@ -1,4 +1,4 @@
-"""Codes by first appearance: the numbering everything else relies on."""
+"""Codes by order of first appearance, the numbering on which all other modules rely."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MISSING = -1
 def code_columns(values, low, starts, lookup, seen, codes):
     """Code every column of an integer table by first appearance, in one pass over its rows.
 
-    values (n, H); column h holds integers from low[h] on; lookup is one flat table in which the value v of
-    column h has its code at starts[h] + v - low[h]: UNSEEN, MISSING, or a code. seen (H,) counts codes given
-    out. codes (n, H) is written.
+    values (n, H) is the table; column h holds integers from low[h] on. `lookup` is one flat table in which the entry of
+    value v of column h is at starts[h] + v - low[h]; it holds UNSEEN, MISSING or the code of the value. seen (H,)
+    counts the codes given out for each column. codes (n, H) is written.
     """
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):
@@ -48,7 +48,10 @@ def canonical(labels: NDArray[Any], n_labels: int) -> NDArray[np.int32]:
 
 @njit(cache=True, nogil=True)
 def is_coded(values, seen):
-    """Number of codes in each column if all columns are coded by first appearance already, else -1 in seen[0]."""
+    """Return `seen`, the number of codes in each column, if all columns are already coded by first appearance.
+
+    Otherwise seen[0] is set to -1. `seen` must hold zeros at first.
+    """
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):
             value = values[row, column]

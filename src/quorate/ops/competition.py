@@ -1,4 +1,4 @@
-"""Meta-clusters compete for rows."""
+"""Competition of meta-clusters: each row is assigned to the group of base clusters that holds most of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def highest_mean(total, mass, draw):
-    """The group of the highest total a unit of mass; of several, the one that draw, in [0, 1), falls on."""
+    """Return the group with the highest total per unit of mass.
+
+    If t groups are tied, the one at position floor(draw * t) among them is returned; draw lies in [0, 1).
+    """
     highest, n_tied = -1.0, 0
     for group in range(mass.size):
         value = total[group] / mass[group]
@@ -27,11 +30,12 @@ def highest_mean(total, mass, draw):
 
 @njit(cache=True, nogil=True)
 def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
-    """Give rows start..stop-1 to the group of clusters of the highest mean indicator, ties by the row's draw.
+    """Assign rows start..stop-1 to the group of base clusters with the highest mean indicator.
 
-    labels (m, H); groups (d,): the group of each cluster; weights (H,); mass (K,): weight of the clusters in each
-    group; draws (m,) in [0, 1): of t tied groups, in order, number floor(draw t) wins. winner (m,) int32 is written.
-    Quotients of equal integers are equal floats, so ties are ties for integer weights.
+    The draw of a row breaks ties. Shapes: labels (m, H); groups (d,), the group of each base cluster; weights (H,);
+    mass (K,), the weight of the base clusters in each group; draws (m,), numbers in [0, 1) used as in `highest_mean`;
+    winner (m,) int32, which is written. Quotients of equal integers are equal floating-point numbers, so that ties are
+    recognised exactly if the weights are integers.
     """
     total = np.zeros(mass.size)
     for row in range(start, stop):
@@ -45,7 +49,10 @@ def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
 
 @njit(cache=True, nogil=True)
 def winners_share(labels, offsets, groups, weights, winner, start, stop, share):
-    """share (m,) of rows start..stop-1: the weight of known labels in the winning group, over that of all known."""
+    """Write to share (m,) the weight of the labels in the winning group, for rows start..stop-1.
+
+    It is divided by the weight of all labels of the row.
+    """
     for row in range(start, stop):
         won = known = 0.0
         for member in range(labels.shape[1]):

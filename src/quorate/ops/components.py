@@ -1,4 +1,4 @@
-"""Connected components of rows and the clusters they are in."""
+"""Connected components of the graph that joins rows to the base clusters they are in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _root(parent, vertex):
-    """The root of a tree of clusters; every other vertex on the way is hung one step higher."""
+    """Return the root of the tree that a cluster belongs to, and shorten the path on the way (path halving)."""
     while parent[vertex] != vertex:
         parent[vertex] = parent[parent[vertex]]
         vertex = parent[vertex]
@@ -17,10 +17,10 @@ def _root(parent, vertex):
 
 @njit(cache=True, nogil=True)
 def row_components(labels, offsets):
-    """Number rows by connected component, in order of first appearance: (m,) int32.
+    """Return the connected component of each row as an (m,) int32 array, numbered in order of first appearance.
 
-    labels (m, H), each row with at least one label; two rows are joined where they share a cluster. Invariant: after
-    row i, clusters that rows 0..i join are in one tree.
+    labels is (m, H), and each row must have at least one label. Two rows are connected if they share a base cluster.
+    Invariant: after row i, all clusters that rows 0..i connect are in one tree.
     """
     parent = np.arange(offsets[-1])
     for row in range(labels.shape[0]):
@@ -36,14 +36,14 @@ def row_components(labels, offsets):
                 parent[root] = first
     number = np.full(parent.size, -1, dtype=np.int32)
     result = np.empty(labels.shape[0], dtype=np.int32)
-    found = 0
+    n_components = 0
     for row in range(labels.shape[0]):
         member = 0
         while labels[row, member] < 0:
             member += 1
         root = _root(parent, offsets[member] + labels[row, member])
         if number[root] < 0:
-            number[root] = found
-            found += 1
+            number[root] = n_components
+            n_components += 1
         result[row] = number[root]
     return result

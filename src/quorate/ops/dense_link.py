@@ -1,21 +1,22 @@
-"""Agglomeration on a matrix between clusters: a nearest-neighbour chain for every reducible linkage."""
+"""Agglomeration on a matrix between clusters, by a nearest-neighbour chain, for every reducible linkage."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-# What the matrix holds. SUM: totals of similarity over pairs of objects, divided by the sizes where two clusters are
-# compared (average link). WARD: totals of squared distance, of which the increase in spread follows in one division.
-# LEAST (complete link), MEAN (weighted): similarities.
+# The linkage rule decides what the matrix holds. SUM (average link): totals of similarity over pairs of objects, which
+# are divided by the sizes when two clusters are compared. WARD: totals of squared distance, from which the increase in
+# spread follows by one division. LEAST (complete link) and MEAN (weighted link): similarities.
 SUM, LEAST, MEAN, WARD = 0, 1, 2, 3
 
 
 @njit(cache=True, nogil=True)
 def _similarity(first, second, matrix, size, rule):
-    """Of two clusters; for WARD the negated increase in the sum of squared distances to the mean, twice.
+    """Return the similarity of two clusters under a linkage rule.
 
-    The diagonal of the matrix holds the total over ordered pairs within each cluster.
+    For WARD this is twice the increase in the sum of squared distances to the mean, negated. The diagonal of the matrix
+    holds the total over ordered pairs within each cluster.
     """
     between = matrix[first, second] * 1.0
     if rule == LEAST or rule == MEAN:
@@ -29,7 +30,7 @@ def _similarity(first, second, matrix, size, rule):
 
 @njit(cache=True, nogil=True)
 def _nearest(cluster, matrix, size, alive, rule):
-    """The nearest living cluster, ties to the lowest, and its similarity."""
+    """Return the nearest cluster in `alive`, the lowest in a tie, and the similarity to it."""
     best, largest = -1, -np.inf
     for other in alive:
         if other == cluster:
@@ -42,7 +43,7 @@ def _nearest(cluster, matrix, size, alive, rule):
 
 @njit(cache=True, nogil=True)
 def _update(a, b, matrix, alive, rule):
-    """Row and column a of the matrix for the cluster of a and b."""
+    """Overwrite row and column a of the matrix with the values of the cluster that a and b form together."""
     matrix[a, a] += matrix[b, b] + 2 * matrix[a, b]
     for other in alive:
         if other == a or other == b:
@@ -60,16 +61,17 @@ def _update(a, b, matrix, alive, rule):
 
 @njit(cache=True, nogil=True)
 def dense_link(matrix, size, rule, merges, similarity):
-    """All merges, in the order the chain finds them; `matrix` and `size` are overwritten.
+    """Write all merges, in the order in which the chain finds them; `matrix` and `size` are overwritten.
 
-    matrix (c, c) symmetric; size (c,) int64, objects in each cluster. merges (c - 1, 2): the clusters, lower first, a
-    cluster named by the lowest number in it; similarity (c - 1,) of the two.
-    Invariant: each cluster of the chain is followed by its nearest neighbour, so similarities rise along it.
+    matrix (c, c) is symmetric; size (c,) int64 holds the number of objects of each cluster. merges (c - 1, 2) receives
+    the two clusters of each merge, the lower one first, where a cluster is named by the lowest number in it; similarity
+    (c - 1,) receives their similarity. Invariant: each cluster of the chain is followed by its nearest neighbour, so
+    similarities increase along the chain.
     """
     alive = np.arange(size.size)
     chain, position = np.empty(size.size, dtype=np.int64), np.full(size.size, size.size)
     length = 0
-    for found in range(size.size - 1):
+    for step in range(size.size - 1):
         if length == 0:
             chain[0], length = alive[-1], 1
             position[chain[0]] = 0
@@ -78,13 +80,13 @@ def dense_link(matrix, size, rule, merges, similarity):
             if length > 1 and chain[length - 2] == near:
                 break
             if position[near] < length and chain[position[near]] == near:
-                # only rounding can lead back into the chain, which then goes on from there
+                # Only rounding can lead back to an earlier cluster of the chain; the chain then continues from there.
                 length = position[near]
             chain[length], position[near] = near, length
             length += 1
         a, b = min(near, chain[length - 1]), max(near, chain[length - 1])
         length -= 2
-        merges[found, 0], merges[found, 1], similarity[found] = a, b, value
+        merges[step, 0], merges[step, 1], similarity[step] = a, b, value
         _update(a, b, matrix, alive, rule)
         size[a] += size[b]
         alive = alive[alive != b]

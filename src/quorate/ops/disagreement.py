@@ -1,9 +1,10 @@
 """Moves of rows and merges of clusters that lower the number of pairs on which a partition and the members disagree.
 
-Two objects attract each other by twice the weight of the members that join them less that of the members that know
-both; the sum over the pairs within clusters is what a partition gains. It follows from two tables of whole numbers:
-table (d, K) = 2 w_q times the objects of each base cluster in each cluster, and margin = w_q times the objects of each
-cluster that member q knows, (H, K), or summed over members, (1, K), where no label is missing.
+The attraction of two objects is twice the weight of the members that put them together, minus the weight of the members
+that label both. The gain of a partition is the sum of the attractions over all pairs within clusters. It is computed
+from two tables of integers. table (d, K) holds 2 w_q times the number of objects of each base cluster in each cluster.
+margin holds w_q times the number of objects of each cluster that member q labels; it has the shape (H, K), or (1, K),
+summed over the members, if no label is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _attraction(labels, offsets, table, margin, row, total):
-    """total[c] = attraction of one object of `row` to all objects of cluster c, for as many clusters as it has."""
+    """Write to total[c] the attraction of one object of `row` to all objects of cluster c.
+
+    This is done for as many clusters as `total` has entries.
+    """
     together = margin.shape[0] == 1
     for cluster in range(total.size):
         total[cluster] = -margin[0, cluster] if together else 0
@@ -32,6 +36,7 @@ def _attraction(labels, offsets, table, margin, row, total):
 
 @njit(cache=True, nogil=True)
 def _known_weight(labels, weights, row):
+    """Return the weight of the members that label a row."""
     total = 0
     for member in range(labels.shape[1]):
         if labels[row, member] >= 0:
@@ -41,7 +46,7 @@ def _known_weight(labels, weights, row):
 
 @njit(cache=True, nogil=True)
 def _add(labels, offsets, weights, row, amount, cluster, table, margin):
-    """Put `amount` objects of a row into a cluster, or take them out where it is negative."""
+    """Add `amount` objects of a row to a cluster; a negative amount takes them out."""
     for member in range(labels.shape[1]):
         label = labels[row, member]
         if label >= 0:
@@ -51,16 +56,17 @@ def _add(labels, offsets, weights, row, amount, cluster, table, margin):
 
 @njit(cache=True, nogil=True)
 def fill_tables(labels, offsets, counts, weights, assignment, table, margin):
-    """Count an assignment (m,) into tables of zeros."""
+    """Count an assignment (m,) of rows to clusters into tables of zeros."""
     for row in range(labels.shape[0]):
         _add(labels, offsets, weights, row, counts[row], assignment[row], table, margin)
 
 
 @njit(cache=True, nogil=True)
 def found_clusters(labels, offsets, counts, weights, order, table, margin, assignment):
-    """Take the rows in the given order into the cluster that attracts them most, or a new one where none attracts.
+    """Assign the rows, in the given order, to the cluster that attracts them most.
 
-    table and margin start as zeros; their K columns are all the clusters there can be. Returns how many there are.
+    If no cluster attracts a row, it founds a new one. table and margin hold zeros at first; their K columns limit the
+    number of clusters. Returns the number of clusters.
     """
     total = np.empty(table.shape[1], dtype=np.int64)
     used = 0
@@ -79,11 +85,12 @@ def found_clusters(labels, offsets, counts, weights, order, table, margin, assig
 
 @njit(cache=True, nogil=True)
 def sweep(labels, offsets, counts, weights, free, table, margin, held, assignment):
-    """Move each row in turn to the cluster that attracts it most; returns how many moved.
+    """Move each row in turn to the cluster that attracts it most; return the number of rows moved.
 
-    A row stays in a tie, else the lowest cluster wins. held (K,): rows in each cluster. With `free`, clusters may be
-    left empty, and a row that nothing attracts founds one as long as a column is empty; else no cluster loses its
-    last row. Invariant: every move lowers the number of disagreements, so sweeps come to an end.
+    A row stays in its cluster if no other attracts it more; of several clusters that attract it equally, the lowest
+    wins. held (K,) is the number of rows in each cluster. If `free` is true, clusters may become empty, and a row that
+    no cluster attracts founds a new one as long as one of the K clusters is empty. If it is false, no cluster loses its
+    last row. Invariant: every move lowers the number of disagreements, so repeated sweeps come to an end.
     """
     total = np.empty(table.shape[1], dtype=np.int64)
     moved = 0
@@ -113,7 +120,7 @@ def sweep(labels, offsets, counts, weights, free, table, margin, held, assignmen
 
 @njit(cache=True, nogil=True)
 def own_attraction(labels, offsets, counts, weights, table, margin, assignment, start, stop, own):
-    """own[i] = attraction of one object of row i to its cluster without the row, rows start..stop-1."""
+    """Write to own[i] the attraction of one object of row i to the rest of its cluster, for rows start..stop-1."""
     total = np.empty(table.shape[1], dtype=np.int64)
     for row in range(start, stop):
         _attraction(labels, offsets, table, margin, row, total)
@@ -122,7 +129,10 @@ def own_attraction(labels, offsets, counts, weights, table, margin, assignment, 
 
 @njit(cache=True, nogil=True)
 def attracted(labels, offsets, table, margin, start, stop, assignment):
-    """assignment[i] = the cluster that attracts row i most, the lowest in a tie, rows start..stop-1 of any ensemble."""
+    """Write to assignment[i] the cluster that attracts row i most, the lowest in a tie, for rows start..stop-1.
+
+    The labels may be those of another ensemble than the one the tables were counted from.
+    """
     total = np.empty(table.shape[1], dtype=np.int64)
     for row in range(start, stop):
         _attraction(labels, offsets, table, margin, row, total)
@@ -131,10 +141,11 @@ def attracted(labels, offsets, table, margin, start, stop, assignment):
 
 @njit(cache=True, nogil=True)
 def merge_attracted(attraction, least, merged):
-    """Merge the two clusters that attract each other most while they do, or while more than `least` are left.
+    """Merge the two clusters that attract each other most, again and again.
 
-    attraction (K, K) symmetric, overwritten; least: 0 to stop where nothing attracts. merged (K,): the cluster each
-    one ends up in, the lowest of its group. Ties go to the first pair. Returns how many merges were made.
+    With least = 0 this ends when no two clusters attract each other; otherwise it ends when `least` clusters are left.
+    attraction (K, K) is symmetric and is overwritten. merged (K,) receives the cluster that each cluster ends up in,
+    named by the lowest of its group. Ties go to the first pair. Returns the number of merges.
     """
     alive = np.arange(attraction.shape[0])
     for cluster in range(merged.size):
@@ -158,8 +169,11 @@ def merge_attracted(attraction, least, merged):
 
 @njit(cache=True, nogil=True)
 def least_disagreement(labels, counts, weights, start, stop):
-    """Sum over pairs of objects, the first in rows start..stop-1 and the second in a later row, of the lesser of the
-    weights of the members that join the pair and that part it: what no partition can do without."""
+    """Return a lower bound on the disagreement of any partition with the members.
+
+    The bound is a sum over pairs of objects, the first in rows start..stop-1 and the second in a later row. Each pair
+    adds the weight of the members that put it together or the weight of those that separate it, whichever is smaller.
+    """
     total = 0.0
     for row in range(start, stop):
         for other in range(row + 1, labels.shape[0]):

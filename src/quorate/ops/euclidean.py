@@ -1,6 +1,7 @@
 """Nearest centres and cluster sums of feature rows: the kernels of the built-in k-means.
 
-Rows come prepared: float32, shifted and scaled so that squares neither overflow nor lose their digits.
+The rows are prepared by the caller: they are float32, shifted and scaled so that their squares neither overflow nor
+lose digits.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 TILE = 256
-"""Rows worked on together: their running distances to one centre stay in the innermost cache."""
+"""Number of rows processed together: their running distances to one centre fit into the innermost cache."""
 
 UNROLL = 8
-"""Columns taken in one sweep over a tile; centres are padded with zeros to a multiple of it."""
+"""Number of columns processed in one sweep over a tile; centres are padded with zeros to a multiple of it."""
 
 
 def pad_columns(centres: NDArray[Any]) -> NDArray[np.float32]:
-    """Centres (k, d) as float32 with zero columns up to a multiple of UNROLL, as `nearest_centres` wants them."""
+    """Return centres (k, d) as float32 with zero columns up to a multiple of UNROLL.
+
+    This is the form that `nearest_centres` expects.
+    """
     n_columns = centres.shape[1]
     padded = np.zeros((len(centres), -(-n_columns // UNROLL) * UNROLL), dtype=np.float32)
     padded[:, :n_columns] = centres
@@ -28,11 +32,11 @@ def pad_columns(centres: NDArray[Any]) -> NDArray[np.float32]:
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _nearest_in_tile(tile, centres, first, last, distance, least, nearest):
-    """Squared distances of a tile's rows to centres first..last-1; least and nearest (TILE,) are written.
+    """Find the nearest of the centres first..last-1 for each row of a tile; least and nearest (TILE,) are written.
 
-    tile (d, TILE) holds columns as rows, so that the inner loop runs over rows in vector registers. Every
-    lane does the same sums in the same order, so a row's answer does not depend on where in a tile it stands.
-    Differences are squared (no expansion of the square): nothing cancels, however far the origin is.
+    tile (d, TILE) is transposed: it holds columns as rows, so that the inner loop runs over rows in vector registers.
+    All rows go through the same sums in the same order, so the answer for a row does not depend on its position in the
+    tile. Differences are squared instead of expanding the square, so no digits cancel, however far away the origin is.
     """
     least[:] = np.inf
     nearest[:] = 0
@@ -66,10 +70,11 @@ def _nearest_in_tile(tile, centres, first, last, distance, least, nearest):
 
 @njit(cache=True, nogil=True)
 def nearest_centres(rows, centres, starts, labels):
-    """labels[i, q] = the nearest of member q's centres, centres[starts[q]:starts[q + 1]]; ties to the lowest.
+    """Write to labels[i, q] the nearest of the centres of member q, the lowest in a tie.
 
-    rows (n, d) float32; centres (K, padded d) float32, see `pad_columns`; labels (n, members), written.
-    A tile of rows is turned once and meets the centres of all members while it is in cache.
+    The centres of member q are centres[starts[q]:starts[q + 1]]. Shapes: rows (n, d) float32; centres (K, padded d)
+    float32, see `pad_columns`; labels (n, members). A tile of rows is transposed once and compared with the centres of
+    all members while it is in the cache.
     """
     n_rows, n_columns = rows.shape
     tile = np.zeros((centres.shape[1], TILE), dtype=np.float32)
@@ -89,10 +94,11 @@ def nearest_centres(rows, centres, starts, labels):
 
 @njit(cache=True, nogil=True)
 def nearest_centres_csr(data, indices, indptr, table, bias, starts, labels):
-    """As `nearest_centres` for sparse rows: the argmin over a member's centres of bias[c] - 2 x . c.
+    """Do what `nearest_centres` does for sparse rows.
 
-    data, indices, indptr: CSR of n rows; table (d, K) float32, the centres as columns so that a stored value
-    meets all of them in one contiguous sweep; bias (K,) their squared norms.
+    For a row x, the nearest centre of a member is the c with the least bias[c] - 2 x . c. data, indices and indptr are
+    a CSR matrix of n rows. table (d, K) float32 holds the centres as columns, so that each stored value is multiplied
+    with all of them in one contiguous sweep; bias (K,) holds their squared norms.
     """
     score = np.empty(bias.size, dtype=np.float32)
     for row in range(indptr.size - 1):
@@ -112,7 +118,10 @@ def nearest_centres_csr(data, indices, indptr, table, bias, starts, labels):
 
 @njit(cache=True, nogil=True)
 def add_to_clusters(rows, labels, sums, counts):
-    """Add rows (n, d) float32 to their clusters' sums (k, d) float64 and counts (k,); a label of -1 is skipped."""
+    """Add rows (n, d) float32 to the sums (k, d) float64 and counts (k,) of their clusters.
+
+    Rows labelled -1 are skipped.
+    """
     for row in range(rows.shape[0]):
         label = labels[row]
         if label >= 0:
@@ -123,7 +132,7 @@ def add_to_clusters(rows, labels, sums, counts):
 
 @njit(cache=True, nogil=True)
 def add_to_clusters_csr(data, indices, indptr, labels, sums, counts):
-    """As `add_to_clusters` for sparse rows."""
+    """Do what `add_to_clusters` does for sparse rows."""
     for row in range(indptr.size - 1):
         label = labels[row]
         if label >= 0:
@@ -134,7 +143,10 @@ def add_to_clusters_csr(data, indices, indptr, labels, sums, counts):
 
 @njit(cache=True, nogil=True)
 def prepare(rows, shift, scale, prepared):
-    """prepared = (rows - shift) * scale, in float64 until the end; rows (n, d) of any real type, prepared float32."""
+    """Write (rows - shift) * scale to `prepared`, computed in float64 and rounded to float32 at the end.
+
+    rows (n, d) may be of any real type.
+    """
     for row in range(rows.shape[0]):
         for column in range(rows.shape[1]):
             prepared[row, column] = (rows[row, column] - shift[column]) * scale
@@ -142,7 +154,7 @@ def prepare(rows, shift, scale, prepared):
 
 @njit(cache=True, nogil=True)
 def prepare_columns(rows, shift, scale, columns, prepared):
-    """As `prepare`, of chosen columns; prepared (n, len(columns))."""
+    """Do what `prepare` does for the given columns; prepared has the shape (n, len(columns))."""
     for row in range(rows.shape[0]):
         for place in range(columns.size):
             column = columns[place]
@@ -151,7 +163,10 @@ def prepare_columns(rows, shift, scale, columns, prepared):
 
 @njit(cache=True, nogil=True)
 def prepare_projection(rows, shift, scale, matrix, prepared):
-    """As `prepare`, projected by matrix (d, p); prepared (n, p). No BLAS, whose sums depend on its threads."""
+    """Do what `prepare` does and project the rows by matrix (d, p); prepared has the shape (n, p).
+
+    BLAS is not used, because its sums depend on the number of threads.
+    """
     total = np.empty(matrix.shape[1])
     for row in range(rows.shape[0]):
         total[:] = 0.0
@@ -165,7 +180,7 @@ def prepare_projection(rows, shift, scale, matrix, prepared):
 
 @njit(cache=True, nogil=True)
 def column_facts(rows, sums, lows, highs):
-    """Add rows (n, d) to each column's sum, lowest and highest value; a NaN shows in the sum."""
+    """Update the sum, the lowest and the highest value of each column with rows (n, d); a NaN shows in the sum."""
     for row in range(rows.shape[0]):
         for column in range(rows.shape[1]):
             value = np.float64(rows[row, column])

@@ -1,4 +1,8 @@
-"""Agglomeration on a sparse graph, best pair first: average link with absent pairs as zeros, and normalized edges."""
+"""Agglomeration on a sparse graph; the most similar pair is merged first.
+
+The linkage is average link in which absent pairs count as zero, or one that divides the weight of edges by the number
+expected.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,13 @@ from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, ri
 
 
 class Graph(NamedTuple):
-    """Clusters, each named by its lowest row, and the totals over edges between them, in a pool.
+    """The clusters, each named by its lowest row, and the totals over the edges between them, stored in a pool.
 
-    size, begin, length (m,); parent (m,): where a cluster went. Entries of the pool may name clusters as they once
-    were and name one twice; their totals add up. best_size (m,): size of the nearest neighbour when it was found.
-    total (m,), touched (m,): scratch, zero between uses.
+    size (m,): number of objects. begin and length (m,): the list of cluster c is the entries begin[c] to begin[c] +
+    length[c] - 1 of the pool. parent (m,): the cluster that a cluster was merged into, or the cluster itself while it
+    exists. An entry of the pool may name a cluster that has been merged since, and a list may name one cluster twice;
+    the totals then add up. best_size (m,): the size that the nearest neighbour had when it was chosen. total and
+    touched (m,): working arrays; total is zero between uses.
     """
 
     size: NDArray[np.float64]
@@ -31,7 +37,10 @@ class Graph(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def expected(first, second, power):
-    """What the total between clusters of these sizes is divided by: all pairs for power 2, else expected edges."""
+    """Return the divisor of the total between two clusters of these sizes.
+
+    It is the number of all pairs if power is 2, otherwise the expected number of edges.
+    """
     if power == 2.0:
         return first * second
     return ((first + second) ** power - first**power - second**power) / 2
@@ -39,7 +48,10 @@ def expected(first, second, power):
 
 @njit(cache=True, nogil=True)
 def _gather(cluster, source, graph, near, values, n_touched):
-    """Add up the totals in the list of `source` by living neighbours of `cluster`; returns how many there are."""
+    """Add up the totals in the list of `source` by the existing neighbours of `cluster`.
+
+    Return the number of neighbours.
+    """
     for place in range(graph.begin[source], graph.begin[source] + graph.length[source]):
         other = find(graph.parent, near[place])
         if other != cluster:
@@ -52,7 +64,10 @@ def _gather(cluster, source, graph, near, values, n_touched):
 
 @njit(cache=True, nogil=True)
 def _rewrite(cluster, n_touched, graph, near, values, place, power, ranking):
-    """Write the list gathered for `cluster` from `place` on, and note its nearest neighbour. Totals become zero."""
+    """Write the list gathered for `cluster` to the pool from `place` on, and note its nearest neighbour.
+
+    Afterwards the totals are zero again.
+    """
     graph.begin[cluster], graph.length[cluster] = place, n_touched
     best, largest = -1, 0.0
     for entry in range(n_touched):
@@ -70,7 +85,7 @@ def _rewrite(cluster, n_touched, graph, near, values, place, power, ranking):
 
 @njit(cache=True, nogil=True)
 def _announce(cluster, graph, near, values, power, ranking):
-    """Tell the neighbours of a new cluster, which may be nearer to them than what they had."""
+    """Update the neighbours of a new cluster: it may be nearer to them than their nearest neighbour so far."""
     for place in range(graph.begin[cluster], graph.begin[cluster] + graph.length[cluster]):
         other = near[place]
         value = values[place] / expected(graph.size[cluster], graph.size[other], power)
@@ -86,7 +101,7 @@ def _announce(cluster, graph, near, values, power, ranking):
 
 @njit(cache=True, nogil=True)
 def _compact(graph, near, values):
-    """Move the lists of the living clusters to the front of the pool; returns its end."""
+    """Move the lists of the existing clusters to the front of the pool; return the new end of the pool."""
     alive = np.flatnonzero(graph.parent == np.arange(graph.parent.size))
     total = 0
     for cluster in alive:
@@ -106,10 +121,11 @@ def _compact(graph, near, values):
 
 @njit(cache=True, nogil=True)
 def graph_link(graph, near, values, end, power, limit, merges, similarity):
-    """Merge the pair of the largest total / expected until `limit` clusters or no edges are left; returns how often.
+    """Merge the pair with the largest total / expected until `limit` clusters or no edges are left.
 
-    near, values: the pool, filled up to `end`, with room for as much again. merges (m - 1, 2), lower cluster first.
-    Invariant: ranking.top is no less than the similarity of a cluster to its nearest neighbour.
+    Return the number of merges. near and values are the pool, filled up to `end`, with room for as many entries again.
+    merges (m - 1, 2) receives the two clusters of each merge, the lower one first, and similarity (m - 1,) their
+    similarity. Invariant: ranking.top is never less than the similarity of a cluster to its nearest neighbour.
     """
     m = graph.size.size
     ranking = Ranking(np.zeros(m), np.zeros(m, np.int8), np.zeros(m, np.int32), np.arange(m), np.arange(m))

@@ -1,4 +1,7 @@
-"""A hash of values that tells other data apart, as fast as memory can be read. Not for adversaries."""
+"""A hash of values that is as fast as reading the memory.
+
+Different data have different hashes with high probability, but deliberate collisions are possible.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ _LEFT, _RIGHT = np.uint64(29), np.uint64(35)
 
 @njit(cache=True, nogil=True)
 def hash_words(words: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
-    """Mix words (n,), n a multiple of 4, into state (4,): word i goes to lane i % 4, each lane xor, multiply, rotate.
+    """Mix words (n,) into state (4,); n must be a multiple of 4.
 
-    Four lanes, so that the processor need not wait for a multiplication before it begins the next. Every step
-    is a bijection of the lane, so a single changed word always changes the state.
+    Word i goes to lane i % 4, where it is combined by exclusive or; then the lane is multiplied and rotated. There are
+    four lanes so that the processor need not wait for one multiplication before it begins the next. Every step is a
+    bijection of the lane, so a single changed word always changes the state.
     """
     a, b, c, d = state[0], state[1], state[2], state[3]
     for place in range(0, words.size, 4):

@@ -1,4 +1,4 @@
-"""The order of merges, whatever order they were found in; and single link from the order of a spanning tree."""
+"""Merges sorted into the order of a greedy agglomeration, cuts of trees, and single link from a spanning tree."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def ordered_tree(merges, heights, counts):
-    """A linkage matrix (m - 1, 4) in the order a greedy agglomeration takes: lowest height, then lowest clusters.
+    """Return a linkage matrix (m - 1, 4) in the order of a greedy agglomeration.
 
-    merges (m - 1, 2): two clusters, lower first, each named by the lowest row in it; in an order in which each cluster
-    is there before it is used. counts (m,): objects in each row, added up in the last column.
+    That order is by lowest height, then by lowest clusters. merges (m - 1, 2) holds two clusters per merge, the lower
+    one first, each named by its lowest row, in any order in which a cluster is formed before it is merged. counts (m,)
+    is the number of objects in each row; their sums are the last column of the result.
+
     Invariant: `ready` holds the merges whose two clusters are both complete.
     """
     m = counts.size
     pending, parent = np.zeros(m - 1, dtype=np.int64), np.full(m - 1, -1)
     last = np.full(m, -1)
-    for found in range(m - 1):
+    for merge in range(m - 1):
         for side in range(2):
-            below = last[merges[found, side]]
+            below = last[merges[merge, side]]
             if below >= 0:
-                parent[below] = found
-                pending[found] += 1
-        last[merges[found, 0]] = found
+                parent[below] = merge
+                pending[merge] += 1
+        last[merges[merge, 0]] = merge
     ready = [
-        (heights[found], merges[found, 0], merges[found, 1], found) for found in range(m - 1) if not pending[found]
+        (heights[merge], merges[merge, 0], merges[merge, 1], merge) for merge in range(m - 1) if not pending[merge]
     ]
     heapq.heapify(ready)
     tree = np.empty((m - 1, 4))
     node, size = np.arange(m), counts.copy()
     for step in range(m - 1):
-        height, a, b, found = heapq.heappop(ready)
+        height, a, b, merge = heapq.heappop(ready)
         tree[step, 0], tree[step, 1] = min(node[a], node[b]), max(node[a], node[b])
         size[a] += size[b]
         tree[step, 2], tree[step, 3] = height, size[a]
         node[a] = m + step
-        above = parent[found]
+        above = parent[merge]
         if above >= 0:
             pending[above] -= 1
             if pending[above] == 0:
@@ -48,9 +50,10 @@ def ordered_tree(merges, heights, counts):
 
 @njit(cache=True, nogil=True)
 def cut_tree(tree, n_clusters, result):
-    """Labels of the leaves after all but the last n_clusters - 1 merges; numbers below 2 m, not canonical.
+    """Write the cluster of each leaf after all but the last n_clusters - 1 merges.
 
-    result (2 m - 1,) int64 is scratch; its first m entries are the labels.
+    The labels are below 2 m, not canonical. result (2 m - 1,) int64 is a working array; its first m entries are the
+    labels.
     """
     m = tree.shape[0] + 1
     for node in range(2 * m - 1):
@@ -63,7 +66,10 @@ def cut_tree(tree, n_clusters, result):
 
 @njit(cache=True, nogil=True)
 def merged_labels(merges, n_rows):
-    """The lowest row of the cluster of each row after merges (j, 2) of clusters named so, lower first."""
+    """Return the lowest row of each row's cluster after the given merges.
+
+    merges (j, 2) holds two clusters per merge, each named by its lowest row, the lower one first.
+    """
     lowest = np.arange(n_rows)
     for step in range(merges.shape[0]):
         lowest[merges[step, 1]] = merges[step, 0]
@@ -74,15 +80,16 @@ def merged_labels(merges, n_rows):
 
 @njit(cache=True, nogil=True)
 def single_merges(order, merges, edges):
-    """Merges of single link from the order in which a maximum spanning tree took in the rows.
+    """Write the merges of single link, given the order in which a maximum spanning tree took in the rows.
 
-    order (m,); edges (m - 1,) increasing in the order of the merges: the place in `order` of the row each edge took
-    in, from 1 on. Consecutive rows belong to one cluster wherever the edge between them is strong enough.
+    order (m,) is that order. edges (m - 1,) lists the edges in the order of the merges; an edge is given as the place
+    in `order`, from 1 on, of the row that it took in. Rows that are consecutive in `order` belong to one cluster as
+    soon as the edge between them has been merged.
     """
     m = order.size
     left, lowest = np.arange(m), order.copy()
-    for found in range(m - 1):
-        place = edges[found]
+    for step in range(m - 1):
+        place = edges[step]
         first, second = place - 1, place
         while left[first] != first:
             left[first] = left[left[first]]
@@ -91,6 +98,6 @@ def single_merges(order, merges, edges):
             left[second] = left[left[second]]
             second = left[second]
         a, b = lowest[first], lowest[second]
-        merges[found, 0], merges[found, 1] = min(a, b), max(a, b)
+        merges[step, 0], merges[step, 1] = min(a, b), max(a, b)
         left[second] = first
         lowest[first] = min(a, b)

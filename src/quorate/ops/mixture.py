@@ -1,4 +1,4 @@
-"""The expectation step of a mixture of products of multinomials, in integers."""
+"""The expectation step of a mixture of products of multinomials, computed with integers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def expect(labels, offsets, counts, table, unit, bias, share_unit, start, stop, expected, mass, best, sure, height):
-    """Posteriors of rows start..stop-1, added into expected counts.
+    """Compute the posteriors of rows start..stop-1 and add them to the expected counts.
 
-    labels (m, H); table (d, K) int64 log-probabilities in 1 / unit; bias (K,) log of the components' shares;
-    expected (d, K) int64 and mass (K,) int64 are added to, in 1 / share_unit objects; best (m,) int32, the most
-    probable component (ties to the lowest), sure (m,), its posterior, and height (m,), the log-likelihood of one
-    object of the row, are written. The caller sees to it that share_unit times all counts stays below 2^62.
-    All sums are of integers, so neither order nor threads nor counts show in them.
+    labels is (m, H); table (d, K) int64 holds log-probabilities in 1 / unit; bias (K,) is the logarithm of the shares
+    of the components. expected (d, K) int64 and mass (K,) int64 are added to, in 1 / share_unit objects; the caller
+    ensures that share_unit times the sum of all counts stays below 2^62. Written are best (m,) int32, the most probable
+    component (the lowest in a tie), sure (m,), its posterior, and height (m,), the log-likelihood of one object of the
+    row. All sums are sums of integers, so they depend neither on the order of the rows nor on the number of threads nor
+    on whether equal rows are counted or repeated.
     """
     n_clusters = table.shape[1]
     total = np.zeros(n_clusters, dtype=np.int64)
@@ -35,7 +36,7 @@ def expect(labels, offsets, counts, table, unit, bias, share_unit, start, stop, 
                 top = cluster
         most, sum_of_shares, n_near = value[top], 0.0, 0
         for cluster in range(n_clusters):
-            # what is farther away has no share that the unit could show
+            # The share of a component that is less probable than this would be rounded to zero.
             if value[cluster] - most > -30.0:
                 near[n_near] = cluster
                 value[cluster] = np.exp(value[cluster] - most)

@@ -1,4 +1,4 @@
-"""Moves of single rows that raise the mutual information with the members: the kernel of greedy optimisation."""
+"""Moves of single rows that increase the mutual information with the members: the kernel of greedy optimisation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 from numba import njit
 
 TOLERANCE = 1e-11
-"""Scores (sums of NMI with weights that add up to 1) closer than this are a tie: rounding must not decide a move."""
+"""Scores (sums of NMI with weights that add up to 1) closer than this count as tied, so that rounding does not
+decide a move."""
 
 
 @njit(cache=True, nogil=True)
 def _xlogx(value, table):
-    """x log x from a table of the first integers, computed beyond."""
+    """Return x log x, looked up in a table for small integers and computed for larger ones."""
     if value < table.size:
         return table[value]
     return value * np.log(value)
@@ -19,10 +20,10 @@ def _xlogx(value, table):
 
 @njit(cache=True, nogil=True)
 def _margin_terms(margin, spread, total, source, weight, logs, new_spread, rate):
-    """What a move of `weight` objects from `source` makes of one labelling's marginal, for every target.
+    """Compute how a move of `weight` objects from `source` changes one labelling's marginal, for every target.
 
-    margin (K,) sizes of the clusters; spread = sum of x log x over them; total objects. Written: new_spread (K,)
-    and rate (K,) = 1 / sqrt(n entropy), 0 where all objects would be in one cluster.
+    margin (K,) holds the sizes of the clusters; spread is the sum of x log x over them; total is the number of objects.
+    Written are new_spread (K,) and rate (K,) = 1 / sqrt(n entropy), which is 0 if all objects would be in one cluster.
     """
     lost = _xlogx(margin[source] - weight, logs) - _xlogx(margin[source], logs)
     whole = _xlogx(total, logs)
@@ -37,12 +38,13 @@ def _margin_terms(margin, spread, total, source, weight, logs, new_spread, rate)
 
 @njit(cache=True, nogil=True)
 def _add_member(cells, joint, entropy, importance, source, weight, logs, spread, rate, score):
-    """Add to score (K,) the importance times the NMI one member would have after the move, for every target.
+    """Add to score (K,) the importance times the NMI that one member would have after the move, for every target.
 
-    cells (K,) is the row of the member's contingency table that the moved objects are in; joint the sum of
-    x log x over the table; entropy the member's own, times its objects; spread, rate (K,) from _margin_terms.
+    cells (K,) is the row of the member's contingency table to which the moved objects belong; joint is the sum of x log
+    x over the table; entropy is that of the member, times its number of objects; spread and rate (K,) come from
+    _margin_terms.
     """
-    if entropy == 0.0:  # one cluster: it agrees with one cluster and tells nothing about several
+    if entropy == 0.0:  # a member of one cluster agrees only with a labelling of one cluster
         for target in range(cells.size):
             if rate[target] == 0.0:
                 score[target] += importance
@@ -58,7 +60,7 @@ def _add_member(cells, joint, entropy, importance, source, weight, logs, spread,
 
 @njit(cache=True, nogil=True)
 def _best_target(score, source, tolerance):
-    """The lowest cluster within the tolerance of the highest score; `source` where it is among them."""
+    """Return the lowest cluster whose score is within the tolerance of the highest, preferably `source`."""
     bar = score.max() - tolerance
     if score[source] >= bar:
         return source
@@ -70,7 +72,10 @@ def _best_target(score, source, tolerance):
 
 @njit(cache=True, nogil=True)
 def _move(labels, offsets, row, weight, source, target, logs, table, margin, joint, spread, group):
-    """Bring the tables and their sums of x log x up to date; a marginal shared by members is moved once."""
+    """Update the tables and their sums of x log x after a move.
+
+    A marginal that several members share is updated once.
+    """
     last = -1
     for member in range(labels.shape[1]):
         label = labels[row, member]
@@ -85,6 +90,7 @@ def _move(labels, offsets, row, weight, source, target, logs, table, margin, joi
 
 @njit(cache=True, nogil=True)
 def _transfer(cells, source, target, weight, logs):
+    """Move `weight` from one cell to another and return the change in the sum of x log x."""
     before = _xlogx(cells[source], logs) + _xlogx(cells[target], logs)
     cells[source] -= weight
     cells[target] += weight
@@ -93,11 +99,12 @@ def _transfer(cells, source, target, weight, logs):
 
 @njit(cache=True, nogil=True)
 def sweep(labels, offsets, counts, logs, entropy, importance, group, table, margin, joint, spread, held, assignment):
-    """Move each row in turn to the cluster of the highest ANMI; returns how many moved.
+    """Move each row in turn to the cluster with the highest ANMI; return the number of rows moved.
 
-    labels (m, H); counts (m,); logs: x log x of 0, 1, 2, ...; entropy, importance, group (H,): each member's n
-    times entropy, its share in the score, and the number of its marginal. Kept up to date: table (d, K), margin
-    (G, K), joint (H,), spread (G,), held (K,) rows in each cluster, assignment (m,). No cluster loses its last row.
+    labels is (m, H); counts (m,); logs holds x log x of 0, 1, 2, ... entropy, importance and group are (H,): for each
+    member n times its entropy, its share in the score, and the number of its marginal. These arrays are kept up to
+    date: table (d, K), margin (G, K), joint (H,), spread (G,), held (K,), which is the number of rows in each cluster,
+    and assignment (m,). No cluster loses its last row.
     """
     new_spread, rate = np.empty(margin.shape), np.empty(margin.shape)
     total = margin.sum(axis=1)
@@ -111,7 +118,7 @@ def sweep(labels, offsets, counts, logs, entropy, importance, group, table, marg
         last = -1
         for member in range(labels.shape[1]):
             label = labels[row, member]
-            if label < 0:  # its NMI does not depend on this row
+            if label < 0:  # the NMI with this member does not depend on this row
                 continue
             g = group[member]
             if g != last:

@@ -1,4 +1,4 @@
-"""Rows that share base clusters: inverted lists, and the nearest rows of every row found through them."""
+"""Rows that share base clusters: inverted lists, and the nearest rows of every row found with them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def inverted_lists(labels: NDArray[Any], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The rows of each base cluster: rows[start[f]:start[f + 1]], increasing; a missing label is in no list.
+    """Return start and rows: rows[start[f]:start[f + 1]] are the rows of base cluster f, in increasing order.
 
-    labels (m, H); start (d + 1,); rows (number of known labels,) int32.
+    A missing label is in no list. Shapes: labels (m, H); start (d + 1,); rows (number of known labels,) int32.
     """
     start = np.zeros(offsets[-1] + 1, dtype=np.int64)
     for row in range(labels.shape[0]):
@@ -35,13 +35,16 @@ def inverted_lists(labels: NDArray[Any], offsets: NDArray[np.int64]) -> tuple[ND
 
 @njit(cache=True, nogil=True)
 def before(value, row, other_value, other_row):
-    """The order of neighbours everywhere: larger similarity, then lower row."""
+    """Return whether the first of two neighbours is ahead: by larger similarity, in a tie by lower row."""
     return value > other_value or (value == other_value and row < other_row)
 
 
 @njit(cache=True, nogil=True)
 def place_sorted(near, similarity, used, row, value):
-    """Put `row` into the sorted list near[:used]; what falls out at its end is lost. Returns the new length."""
+    """Insert `row` into the sorted list near[:used] and return the new length.
+
+    If the list is full, its last entry is dropped.
+    """
     if used == near.size:
         if not before(value, row, similarity[used - 1], near[used - 1]):
             return used
@@ -56,10 +59,10 @@ def place_sorted(near, similarity, used, row, value):
 
 @njit(cache=True, nogil=True)
 def add_shared(labels, offsets, lists, weights, row, shared, touched):
-    """shared[other] += weight of the base clusters that hold both `row` and `other`.
+    """Add to shared[other] the weight of the base clusters that hold both `row` and `other`.
 
-    weights (d,), above 0; lists: what `inverted_lists` returns. touched (m,): the rows whose entry was zero before;
-    returns how many.
+    weights (d,) are above 0; lists is the result of `inverted_lists`. touched (m,) receives the rows whose entry was
+    zero before; their number is returned.
     """
     start, rows = lists
     n_touched = 0
@@ -78,10 +81,11 @@ def add_shared(labels, offsets, lists, weights, row, shared, touched):
 
 @njit(cache=True, nogil=True)
 def nearest_rows(labels, offsets, lists, weights, chosen, near, value):
-    """The width rows that share most with each of the chosen rows, the best first, ties to the lowest row.
+    """Find the `width` rows that share most with each of the chosen rows, the best first.
 
-    near (m, width) int32 and value (m, width) float64 are written; only rows that share something are listed, the
-    rest of a row of `near` is -1 and of `value` 0. Invariant: `shared` is zero between rows.
+    In a tie the lowest row is first. near (m, width) int32 and value (m, width) float64 are written. Only rows that
+    share something are listed; the rest of a row of `near` is -1 and the rest of a row of `value` is 0. Invariant:
+    `shared` is zero between rows.
     """
     shared, touched = np.zeros(labels.shape[0]), np.empty(labels.shape[0], dtype=np.int32)
     for row in chosen:

@@ -1,4 +1,4 @@
-"""Nearest centres and weighted sums of points of few dimensions, in float64: k-means of an embedding."""
+"""Nearest centres and weighted sums of points with few dimensions, in float64: k-means of an embedding."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def nearest_points(points, centres, start, stop, nearest, distance):
-    """The nearest centre of points start..stop-1, ties to the lowest, and its squared distance.
+    """Find the nearest centre of points start..stop-1, the lowest in a tie, and its squared distance.
 
-    points (m, d); centres (d, k), as columns; nearest (m,) and distance (m,) are written. Differences are squared
-    (no expansion of the square), so nothing cancels, and a point's answer does not depend on its neighbours.
+    points (m, d); centres (d, k), one column per centre; nearest (m,) and distance (m,) are written. Differences are
+    squared instead of expanding the square, so no digits cancel, and the answer for a point does not depend on other
+    points.
     """
     squared = np.empty(centres.shape[1])
     for row in range(start, stop):
@@ -31,7 +32,10 @@ def nearest_points(points, centres, start, stop, nearest, distance):
 
 @njit(cache=True, nogil=True)
 def add_points(points, mass, labels, sums, sizes):
-    """Add mass[i] points[i] to sums[labels[i]] (k, d), and mass[i] to sizes (k,)."""
+    """Add mass[i] * points[i] to sums[labels[i]] and mass[i] to sizes[labels[i]].
+
+    Shapes: points (m, d); mass and labels (m,); sums (k, d); sizes (k,).
+    """
     for row in range(points.shape[0]):
         label = labels[row]
         sizes[label] += mass[row]

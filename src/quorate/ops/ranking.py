@@ -1,4 +1,4 @@
-"""A heap of clusters by how similar their nearest neighbour is, or can be at most."""
+"""A heap of clusters, ordered by the similarity of their nearest neighbour or by an upper bound of it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# What is known of the nearest neighbour of a cluster: no more than a bound on its similarity, or which it is.
+# What is known about the nearest neighbour of a cluster: only a bound on its similarity (BOUNDED), or which cluster it
+# is and how similar (EXACT).
 BOUNDED, EXACT = 0, 1
 
 
 class Ranking(NamedTuple):
-    """top (m,): similarity of the nearest neighbour, or the most it can be; state (m,); best (m,): which, if EXACT.
+    """The nearest neighbour of each cluster, as far as it is known, and a heap of the clusters.
 
-    heap (m,): clusters, the first ahead of all; position (m,): where each stands in it.
+    top (m,): the similarity of the nearest neighbour, or an upper bound of it. state (m,): BOUNDED or EXACT. best (m,):
+    the nearest neighbour, if the state is EXACT. heap (m,): the clusters, of which the first is ahead of all others.
+    position (m,): the place of each cluster in the heap.
     """
 
     top: NDArray[np.float64]
@@ -27,7 +30,11 @@ class Ranking(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _ahead(first, second, ranking):
-    """Larger similarity, then the unknown before the known (it may hide a lower row), then lower rows of the pair."""
+    """Return whether `first` is ahead of `second` in the heap.
+
+    The larger similarity is ahead. In a tie, a cluster whose neighbour is not known is ahead of one whose neighbour is
+    known, because it may turn out to be nearest to a lower row. Then the pair with the lower rows is ahead.
+    """
     top, state, best = ranking.top, ranking.state, ranking.best
     if top[first] != top[second]:
         return top[first] > top[second]
@@ -41,7 +48,7 @@ def _ahead(first, second, ranking):
 
 @njit(cache=True, nogil=True)
 def sink(place, size, ranking):
-    """Restore the heap of `size` clusters where that at `place` may have fallen behind."""
+    """Restore the heap of `size` clusters after the cluster at `place` may have fallen behind others."""
     heap, position = ranking.heap, ranking.position
     cluster = heap[place]
     while 2 * place + 1 < size:
@@ -59,7 +66,7 @@ def sink(place, size, ranking):
 
 @njit(cache=True, nogil=True)
 def rise(place, ranking):
-    """Restore the heap where the cluster at `place` may have come ahead."""
+    """Restore the heap after the cluster at `place` may have come ahead of others."""
     heap, position = ranking.heap, ranking.position
     cluster = heap[place]
     while place > 0 and _ahead(cluster, heap[(place - 1) // 2], ranking):
@@ -79,7 +86,7 @@ def build(ranking):
 
 @njit(cache=True, nogil=True)
 def remove(cluster, size, ranking):
-    """Take a cluster out of the heap of `size` clusters; returns its new size."""
+    """Remove a cluster from the heap of `size` clusters; return the new size of the heap."""
     place, last = ranking.position[cluster], ranking.heap[size - 1]
     size -= 1
     if place < size:
@@ -92,7 +99,7 @@ def remove(cluster, size, ranking):
 
 @njit(cache=True, nogil=True)
 def find(parent, cluster):
-    """The living cluster that holds this one; halves the path on the way."""
+    """Return the existing cluster that this cluster was merged into, and shorten the path to it (path halving)."""
     while parent[cluster] != cluster:
         parent[cluster] = parent[parent[cluster]]
         cluster = parent[cluster]

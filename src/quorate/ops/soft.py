@@ -1,8 +1,8 @@
-"""The kernels of label space again, for rows of memberships: sums over a row's clusters instead of its labels.
+"""The kernels of label space for rows of memberships: they sum over the clusters of a row instead of over its labels.
 
-Rows are starts (m + 1,), columns and memberships as in SoftEnsemble. Memberships are whole numbers of `unit`; a row of
-labels has the membership `unit` in each of its clusters, so that every sum here is that of the label kernel times a
-power of two, and compares alike.
+The rows are given by starts (m + 1,), columns and memberships, as in SoftEnsemble. Memberships are integers, multiples
+of 1 / `unit`. A row of labels has the membership `unit` in each of its clusters, so that every sum here is the sum of
+the label kernel times a power of two, and all comparisons have the same result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from quorate.ops.neighbours import place_sorted
 
 @njit(cache=True, nogil=True)
 def soft_counts(starts, columns, memberships, counts, assignment, table):
-    """Add memberships by cluster of an assignment: table (d, K) int64; an assignment of -1 skips the row."""
+    """Add the memberships of all rows to table (d, K) int64, by cluster of an assignment.
+
+    An assignment of -1 skips the row.
+    """
     for row in range(starts.size - 1):
         cluster = assignment[row]
         if cluster < 0:
@@ -29,7 +32,8 @@ def soft_counts(starts, columns, memberships, counts, assignment, table):
 def soft_nearest_clusters(starts, columns, memberships, table, scale, bias, factor, start, stop, nearest, score):
     """Assign rows start..stop-1 to argmin_c factor * bias[c] - scale[c] * sum of membership times table[column, c].
 
-    As `nearest_clusters`: ties go to the lowest c, and sums over an integer table are exact.
+    This is `tables.nearest_clusters` for memberships: ties go to the lowest c, and sums over an integer table are
+    exact.
     """
     total = np.zeros(table.shape[1], dtype=table.dtype)
     for row in range(start, stop):
@@ -50,7 +54,10 @@ def soft_nearest_clusters(starts, columns, memberships, table, scale, bias, fact
 
 @njit(cache=True, nogil=True)
 def soft_move_rows(starts, columns, memberships, counts, masses, old, new, table, mass):
-    """Bring table (d, width) and mass (K,) from assignment `old` to `new`, as `move_rows`; returns how many moved."""
+    """Update table (d, width) and mass (K,) from assignment `old` to `new`, as `move_rows` does.
+
+    Return the number of rows moved.
+    """
     moved = 0
     for row in range(starts.size - 1):
         source, target = old[row], new[row]
@@ -71,7 +78,10 @@ def soft_move_rows(starts, columns, memberships, counts, masses, old, new, table
 
 @njit(cache=True, nogil=True)
 def soft_agreement(starts, columns, memberships, pull, start, stop, result):
-    """result[i] = sum of row i's memberships times pull[column]; pull (d,) float64; rows start..stop-1."""
+    """Write to result[i] the sum of membership times pull[column] over row i, for rows start..stop-1.
+
+    `pull` is a (d,) float64 array.
+    """
     for row in range(start, stop):
         total = 0.0
         for place in range(starts[row], starts[row + 1]):
@@ -80,8 +90,11 @@ def soft_agreement(starts, columns, memberships, pull, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def soft_own_and_rival(starts, columns, memberships, table, assignment, start, stop, own, rival):
-    """As `own_and_rival`: membership times table[column, c] summed for the row's own cluster, and the best other."""
+def soft_own_and_rival(starts, columns, memberships, table, assignment, start, stop, own, rival, runner_up):
+    """Sum membership times table[column, c] for the own cluster c of a row and for the best other cluster.
+
+    This is `tables.own_and_rival` for memberships.
+    """
     total = np.zeros(table.shape[1])
     for row in range(start, stop):
         total[:] = 0
@@ -91,14 +104,16 @@ def soft_own_and_rival(starts, columns, memberships, table, assignment, start, s
                 total[cluster] += membership * table[column, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        rival[row] = total.max()
+        best = total.argmax()
+        rival[row] = total[best]
+        runner_up[row] = best if total[best] > 0.0 else -1
 
 
 @njit(cache=True, nogil=True)
 def soft_compete(starts, columns, memberships, weights, groups, mass, draws, start, stop, winner):
-    """As `compete`: rows go to the group of clusters of the highest mean membership, ties by the row's draw.
+    """Assign rows to the group of clusters with the highest mean membership, as `compete` does.
 
-    weights, groups (d,) float64 and int32: of each cluster.
+    The draw of a row breaks ties. weights (d,) float64 and groups (d,) int32 hold one entry per base cluster.
     """
     total = np.zeros(mass.size)
     for row in range(start, stop):
@@ -110,7 +125,7 @@ def soft_compete(starts, columns, memberships, weights, groups, mass, draws, sta
 
 @njit(cache=True, nogil=True)
 def soft_winners_share(starts, columns, memberships, weights, groups, winner, start, stop, share):
-    """share (m,) of rows start..stop-1: their memberships in the winning group over all of them, both by weight."""
+    """Write to share (m,) the part of the weighted memberships that is in the winning group, for rows start..stop-1."""
     for row in range(start, stop):
         won = known = 0.0
         for place in range(starts[row], starts[row + 1]):
@@ -123,7 +138,10 @@ def soft_winners_share(starts, columns, memberships, weights, groups, winner, st
 
 @njit(cache=True, nogil=True)
 def likeliest(starts, columns, memberships, members, offsets, labels):
-    """labels (m, H) int32, -1 at first: each member's cluster of the largest membership, ties to the lowest."""
+    """Write to labels (m, H) each member's cluster with the largest membership, the lowest in a tie.
+
+    labels is int32 and filled with -1 at first.
+    """
     for row in range(starts.size - 1):
         member, largest = -1, 0
         for place in range(starts[row], starts[row + 1]):
@@ -137,7 +155,10 @@ def likeliest(starts, columns, memberships, members, offsets, labels):
 
 @njit(cache=True, nogil=True)
 def squares_by_member(starts, columns, memberships, members, unit, squares):
-    """squares (m, H), zeros at first: the sum of each member's squared memberships, in whole ones instead of units."""
+    """Add to squares (m, H) the sum of the squares of each member's memberships, as fractions of 1.
+
+    squares is filled with zeros at first.
+    """
     for row in range(starts.size - 1):
         for place in range(starts[row], starts[row + 1]):
             membership = memberships[place] / unit
@@ -146,10 +167,11 @@ def squares_by_member(starts, columns, memberships, members, unit, squares):
 
 @njit(cache=True, nogil=True)
 def keep_nearest(shared, first_row, first_other, near, value, used):
-    """Sort what a block of rows shares with a block of others into their lists of nearest rows.
+    """Insert what a block of rows shares with a block of other rows into the sorted lists of nearest rows.
 
-    shared (b, c): rows first_row.. with rows first_other..; near, value (m, width), used (m,) as `place_sorted` has
-    them. Others must come in increasing blocks, or ties would not go to the lowest row.
+    shared (b, c) belongs to the rows from first_row on and to the others from first_other on. near and value (m, width)
+    and used (m,) are lists as in `place_sorted`. The blocks of others must come in increasing order, otherwise ties
+    would not go to the lowest row.
     """
     for place in range(shared.shape[0]):
         row = first_row + place

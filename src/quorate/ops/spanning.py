@@ -1,7 +1,9 @@
-"""Maximum spanning trees of the co-association graph by Prim's rule: through lists, on a matrix, on a sparse graph.
+"""Maximum spanning trees of the co-association graph, by Prim's rule.
 
-All three take the rows in in the same order: from row 0 on, always the row tied most strongly to those taken, the
-lowest such row in a tie.
+There are three kernels: with inverted lists, on a matrix, and on a sparse graph.
+
+All three take in the rows in the same order: they start with row 0, and the next row is always the one most strongly
+connected to the rows taken in before, the lowest such row in a tie.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from quorate.ops.neighbours import inverted_lists
 
 @njit(cache=True, nogil=True)
 def _strongest(key, alive):
-    """Where the largest key of a living row stands, the first in a tie."""
+    """Return the place of the largest key of a row that is not taken in yet, the first in a tie."""
     largest = key[0]
     for place in range(1, key.size):
         largest = max(largest, key[place])
@@ -28,7 +30,7 @@ def _strongest(key, alive):
 
 @njit(cache=True, nogil=True)
 def _add_lists(row_labels, offsets, lists, weights, shared):
-    """shared[i] += weight of the members in which the listed row i carries the same label."""
+    """Add to shared[i] the weight of the members in which the listed row i has the same label as this row."""
     start, rows = lists
     for member in range(row_labels.size):
         if row_labels[member] >= 0:
@@ -39,11 +41,14 @@ def _add_lists(row_labels, offsets, lists, weights, shared):
 
 @njit(cache=True, nogil=True)
 def spanning_order(labels, offsets, weights, order, strength):
-    """order (m,): the rows as they are taken in; strength (m,): how strongly, of the type of `weights`, 0 at first.
+    """Write to order (m,) the rows as they are taken in, and to strength (m,) how strongly each is connected.
 
-    labels (m, H). Candidates are met through the lists of the row's base clusters; rows taken are dropped from the
-    lists whenever a quarter of those in them is, so that every pair that shares something is met about once.
-    Invariant: key[i] is the most that the living row rows[i] shares with a row taken; dead rows have key 0.
+    The strength of the first row is 0. labels is (m, H); strength has the type of `weights`. Candidates are taken from
+    the lists of the row's base clusters. Rows taken in are removed from the lists whenever they are a quarter of them,
+    so that every pair that shares something is met about once.
+
+    Invariant: key[i] is the most that rows[i], if it is not taken in yet, shares with a row taken in; the key of all
+    other rows is 0.
     """
     m = labels.shape[0]
     rows = np.arange(m)
@@ -71,7 +76,7 @@ def spanning_order(labels, offsets, weights, order, strength):
 
 @njit(cache=True, nogil=True)
 def dense_order(matrix, order, strength):
-    """As `spanning_order`, on a symmetric matrix (m, m) without negative entries."""
+    """Do what `spanning_order` does, on a symmetric matrix (m, m) without negative entries."""
     m = matrix.shape[0]
     key, alive = np.zeros(m), np.ones(m)
     row = 0
@@ -87,7 +92,10 @@ def dense_order(matrix, order, strength):
 
 @njit(cache=True, nogil=True)
 def graph_order(start, neighbours, values, order, strength):
-    """As `spanning_order`, on the symmetric sparse matrix start (m + 1,), neighbours, values; O(E log E)."""
+    """Do what `spanning_order` does, on a symmetric sparse matrix of E entries, in O(E log E).
+
+    The matrix is given in CSR form as start (m + 1,), neighbours and values.
+    """
     m = start.size - 1
     taken = np.zeros(m, dtype=np.bool_)
     lowest = 0

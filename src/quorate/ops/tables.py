@@ -1,4 +1,4 @@
-"""Count tables between members' clusters and a labelling, and look-ups in them: the kernels of label space."""
+"""Count tables between the members' clusters and a labelling, and look-ups in them: the kernels of label space."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def cluster_counts(
     assignment: NDArray[np.int32],
     n_clusters: int,
 ) -> NDArray[np.int64]:
-    """Contingency tables of an assignment with every member at once, stacked: (d, n_clusters) int64.
+    """Return the contingency tables of an assignment with every member, stacked into one (d, n_clusters) int64 table.
 
-    labels (m, H), counts (m,), assignment (m,) int32 with values below n_clusters, -1 skips the row.
-    Row offsets[q] + f of the result belongs to cluster f of member q; missing labels are not counted.
+    labels is (m, H); counts (m,); assignment (m,) int32 holds values below n_clusters, and -1 skips the row. Row
+    offsets[q] + f of the result belongs to cluster f of member q; missing labels are not counted.
     """
     table = np.zeros((offsets[-1], n_clusters), dtype=np.int64)
     for row in range(labels.shape[0]):
@@ -38,10 +38,10 @@ def cluster_counts(
 def nearest_clusters(labels, offsets, table, scale, bias, factor, start, stop, nearest, score):
     """Assign rows start..stop-1 to argmin_c factor * bias[c] - scale[c] * sum_q table[label of q, c].
 
-    labels (m, H); table (d, width), width >= K, clusters contiguous so that the sums run in vector
-    registers; scale, bias (K,); factor (m,), or (1,) where it is the same for all rows; nearest (m,) int32 and
-    score (m,), the least value, are written. Ties go to the lowest c. The sums are exact for an integer
-    table; they meet floating point once, at the comparison.
+    labels is (m, H); table is (d, width) with width >= K, and the clusters of a row of it are contiguous, so that the
+    sums run in vector registers; scale and bias are (K,); factor is (m,), or (1,) if it is the same for all rows.
+    nearest (m,) int32 and score (m,), the least value, are written. Ties go to the lowest c. The sums are exact for an
+    integer table; they are converted to floating point once, at the comparison.
     """
     total = np.zeros(table.shape[1], dtype=table.dtype)
     for row in range(start, stop):
@@ -64,10 +64,10 @@ def nearest_clusters(labels, offsets, table, scale, bias, factor, start, stop, n
 
 @njit(cache=True, nogil=True)
 def move_rows(labels, offsets, counts, masses, old, new, table, mass):
-    """Bring table (d, width) and mass (K,) from assignment `old` to `new`; returns how many rows moved.
+    """Update table (d, width) and mass (K,) from assignment `old` to `new`; return the number of rows moved.
 
-    A row adds counts[row] to the table and masses[row] to its cluster's mass. old (m,) is overwritten with
-    new; an old cluster of -1 means that the row was not counted yet.
+    A row adds counts[row] to the table and masses[row] to the mass of its cluster. old (m,) is overwritten with new; an
+    old cluster of -1 means that the row was not counted yet.
     """
     moved = 0
     for row in range(labels.shape[0]):
@@ -91,7 +91,10 @@ def move_rows(labels, offsets, counts, masses, old, new, table, mass):
 
 @njit(cache=True, nogil=True)
 def agreement(labels, weights, pivot, start, stop, result):
-    """result[i] = weight of the members in which rows i and pivot carry the same known label; rows start..stop-1."""
+    """Write to result[i] the weight of the members in which rows i and pivot have the same known label.
+
+    Only rows start..stop-1 are written.
+    """
     for row in range(start, stop):
         total = 0.0
         for member in range(labels.shape[1]):
@@ -102,11 +105,13 @@ def agreement(labels, weights, pivot, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
-    """For rows start..stop-1, the sum over members of table[label, c]: for the row's own cluster c, and the largest
-    over the other clusters (0 where there is none).
+def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, runner_up):
+    """Sum table[label, c] over the members, for the own cluster c of a row and for the best other cluster.
 
-    labels (m, H); table (d, K) float64, not negative; assignment (m,); own, rival (m,) are written.
+    own (m,) receives the sum for the own cluster and rival (m,) the largest sum over the other clusters, or 0 if there
+    is no other. runner_up (m,) int32 receives the other cluster with the largest sum, the lowest in a tie, or -1 if all
+    these sums are 0. Only rows start..stop-1 are written. Shapes: labels (m, H); table (d, K) float64, not negative;
+    assignment (m,).
     """
     total = np.zeros(table.shape[1])
     for row in range(start, stop):
@@ -119,4 +124,6 @@ def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival):
                     total[cluster] += table[place, cluster]
         own[row] = total[assignment[row]]
         total[assignment[row]] = 0.0
-        rival[row] = total.max()
+        best = total.argmax()
+        rival[row] = total[best]
+        runner_up[row] = best if total[best] > 0.0 else -1

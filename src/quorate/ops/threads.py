@@ -1,4 +1,7 @@
-"""Run a nogil kernel over blocks of rows on a few threads; results never depend on how many."""
+"""Run a kernel over blocks of rows on several threads; the results never depend on the number of threads.
+
+The kernel must release the interpreter lock, as all kernels of this package do.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ import numba
 T = TypeVar("T")
 
 BLOCK = 16_384
-"""Rows below which a second thread costs more than it saves."""
+"""With fewer rows than this per thread, another thread costs more than it saves."""
 
 
 def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -> list[T]:
-    """kernel(start, stop) over consecutive blocks of rows, in order of the blocks.
+    """Call kernel(start, stop) for consecutive blocks of rows and return the results in the order of the blocks.
 
-    `work` says how many plain rows one of these costs, where they are more than labels looked up.
+    `work` is the cost of one row, relative to looking up its labels; expensive rows are worth more threads.
 
-    Threads, not numba's prange: the kernels stay plain, compile in half the time, and can be called from
-    several threads at once (as Dask does) on every threading layer. NUMBA_NUM_THREADS sets how many.
+    Threads are used instead of numba's prange: the kernels remain plain functions, compile in half the time, and can be
+    called from several threads at once (as Dask does) with every threading layer. The environment variable
+    NUMBA_NUM_THREADS sets the number of threads.
     """
     n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows * work // BLOCK))
     if n_threads == 1:
@@ -32,7 +36,10 @@ def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -
 
 
 def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -> list[T]:
-    """As `map_blocks` over blocks of the same rows whatever the threads: where each block adds up floats."""
+    """Do what `map_blocks` does, over blocks that do not depend on the number of threads.
+
+    This is needed if each block adds up floating-point numbers, because their sum depends on the blocks.
+    """
     edges = [*range(0, n_rows, block), n_rows]
     n_threads = min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1)
     if n_threads == 1:
@@ -42,5 +49,5 @@ def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -
 
 
 def n_threads() -> int:
-    """How many threads kernels use together: NUMBA_NUM_THREADS."""
+    """Return the number of threads that kernels use together, which NUMBA_NUM_THREADS sets."""
     return int(numba.config.NUMBA_NUM_THREADS)

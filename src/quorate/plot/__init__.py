@@ -1,5 +1,6 @@
-"""Pictures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
+"""Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
 
+from quorate.plot.comparisons import comparison
 from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap
 from quorate.plot.objects import cluster_consensus, confidence_histogram, item_consensus, silhouette
 from quorate.plot.over_k import consensus_cdf, delta_area, k_choice, tracking
@@ -7,6 +8,7 @@ from quorate.plot.trees import dendrogram, node_curve
 
 __all__ = [
     "cluster_consensus",
+    "comparison",
     "confidence_histogram",
     "consensus_cdf",
     "consensus_heatmap",

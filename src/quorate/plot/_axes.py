@@ -1,4 +1,7 @@
-"""What all pictures share: matplotlib when it is needed, colours everyone can tell apart, bars of clusters."""
+"""What all figures share: access to matplotlib, colours that everyone can tell apart, and bars of clusters.
+
+matplotlib is imported when the first figure is drawn.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,27 @@ from quorate._types import FloatArray, IntArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito, without black: told apart by people with any kind of colour vision
+# The colours of Okabe and Ito, without black, which people with any kind of colour vision can tell apart.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
-# chosen to stay as far as can be from these, from each other and from the grey of gaps, in any kind of colour vision
+# Seven more, as different as possible from those, from each other and from the grey of missing labels, for people with
+# any kind of colour vision.
 MORE = ("#4D2C00", "#222255", "#7A1F3D", "#666633", "#5E2A84", "#99DDFF", "#999933")
 MISSING = "#E4E4E4"
 QUIET = "#8C8C8C"
 DARK = "#222222"
 SHADES = "Blues"
-"""A sequential map of rising darkness, readable without colour."""
+"""A sequential colour map of increasing darkness, readable without colour."""
 CELLS_WITH_NUMBERS = 12
-"""Rows up to which the cells of a matrix carry their numbers."""
+"""Up to this many rows, the numbers are written into the cells of a matrix."""
 NAMES_SHOWN = 40
-"""Members up to which their names are written."""
+"""Up to this many members, their names are written."""
 NAME_LENGTH = 18
 LEAST_SHARE = 0.035
-"""Of the height of a picture that a cluster must take for its name to fit beside it."""
+"""The share of the height of a figure that a cluster must take for its name to fit beside it."""
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.2)) -> Axes:
-    """The axes given, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is not None:
         return ax
     try:
@@ -45,18 +49,18 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.2)) -> Axes:
 
 
 def colours(n: int) -> list[str]:
-    """n colours: fourteen, then the same in pale; only then from the start again."""
+    """Return n colours: fourteen, then paler versions of the same; after these they are repeated."""
     every = [*PALETTE, *MORE, *(_pale(colour) for colour in (*PALETTE, *MORE))]
     return [every[place % len(every)] for place in range(n)]
 
 
 def _pale(colour: str) -> str:
-    """Half way to white."""
+    """Return the colour half way to white."""
     return "#" + "".join(f"{(int(colour[place : place + 2], 16) + 255) // 2:02X}" for place in (1, 3, 5))
 
 
 def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
-    """Title and labels, written alike on all pictures, and no more frame than is needed."""
+    """Write the title and the labels in the same way on all figures, and remove superfluous parts of the frame."""
     ax.set_title(title, loc="left", fontsize=11)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
@@ -65,22 +69,22 @@ def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
 
 
 def bare(ax: Axes) -> None:
-    """No frame and no tick marks, for pictures that fill their axes."""
+    """Remove the frame and the tick marks, for figures that fill their axes."""
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
 
 
 def shades_legend(ax: Axes, image: Any, label: str) -> None:
-    """The bar that says what darkness means."""
+    """Add the bar that explains the meaning of the shades."""
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label(label)
 
 
 def cluster_bars(ax: Axes, clusters: IntArray, edges: IntArray, *, sides: str) -> None:
-    """Coloured bars of clusters along a picture whose clusters end at `edges`; on its left, on top, or both.
+    """Draw coloured bars for the clusters, which end at `edges`, on the left of a figure, on top, or both.
 
-    They lie inside the axes, in a margin that the limits make room for, so that no layout can cut them off.
+    The bars are inside the axes, in a margin for which the limits make room, so that no layout can cut them off.
     """
     total = int(edges[-1])
     margin, width = 0.045 * total, 0.03 * total
@@ -93,7 +97,7 @@ def cluster_bars(ax: Axes, clusters: IntArray, edges: IntArray, *, sides: str) -
 
 
 def cluster_ticks(ax: Axes, axis: str, clusters: IntArray, edges: IntArray) -> None:
-    """Names of the clusters that are large enough to carry one, in the midst of each."""
+    """Write the names of the clusters that are large enough, in the middle of each."""
     sizes, middles = np.diff(edges), (edges[1:] + edges[:-1]) / 2
     shown = sizes >= LEAST_SHARE * edges[-1]
     names = [f"{cluster}" for cluster in clusters[shown]]
@@ -101,7 +105,10 @@ def cluster_ticks(ax: Axes, axis: str, clusters: IntArray, edges: IntArray) -> N
 
 
 def numbers_in_cells(ax: Axes, matrix: FloatArray, low: float) -> None:
-    """The numbers of a small matrix, dark on light and light on dark; shades begin at `low`."""
+    """Write the numbers of a small matrix into its cells, dark on light and light on dark.
+
+    The shades begin at `low`.
+    """
     if len(matrix) > CELLS_WITH_NUMBERS:
         return
     for (row, column), value in np.ndenumerate(matrix):
@@ -118,7 +125,7 @@ def numbers_in_cells(ax: Axes, matrix: FloatArray, low: float) -> None:
 
 
 def member_ticks(ax: Axes, names: Sequence[str], *, both: bool) -> None:
-    """Names of members down the side, and along the foot where `both`; left out where they are too many to read."""
+    """Write the names of members at the side, and also at the bottom if `both`; too many names to read are left out."""
     short = [name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…" for name in names]
     size = 9 if len(names) <= 12 else 7.5 if len(names) <= 25 else 6
     if len(names) > NAMES_SHOWN:

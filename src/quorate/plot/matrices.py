@@ -1,4 +1,4 @@
-"""Pictures of matrices: co-association, densities, NMI of members, members beside the consensus."""
+"""Figures of matrices: co-association, densities, NMI of members, and the members' labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.selection import add_member
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled_rows, runs
 from quorate._evaluation.matching import translated
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 
 def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
-    """Co-association of objects ordered by the tree: dark blocks on the diagonal are clusters members agree on.
+    """Draw the co-association of objects, ordered by the tree of the result.
+
+    Dark blocks on the diagonal are clusters on which the members agree.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
-        The order is that of its tree where it has one; else bins of a cluster are ordered by a tree over them.
+        The order is that of its tree if it has one; otherwise the bins of a cluster are ordered by a tree over them.
     ensemble : Ensemble, or anything `as_ensemble` takes
-        What the consensus was made of.
+        The ensemble that the consensus was made from.
     max_bins : int
-        About how many bins objects are gathered in; with fewer objects each has a bin of its own.
+        The approximate number of bins in which objects are gathered; with fewer objects each has a bin of its own.
     ax : matplotlib Axes, optional
 
     Returns
@@ -40,8 +42,9 @@ def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Ax
 
     Notes
     -----
-    A cell is the mean co-association of two different objects, one from each bin; bins do not straddle clusters.
-    Means come from count tables, O(rows x members + base clusters x bins^2): no matrix over objects is formed.
+    A cell is the mean co-association of two different objects, one from each bin. All objects of a bin are in one
+    cluster. The means are computed from count tables in O(rows x members + base clusters x bins^2), without a matrix
+    over pairs of objects.
 
     Examples
     --------
@@ -55,19 +58,19 @@ def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Ax
     ax = _axes.axes(ax, (6.0, 5.0))
     image = ax.pcolormesh(edges, edges, picture.matrix, cmap=_axes.SHADES, vmin=0, vmax=1, rasterized=True)
     total = int(edges[-1])
-    found, borders = runs(picture.clusters, edges)
-    _axes.cluster_bars(ax, found, borders, sides="left top")
+    clusters, borders = runs(picture.clusters, edges)
+    _axes.cluster_bars(ax, clusters, borders, sides="left top")
     ax.set(xlim=(-0.05 * total, total), ylim=(total, -0.05 * total), aspect="equal")
-    _axes.cluster_ticks(ax, "y", found, borders)
+    _axes.cluster_ticks(ax, "y", clusters, borders)
     ax.set_xticks([])
     _axes.shades_legend(ax, image, "co-association")
-    _axes.finish(ax, "Consensus matrix", f"{total:,} objects in {len(found)} clusters", "cluster")
+    _axes.finish(ax, "Consensus matrix", f"{total:,} objects in {len(clusters)} clusters", "cluster")
     _axes.bare(ax)
     return ax
 
 
 def densities(result: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
-    """Mean co-association within each cluster, on the diagonal, and between each two clusters.
+    """Draw the mean co-association within each cluster, on the diagonal, and between each two clusters.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def densities(result: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> Axes:
-    """NMI of every two members, and of each with the consensus in the last row and column.
+    """Draw the NMI of every two members, and of each with the consensus in the last row and column.
 
     Parameters
     ----------
@@ -109,8 +112,9 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
 
     Notes
     -----
-    On the objects both know; a light grey cell marks two that have none in common. Geometric mean of entropies.
-    Shades begin at the lowest NMI found, see the bar.
+    The NMI is computed over the objects that both members label; a light grey cell marks two members without such
+    objects. It is normalized by the geometric mean of the entropies. The shades begin near the lowest NMI in the
+    matrix, as the bar beside it shows.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
     matrix = member_nmi_matrix(compress(whole)[0])
     side = 3.6 + 0.16 * min(len(names), _axes.NAMES_SHOWN)
     ax = _axes.axes(ax, (side + 0.8, side + 0.2))
-    # members of one ensemble are much alike: from 0 on all cells would be dark
+    # Members of one ensemble are similar: if the shades began at 0, all cells would be dark.
     _shaded(ax, matrix, "NMI", float(np.floor(10 * min(0.9, float(np.nanmin(matrix)))) / 10))
     _axes.member_ticks(ax, names, both=True)
     if result is not None:
@@ -138,14 +142,14 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
 
 
 def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
-    """What every member says about every object, objects ordered by the consensus.
+    """Draw how every member labels the objects, with the objects ordered by the consensus.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
     ensemble : Ensemble, or anything `as_ensemble` takes
     max_bins : int
-        About how many columns are drawn.
+        The approximate number of columns.
     ax : matplotlib Axes, optional
 
     Returns
@@ -154,9 +158,9 @@ def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: A
 
     Notes
     -----
-    A member's cluster takes the colour of the consensus cluster it shares most objects with; light grey is a
-    missing label. Within a cluster, objects on which fewest members disagree come first. A column shows the object in
-    the midst of its bin, so that the mix of colours is that of the objects.
+    A member's cluster has the colour of the consensus cluster with which it shares most objects; light grey is a
+    missing label. Within a cluster, the objects on which the fewest members disagree come first. A column shows the
+    object in the middle of its bin, so that colours are about as frequent as among the objects.
 
     Examples
     --------
@@ -165,26 +169,26 @@ def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: A
     >>> ax = plot.membership_heatmap(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled_rows(result, ensemble)
-    seen = translated(found)
-    against = ((seen >= 0) & (seen != found.labels[:, None])).sum(axis=1)
-    order = np.lexsort((*seen.T[::-1], against, cluster_ranks(found)[found.labels]))
-    bins = cut_into_bins(found, order, n_bins)
+    labelled = labelled_rows(result, ensemble)
+    seen = translated(labelled)
+    against = ((seen >= 0) & (seen != labelled.labels[:, None])).sum(axis=1)
+    order = np.lexsort((*seen.T[::-1], against, cluster_ranks(labelled)[labelled.labels]))
+    bins = cut_into_bins(labelled, order, n_bins)
     picture = np.vstack([seen[bins.middle()].T, bins.clusters])
-    names = [*found.rows.member_names, "consensus"]
+    names = [*labelled.rows.member_names, "consensus"]
     ax = _axes.axes(ax, (7.0, 1.4 + 0.24 * min(len(names), _axes.NAMES_SHOWN)))
-    _coloured(ax, picture, bins.edges, found.n_clusters)
+    _coloured(ax, picture, bins.edges, labelled.n_clusters)
     ax.axhline(len(names) - 1.5, color="white", linewidth=4)
     _axes.member_ticks(ax, names, both=False)
     _axes.cluster_ticks(ax, "x", *runs(bins.clusters, bins.edges))
-    total = f"cluster ({found.rows.n_objects:,} objects)"
+    total = f"cluster ({labelled.rows.n_objects:,} objects)"
     _axes.finish(ax, "Members beside the consensus", total, "" if len(names) <= _axes.NAMES_SHOWN else "members")
     _axes.bare(ax)
     return ax
 
 
 def _coloured(ax: Axes, picture: Any, edges: Any, n_clusters: int) -> None:
-    """Rows of cluster numbers as stripes of colour, -1 as a gap."""
+    """Draw rows of cluster numbers as stripes of colour; -1 is a gap."""
     from matplotlib.colors import ListedColormap
 
     ax.pcolormesh(
@@ -211,6 +215,6 @@ def _shaded(ax: Axes, matrix: FloatArray, meaning: str, low: float = 0.0) -> Non
 
 
 def _with_consensus(ensemble: Ensemble, result: Any) -> Ensemble:
-    """The ensemble with the labelling as one more member."""
-    labelling = code_labelling(result, "result", ensemble.n_rows)
+    """Return the ensemble with the labelling as one more member."""
+    labelling = code_beside(result, "result", ensemble)
     return add_member(ensemble, labelling.codes, labelling.categories, name="consensus")

@@ -1,4 +1,4 @@
-"""Pictures of how sure objects and clusters are: item and cluster consensus, silhouette, confidence."""
+"""Figures of how certain the labels of objects and clusters are: item and cluster consensus, silhouette, confidence."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
+from quorate._comparison.over_k import OverK
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled_rows, runs
 from quorate._evaluation.closeness import bin_item_consensus, closeness, silhouettes
+from quorate._evaluation.item_consensus import cluster_consensus as cluster_consensus_index
 from quorate._evaluation.scores import cluster_density
+from quorate._result_table import AMBIGUOUS
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 
@@ -18,18 +21,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STACKED = 7
-"""Clusters up to which a histogram is stacked by cluster: as many as have a colour of the palette."""
+"""Up to this many clusters a histogram is stacked by cluster; it is the number of colours in the palette."""
 
 
 def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes | None = None) -> Axes:
-    """Mean co-association of objects with every cluster, stacked: a bar of one colour is an object without doubt.
+    """Draw the mean co-association of objects with every cluster as stacked bars.
+
+    A bar of one colour is an object whose cluster is certain.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
     ensemble : Ensemble, or anything `as_ensemble` takes
     max_bins : int
-        About how many bars are drawn; a bar of several objects shows their mean.
+        The approximate number of bars; a bar of several objects shows their mean.
     ax : matplotlib Axes, optional
 
     Returns
@@ -38,8 +43,9 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
     Notes
     -----
-    The item consensus of Monti et al. (2003), the object itself left out; missing labels share nothing. Within a
-    cluster, objects come by falling consensus with it. O(rows x members x clusters).
+    This is the item consensus of Monti et al. (2003). An object is not compared with itself, and missing labels share
+    nothing. Within a cluster, the objects are sorted by decreasing consensus with it. The cost is
+    O(rows x members x clusters).
 
     References
     ----------
@@ -52,10 +58,10 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
     >>> ax = plot.item_consensus(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled_rows(result, ensemble)
-    order = np.lexsort((-closeness(found).own, cluster_ranks(found)[found.labels]))
-    bins = cut_into_bins(found, order, n_bins)
-    heights = bin_item_consensus(found, bins)
+    labelled = labelled_rows(result, ensemble)
+    order = np.lexsort((-closeness(labelled).own, cluster_ranks(labelled)[labelled.labels]))
+    bins = cut_into_bins(labelled, order, n_bins)
+    heights = bin_item_consensus(labelled, bins)
     ax = _axes.axes(ax, (7.0, 3.8))
     _stack(ax, bins.edges, bins.clusters, heights)
     clusters, borders = runs(bins.clusters, bins.edges)
@@ -70,7 +76,10 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
 
 def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
-    """Bars of all clusters on top of each other, the bin's own cluster lowest, where it is read most easily."""
+    """Draw the bars of all clusters on top of each other.
+
+    The bar of the bin's own cluster is lowest, because it is easiest to read there.
+    """
     shade = _axes.colours(heights.shape[1])
     own = heights[np.arange(len(clusters)), clusters]
     for cluster in range(heights.shape[1]):
@@ -83,14 +92,16 @@ def _stack(ax: Axes, edges: Any, clusters: Any, heights: FloatArray) -> None:
         base = base + part
 
 
-def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) -> Axes:
-    """Mean co-association within every cluster, a bar each; several results side by side.
+def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean co-association within every cluster as bars; several results are drawn side by side.
 
     Parameters
     ----------
-    results : Consensus, labels of the objects, or a list of Consensus
-        A list draws a group of bars for each result, named by its number of clusters.
+    results : Consensus, labels of the objects, a list of Consensus, or OverK
+        A list draws a group of bars for each result, named by its number of clusters, and so does what
+        `quorate.over_k` returned.
     ensemble : Ensemble, or anything `as_ensemble` takes
+        The members; left out with an OverK, which has them.
     ax : matplotlib Axes, optional
 
     Returns
@@ -107,8 +118,7 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     >>> members = [[0, 0, 1, 1], [0, 0, 1, 2]]
     >>> ax = plot.cluster_consensus([consensus(members, k) for k in (2, 3)], members)
     """
-    several = isinstance(results, Sequence) and all(isinstance(part, Consensus) for part in results) and len(results)
-    groups = [cluster_density(part, ensemble) for part in (results if several else [results])]
+    several, groups = _cluster_groups(results, ensemble)
     ax = _axes.axes(ax, (min(9.0, max(4.5, 2.2 + 0.28 * sum(len(group) + 1 for group in groups))), 3.6))
     start, places = 0.0, []
     for group in groups:
@@ -125,16 +135,33 @@ def cluster_consensus(results: Any, ensemble: Any, *, ax: Axes | None = None) ->
     return _axes.finish(ax, "Cluster consensus", "number of clusters" if several else "cluster", "mean co-association")
 
 
+def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]]:
+    """Whether these are several results, and the mean co-association within the clusters of each."""
+    if isinstance(results, OverK):
+        if ensemble is not None:
+            raise ValueError("ensemble must be left out where results come from over_k, which keeps the members.")
+        found = [
+            cluster_consensus_index(labelled_rows(results.results[k], results.ensembles[k])) for k in results.numbers
+        ]
+        return True, [np.nan_to_num(group) for group in found]
+    if ensemble is None:
+        raise TypeError("ensemble must be the members that the results were made of, got None.")
+    several = isinstance(results, Sequence) and len(results) and all(isinstance(part, Consensus) for part in results)
+    return bool(several), [cluster_density(part, ensemble) for part in (results if several else [results])]
+
+
 def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
-    """Silhouette of every object by co-association, sorted within clusters; below 0 another cluster is closer.
+    """Draw the silhouette of every object by co-association, sorted within clusters.
+
+    If the silhouette of an object is below 0, another cluster is closer to it than its own.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
-        Of two clusters or more.
+        A labelling with two clusters or more.
     ensemble : Ensemble, or anything `as_ensemble` takes
     max_bins : int
-        About how many steps are drawn; a step of several objects shows their mean.
+        The approximate number of steps; a step of several objects shows their mean.
     ax : matplotlib Axes, optional
 
     Returns
@@ -143,9 +170,10 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
 
     Notes
     -----
-    (b - a) / max(a, b) with the distance 1 - A: a is the mean distance to the other objects of the cluster, b the
-    mean distance to the objects of the closest other cluster; 0 for a cluster of one object. Means come from count
-    tables: O(rows x members x clusters).
+    The silhouette is (b - a) / max(a, b), where a is the mean distance to the other objects of the cluster and b the
+    mean distance to the objects of the closest other cluster; the distance of two objects is 1 minus their
+    co-association. It is 0 for a cluster of one object. The means are computed from count tables in
+    O(rows x members x clusters).
 
     References
     ----------
@@ -158,19 +186,19 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
     >>> ax = plot.silhouette(consensus(members, 2), members)
     """
     n_bins = _check.integer(max_bins, "max_bins", low=1)
-    found = labelled_rows(result, ensemble)
-    if found.n_clusters < 2:
-        raise ValueError("a silhouette compares clusters and needs two at least, but the result has one.")
-    values = silhouettes(found)
-    bins = cut_into_bins(found, np.lexsort((-values, cluster_ranks(found)[found.labels])), n_bins)
+    labelled = labelled_rows(result, ensemble)
+    if labelled.n_clusters < 2:
+        raise ValueError("a silhouette compares clusters and needs at least two, but the result has one.")
+    values = silhouettes(labelled)
+    bins = cut_into_bins(labelled, np.lexsort((-values, cluster_ranks(labelled)[labelled.labels])), n_bins)
     steps = bins.mean(values)
     ax = _axes.axes(ax, (5.6, 4.6))
     clusters, borders = runs(bins.clusters, bins.edges)
-    for cluster, shade in enumerate(_axes.colours(found.n_clusters)):
+    for cluster, shade in enumerate(_axes.colours(labelled.n_clusters)):
         part = np.where(bins.clusters == cluster, steps, 0.0)
         ax.stairs(part, bins.edges, orientation="horizontal", fill=True, color=shade, linewidth=0)
     ax.hlines(borders[1:-1], min(0.0, float(steps.min())), 1, color="white", linewidth=2)
-    mean = float(values @ found.rows.counts / found.rows.n_objects)
+    mean = float(values @ labelled.rows.counts / labelled.rows.n_objects)
     ax.axvline(mean, color=_axes.DARK, linestyle="--", linewidth=1)
     ax.axvline(0, color=_axes.DARK, linewidth=0.8)
     ax.set(ylim=(borders[-1], 0), xlim=(min(0.0, float(steps.min())) * 1.05, 1))
@@ -185,12 +213,12 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
 
 
 def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None = None) -> Axes:
-    """How many objects have which confidence, stacked by cluster where clusters are few.
+    """Draw a histogram of the confidence of the objects, stacked by cluster if there are few clusters.
 
     Parameters
     ----------
     result : Consensus
-        Of a method that gives a confidence.
+        A result that has a confidence.
     bins : int
         Number of bars from 0 to 1.
     ax : matplotlib Axes, optional
@@ -226,6 +254,6 @@ def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None =
         ax.legend(frameon=False, fontsize=9, loc="upper left")
     ax.set(xlim=(0, 1), ylim=(0, None))
     ax.yaxis.set_major_formatter("{x:,.0f}")
-    doubtful = float((result.confidence < 0.6).mean())
-    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below 0.6"
+    doubtful = float((result.confidence < AMBIGUOUS).mean())
+    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below {AMBIGUOUS:g}"
     return _axes.finish(ax, title, "confidence", "objects")

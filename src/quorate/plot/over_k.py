@@ -1,4 +1,4 @@
-"""Pictures over numbers of clusters: distribution of the consensus index, its area, tracking, criteria of choose_k."""
+"""Figures over numbers of clusters: the consensus index, its area, tracking, and the criteria of choose_k."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
+from quorate._comparison.over_k import BOUNDS, OverK
 from quorate._consensus.choose_k import Choice
 from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
 from quorate._evaluation.matching import matched_rows
@@ -26,16 +27,17 @@ CRITERIA = {
 
 
 def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) -> Axes:
-    """Cumulative distribution of the consensus index over pairs of objects, a curve for each number of clusters.
+    """Draw the cumulative distribution of the consensus index over pairs of objects, for each number of clusters.
 
     Parameters
     ----------
-    labels : Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
-        Members of one ensemble are told apart by their number of clusters; numbers that fewer than five members
-        have are left out, and where none is left all members make one curve. A mapping, such as
+    labels : OverK, Ensemble, anything `as_ensemble` takes, or a mapping of Ensembles
+        For the result of `quorate.over_k` one curve is drawn for each number of clusters. Members of one ensemble are
+        grouped by their number of clusters; groups of fewer than five members are left out, and if no group is left,
+        all members make one curve. A mapping, such as
         ``{k: generate(X, 50, k=k, rows=0.8) for k in range(2, 7)}``, draws a curve for each entry.
     random_state : None, int, Generator or RandomState
-        For the pairs drawn, above 1,500 distinct rows; a million.
+        Seed for drawing pairs: above 1,500 distinct rows, a million pairs of objects are drawn instead of counting all.
     ax : matplotlib Axes, optional
 
     Returns
@@ -44,9 +46,10 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
 
     Notes
     -----
-    The index of two objects is the share of the members that know both which put them together. A flat curve with
-    steps at 0 and 1 means that members agree; its rise between 0.1 and 0.9, shaded, is the proportion of ambiguous
-    pairs.
+    The index of two objects is the share of members that put them together, among the members that label both. A flat
+    curve with steps at 0 and 1 means that the members agree. Its rise between 0.1 and 0.9 (or the bounds of an OverK),
+    which is shaded, is the
+    proportion of ambiguous pairs.
 
     References
     ----------
@@ -57,32 +60,36 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
     >>> from quorate import plot
     >>> ax = plot.consensus_cdf([[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 0, 1]])
     """
-    found = _distributions(labels, random_state)
+    distributions = _distributions(labels, random_state)
     ax = _axes.axes(ax, (6.0, 4.0))
-    ax.axvspan(0.1, 0.9, color=_axes.MISSING, alpha=0.35, linewidth=0)
-    shades = _over_k_colours(len(found))
-    for (name, part), shade in zip(found.items(), shades, strict=True):
+    ax.axvspan(*(labels.bounds if isinstance(labels, OverK) else BOUNDS), color=_axes.MISSING, alpha=0.35, linewidth=0)
+    shades = _over_k_colours(len(distributions))
+    for (name, part), shade in zip(distributions.items(), shades, strict=True):
         values = np.concatenate([[0.0], part.values, [1.0]])
         heights = np.concatenate([[0.0], np.cumsum(part.shares), [1.0]])
         ax.step(values, heights, where="post", color=shade, linewidth=1.8, label=str(name))
-    if len(found) > 1:
-        ax.legend(title="clusters", frameon=False, fontsize=9, ncols=1 + len(found) // 9, loc="lower right")
+    if len(distributions) > 1:
+        ax.legend(title="clusters", frameon=False, fontsize=9, ncols=1 + len(distributions) // 9, loc="lower right")
     ax.set(xlim=(0, 1), ylim=(0, 1.01))
-    title = "Consensus index" if len(found) > 1 else f"Consensus index, {next(iter(found))} {_unit(found)}".rstrip()
+    title = (
+        "Consensus index"
+        if len(distributions) > 1
+        else f"Consensus index, {next(iter(distributions))} {_unit(distributions)}".rstrip()
+    )
     return _axes.finish(ax, title, "consensus index", "share of pairs of objects, cumulated")
 
 
-def _unit(found: dict[Any, IndexDistribution]) -> str:
-    return "clusters" if isinstance(next(iter(found)), int) else ""
+def _unit(distributions: dict[Any, IndexDistribution]) -> str:
+    return "clusters" if isinstance(next(iter(distributions)), int) else ""
 
 
 def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) -> Axes:
-    """How much the area under the distribution of the consensus index grows with the number of clusters.
+    """Draw how much the area under the distribution of the consensus index grows with the number of clusters.
 
     Parameters
     ----------
     labels, random_state
-        As for `consensus_cdf`; two numbers of clusters at least, the keys of a mapping.
+        See `consensus_cdf`. There must be at least two numbers of clusters, which are the keys of a mapping.
     ax : matplotlib Axes, optional
 
     Returns
@@ -91,8 +98,8 @@ def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) ->
 
     Notes
     -----
-    At the lowest number the area itself, then its growth relative to the number before, as ConsensusClusterPlus
-    draws it. The number after which little is gained is a candidate.
+    The curve begins with the area at the lowest number of clusters; then it shows the growth of the area relative to
+    the number before, as ConsensusClusterPlus draws it. The number after which the area grows little is a candidate.
 
     References
     ----------
@@ -104,14 +111,14 @@ def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) ->
     >>> parts = {2: as_ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]), 3: as_ensemble([[0, 0, 1, 2], [0, 1, 1, 2]])}
     >>> ax = plot.delta_area(parts)
     """
-    found = _distributions(labels, random_state)
-    numbers = np.array(sorted(k for k in found if isinstance(k, int | np.integer)), dtype=np.int64)
+    distributions = _distributions(labels, random_state)
+    numbers = np.array(sorted(k for k in distributions if isinstance(k, int | np.integer)), dtype=np.int64)
     if len(numbers) < 2:
         raise ValueError(
-            f"delta_area compares numbers of clusters and needs two at least, got {list(found)}; pass a mapping "
-            f"{{k: ensemble}}, or an ensemble in which five members or more have each number."
+            f"delta_area compares numbers of clusters and needs at least two, got {list(distributions)}; pass a "
+            f"mapping {{k: ensemble}}, or an ensemble in which five members or more have each number."
         )
-    gains = relative_gains([found[k].area for k in numbers.tolist()])
+    gains = relative_gains([distributions[k].area for k in numbers.tolist()])
     ax = _axes.axes(ax, (5.6, 3.6))
     ax.plot(numbers, gains, color=_axes.PALETTE[0], marker="o")
     ax.set_xticks(numbers)
@@ -122,12 +129,14 @@ def delta_area(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) ->
 
 
 def _distributions(labels: Any, random_state: Any) -> dict[Any, IndexDistribution]:
+    if isinstance(labels, OverK):
+        return dict(labels.distributions)
     rng = _check.generator(random_state)
     return {name: index_distribution(part, rng) for name, part in by_size(labels).items()}
 
 
 def _over_k_colours(n: int) -> list[Any]:
-    """The palette for a few curves; an ordered map, dark to light, where they are more."""
+    """Return the palette for a few curves, or an ordered colour map, dark to light, for more."""
     if n <= len(_axes.PALETTE) - 1:
         return list(_axes.PALETTE[:n])
     import matplotlib
@@ -135,15 +144,15 @@ def _over_k_colours(n: int) -> list[Any]:
     return list(matplotlib.colormaps["cividis"](np.linspace(0, 0.95, n)))
 
 
-def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
-    """Which cluster each object is in as the number of clusters grows: a row for each result.
+def tracking(results: OverK | Sequence[Consensus], *, max_bins: int = 800, ax: Axes | None = None) -> Axes:
+    """Draw the cluster of each object as the number of clusters grows, with one row per result.
 
     Parameters
     ----------
-    results : list of Consensus
-        Of the same objects; drawn by rising number of clusters.
+    results : OverK, or list of Consensus
+        The result of `quorate.over_k`, or results for the same objects; drawn by increasing number of clusters.
     max_bins : int
-        Columns drawn at most; each shows the object in the midst of its bin.
+        The largest number of columns; each shows the object in the middle of its bin.
     ax : matplotlib Axes, optional
 
     Returns
@@ -152,8 +161,9 @@ def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | No
 
     Notes
     -----
-    A cluster takes the colour of the cluster of the row above that it shares most objects with in the best one-to-one
-    matching; a new colour is a cluster that was split off. Colours that mingle are objects that wander.
+    The clusters of each row are matched one to one with those of the row above, so that they share as many objects as
+    possible, and get their colours. A new colour is a cluster that was split off. Where colours are mixed, objects
+    change their cluster from row to row.
 
     Examples
     --------
@@ -178,6 +188,8 @@ def tracking(results: Sequence[Consensus], *, max_bins: int = 800, ax: Axes | No
 
 
 def _ranked(results: Any) -> list[Consensus]:
+    if isinstance(results, OverK):
+        results = list(results.results.values())
     if not isinstance(results, Sequence) or not results or not all(isinstance(part, Consensus) for part in results):
         raise TypeError(
             "results must be a list of Consensus, such as [consensus(labels, k) for k in range(2, 7)], got "
@@ -185,7 +197,7 @@ def _ranked(results: Any) -> list[Consensus]:
         )
     lengths = {len(result.labels) for result in results}
     if len(lengths) > 1:
-        raise ValueError(f"results must speak of the same objects, got {sorted(lengths)} of them.")
+        raise ValueError(f"results must label the same objects, got results for {sorted(lengths)} objects.")
     return sorted(results, key=lambda result: result.n_clusters)
 
 
@@ -207,12 +219,12 @@ def _stripes(ax: Axes, picture: Any, edges: Any) -> None:
 
 
 def k_choice(choice: Any, *, ax: Axes | None = None) -> Axes:
-    """What each criterion says about each number of clusters, and which number is recommended.
+    """Draw each criterion over the number of clusters, and the number that is recommended.
 
     Parameters
     ----------
     choice : Choice, or Consensus
-        What `choose_k` returned, or a consensus that was asked to choose.
+        The result of `choose_k`, or a consensus for which the number of clusters was chosen.
     ax : matplotlib Axes, optional
 
     Returns
@@ -221,9 +233,9 @@ def k_choice(choice: Any, *, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    Each curve runs from its lowest to its highest value, PAC upside down, so that high is good for all. A filled
-    circle is the number a criterion speaks for. The density gain speaks for the number after which it falls most, which
-    is not its highest point.
+    Each curve is scaled from its lowest to its highest value, and PAC is inverted, so that high is good for all. A
+    filled circle is the number that a criterion recommends. The density gain recommends the number after which it falls
+    most, which is not its highest point.
 
     Examples
     --------
@@ -249,13 +261,13 @@ def k_choice(choice: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(numbers[:: 1 + len(numbers) // 20])
     ax.set_yticks([0, 1], ["lowest", "highest"])
     ax.set(ylim=(-0.05, 1.08))
-    # under the curves: there is no corner that none of them ever runs through
+    # The legend is below the axes, because a curve may run through any corner.
     ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
     return _axes.finish(ax, f"Recommended: {choice.n_clusters} clusters", "number of clusters", "criterion")
 
 
 def _scaled(values: Any, *, upside_down: bool) -> Any:
-    """From 0 to 1; a flat curve lies in the middle."""
+    """Scale values to the range from 0 to 1; a flat curve lies in the middle."""
     span = values.max() - values.min()
     scaled = (values - values.min()) / span if span > 0 else np.full(len(values), 0.5)
     return 1 - scaled if upside_down else scaled

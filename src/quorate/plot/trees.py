@@ -1,4 +1,4 @@
-"""Pictures of trees: the dendrogram of rows with the cut, and how many nodes a CA-tree leaves at each threshold."""
+"""Figures of trees: the dendrogram of rows with the cut, and the number of nodes of a CA-tree at each threshold."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class TopOfTree(NamedTuple):
-    """The last merges of a tree as a linkage matrix over the branches they join.
+    """The last merges of a tree as a linkage matrix over the branches that they join.
 
-    `counts` are the objects of each branch and `first` one leaf of the whole tree in it.
+    `counts` is the number of objects of each branch, and `first` is one leaf of the whole tree in each branch.
     """
 
     tree: FloatArray
@@ -28,7 +28,7 @@ class TopOfTree(NamedTuple):
 
 
 def top_of_tree(tree: FloatArray, n_branches: int, counts: NDArray[np.int64]) -> TopOfTree:
-    """The `n_branches` branches that the last merges join; `counts` are the objects of the leaves."""
+    """Return the `n_branches` branches that the last merges join; `counts` is the number of objects of each leaf."""
     n_leaves = len(tree) + 1
     kept = tree[n_leaves - n_branches :]
     limit = 2 * n_leaves - n_branches
@@ -49,7 +49,7 @@ def top_of_tree(tree: FloatArray, n_branches: int, counts: NDArray[np.int64]) ->
 
 
 def _leaf_of(tree: FloatArray, node: int) -> int:
-    """Any leaf under a node."""
+    """Return any leaf under a node."""
     n_leaves = len(tree) + 1
     while node >= n_leaves:
         node = int(tree[node - n_leaves, 0])
@@ -57,14 +57,15 @@ def _leaf_of(tree: FloatArray, node: int) -> int:
 
 
 def dendrogram(result: Consensus, *, max_leaves: int = 30, ax: Axes | None = None) -> Axes:
-    """The top of the tree of a consensus, with the objects of each branch and where it was cut.
+    """Draw the top of the tree of a consensus, with the number of objects of each branch and the cut.
 
     Parameters
     ----------
     result : Consensus
-        Of a method that gives a tree, such as `eac`.
+        The result of a method that gives a tree, such as `eac`.
     max_leaves : int
-        Branches drawn: the last merges, so many less one; at least as many as there are clusters.
+        The number of branches drawn, which are joined by as many last merges, minus one. At least as many branches are
+        drawn as there are clusters.
     ax : matplotlib Axes, optional
 
     Returns
@@ -73,8 +74,9 @@ def dendrogram(result: Consensus, *, max_leaves: int = 30, ax: Axes | None = Non
 
     Notes
     -----
-    Numbers along the foot are the objects of the branches. Branches have the colour of their cluster below the cut,
-    the dashed line, which lies between the last merge within clusters and the first one between them.
+    The numbers at the bottom are the numbers of objects of the branches. Below the cut, branches have the colour of
+    their cluster. The cut is the dashed line; it lies between the last merge within clusters and the first merge
+    between clusters.
 
     Examples
     --------
@@ -104,13 +106,13 @@ def dendrogram(result: Consensus, *, max_leaves: int = 30, ax: Axes | None = Non
         for place, colour in _lone_branches(top, drawn["leaves"], labels, result.n_clusters):
             ax.plot([5 + 10 * place] * 2, [0, height], color=colour, linewidth=1.6)
         ax.axhline(height, color=_axes.DARK, linestyle="--", linewidth=1)
-    told = f"top of {n_leaves:,} rows" if n_leaves > len(places) else f"{n_leaves:,} rows"
-    title = f"Dendrogram, cut at {result.n_clusters} clusters ({told})"
+    extent = f"top of {n_leaves:,} rows" if n_leaves > len(places) else f"{n_leaves:,} rows"
+    title = f"Dendrogram, cut at {result.n_clusters} clusters ({extent})"
     return _axes.finish(ax, title, "objects", "height: 1 - co-association")
 
 
 def _link_colours(top: TopOfTree, labels: NDArray[np.int64], n_clusters: int) -> Any:
-    """Colour of each merge: that of the cluster below the cut, quiet grey above."""
+    """Return the colour of each merge: that of the cluster below the cut, grey above."""
     shades = _axes.colours(int(labels.max()) + 1)
     n_branches = len(top.counts)
     cluster = np.concatenate([labels[top.first], np.zeros(n_branches - 1, dtype=np.int64)])
@@ -127,7 +129,10 @@ def _link_colours(top: TopOfTree, labels: NDArray[np.int64], n_clusters: int) ->
 def _lone_branches(
     top: TopOfTree, leaves: list[int], labels: NDArray[np.int64], n_clusters: int
 ) -> list[tuple[int, str]]:
-    """Place and colour of each branch that is a cluster by itself: all of its stem below the cut is its own."""
+    """Return the place and colour of each branch that is a cluster by itself.
+
+    The stem of such a branch has its colour up to the cut.
+    """
     shades = _axes.colours(int(labels.max()) + 1)
     above = set(top.tree[len(top.counts) - n_clusters :, :2].astype(np.int64).ravel().tolist())
     return [(place, shades[labels[top.first[leaf]]]) for place, leaf in enumerate(leaves) if leaf in above]
@@ -139,14 +144,14 @@ def _cut_height(tree: FloatArray, n_clusters: int) -> float:
 
 
 def node_curve(tree: CATree, *, keep: Any = (1.0, KEEP), ax: Axes | None = None) -> Axes:
-    """How many nodes, N_Z, a cut of the CA-tree at each theta leaves.
+    """Draw the number of nodes, N_Z, that a cut of the CA-tree leaves at each theta.
 
     Parameters
     ----------
     tree : CATree
-        As `ca_tree` makes it.
-    keep : float or several
-        Shares of the objects whose nodes are kept, a curve each.
+        The result of `ca_tree`.
+    keep : float or several floats
+        Shares of the objects whose nodes are kept; one curve is drawn for each.
     ax : matplotlib Axes, optional
 
     Returns

@@ -1,4 +1,4 @@
-"""The report: one HTML page that tells what a consensus is worth, opens offline and needs nothing else."""
+"""The report: one HTML page about the quality of a consensus, which opens offline and needs nothing else."""
 
 from quorate.reporting.writing import report
 

@@ -1,4 +1,4 @@
-"""What the figures of a report draw, aggregated: never a number for each pair of objects."""
+"""The numbers that the figures of a report show, aggregated: never one number for each pair of objects."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from quorate.reporting.pack import packed, packed_shares
 from quorate.reporting.slider import Stops
 
 BINS = 180
-"""About how many bins objects are gathered in."""
+"""The approximate number of bins in which objects are gathered."""
 MOST_CLUSTERS = 250
-"""Clusters up to which the maps are drawn: each takes a bin at least."""
+"""Up to this many clusters the maps are drawn: each cluster takes at least one bin."""
 MEMBERS_SHOWN = 300
-"""Members drawn at most; above, so many evenly over the order of their agreement with the consensus."""
+"""The largest number of members drawn; of more members, so many are taken, spread evenly over the order of their
+agreement with the consensus."""
 LABELS_TOLD = 6_000
-"""Labels of members, all together, up to which they are told by name."""
+"""Up to this many labels, of all members together, their names are written into the page."""
 STACKED = 7
-"""Clusters up to which the histogram is stacked by cluster."""
+"""Up to this many clusters the histogram is stacked by cluster."""
 HISTOGRAM_BARS = 40
 
 
 def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, Any]:
-    """All that the page's own script needs to draw; keys are those it reads."""
+    """Return everything that the script of the page draws; the keys are those that it reads."""
     members = shown_members(subject)
     n_numbers = max(part.n_numbers for part in stops.partitions)
     maps = _maps(subject, stops, members) if subject.n_clusters <= MOST_CLUSTERS else None
@@ -50,7 +51,7 @@ def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, 
 
 
 def cluster_names(subject: Subject, n_numbers: int) -> list[str]:
-    """Names of the clusters, and of those that only other numbers of clusters have."""
+    """Return the names of the clusters, followed by those of clusters that only other numbers of clusters have."""
     numeric = all(name.isdecimal() for name in subject.names)
     start = max(map(int, subject.names)) + 1 if numeric else 1
     extra = range(start, start + n_numbers - subject.n_clusters)
@@ -58,7 +59,7 @@ def cluster_names(subject: Subject, n_numbers: int) -> list[str]:
 
 
 def shown_members(subject: Subject) -> NDArray[np.intp]:
-    """The members to draw, in their own order."""
+    """Return the members to draw, in their own order."""
     n_members = subject.ensemble.n_members
     if n_members <= MEMBERS_SHOWN:
         return np.arange(n_members)
@@ -84,7 +85,7 @@ def _maps(subject: Subject, stops: Stops, members: NDArray[np.intp]) -> dict[str
     said = ensemble.labels[np.ix_(rows, members)].astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[members])])
     base = np.concatenate([np.arange(*ensemble.offsets[[m, m + 1]]) for m in members.tolist()])
-    # 0 is a missing label, all others are numbered over the members shown
+    # 0 is a missing label; all other labels are numbered consecutively over the members shown.
     cells = np.where(said >= 0, said + offsets[:-1] + 1, 0).T
     return {
         "n": len(picture.clusters),
@@ -105,14 +106,17 @@ def _ids(subject: Subject, rows: NDArray[np.intp]) -> list[str]:
 
 
 def _label_names(subject: Subject, members: NDArray[np.intp]) -> list[str] | None:
-    """What members call their clusters, all in one list; None where that would be long."""
+    """Return the members' names of their clusters, all in one list, or None if the list would be too long."""
     if int(subject.ensemble.n_clusters[members].sum()) > LABELS_TOLD:
         return None
     return [str(name)[:60] for member in members for name in subject.ensemble.categories[member].tolist()]
 
 
 def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
-    """Names, agreement with the consensus, and the matrix of agreement in an order that brings like to like."""
+    """Return names, agreement with the consensus, and the matrix of agreement.
+
+    The matrix is ordered so that similar members are adjacent.
+    """
     between = subject.between_members[0][np.ix_(members, members)]
     own = subject.member_nmi[members]
     order = leaf_order(np.nan_to_num(between))
@@ -129,7 +133,7 @@ def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def _histogram(subject: Subject) -> dict[str, Any]:
-    """Objects by confidence, a row of counts for each cluster where they are few, else one for all."""
+    """Count objects by confidence, for each cluster if there are few clusters, else for all together."""
     edges = np.linspace(0, 1, HISTOGRAM_BARS + 1)
     labels = subject.labels[subject.known]
     values, counts = subject.confidence[subject.known], subject.ensemble.counts[subject.known]

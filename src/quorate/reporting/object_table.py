@@ -1,4 +1,4 @@
-"""The objects one should look at, and the labels of all of them for the reader to take away."""
+"""The table of ambiguous objects, and the labels of all objects for download."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from numpy.typing import NDArray
 
 from quorate._evaluation.other_numbers import Partition
 from quorate._evaluation.subject import Subject
+from quorate._result_table import AMBIGUOUS
 from quorate.reporting.pack import packed, packed_ids, size_of
 from quorate.reporting.slider import Stops
 from quorate.solvers.contingency import contingency
 
-AMBIGUOUS = 0.6
-"""Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
 ROWS_TOLD = 1_000
-"""Rows of the table of ambiguous objects at most."""
+"""The largest number of rows in the table of ambiguous objects."""
 DOWNLOAD_BYTES = 2_000_000
-"""Characters that labels, confidence and ids may take in the page, in this order; the rest is left out and said so."""
+"""The number of characters that labels, confidence and ids may take in the page, in this order.
+
+What does not fit is left out, and the page says so.
+"""
 
 
 def ambiguous_rows(subject: Subject) -> NDArray[np.intp]:
-    """Labelled rows of the ensemble below the threshold, the least certain first."""
+    """Return the labelled rows of the ensemble below the threshold, the least certain first."""
     low = subject.known[subject.confidence[subject.known] < AMBIGUOUS]
     return low[np.argsort(subject.confidence[low], kind="stable")]
 
 
 def object_table(subject: Subject, stops: Stops) -> dict[str, Any]:
-    """The least certain objects: their cluster, the runner-up by votes, and how many members stand behind."""
+    """Return the least certain objects: their cluster, the runner-up by votes, and the members' support.
+
+    The support is the number of members that agree with the cluster.
+    """
     rows = ambiguous_rows(subject)[:ROWS_TOLD]
     votes = _votes(subject, rows, stops.partitions[stops.own].closest)
     own = subject.labels[rows]
@@ -47,7 +52,7 @@ def object_table(subject: Subject, stops: Stops) -> dict[str, Any]:
 
 
 def _votes(subject: Subject, rows: NDArray[np.intp], closest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(rows, clusters): members whose cluster shares most objects with that cluster."""
+    """Return the (rows, clusters) number of members whose cluster shares most objects with that cluster."""
     labels = subject.ensemble.labels[rows].astype(np.int64)
     at, member = np.nonzero(labels >= 0)
     cluster = closest[subject.ensemble.offsets[member] + labels[at, member]]
@@ -57,9 +62,12 @@ def _votes(subject: Subject, rows: NDArray[np.intp], closest: NDArray[np.int64])
 
 
 def download(subject: Subject, stops: Stops) -> dict[str, Any]:
-    """Labels of all objects, their confidence and ids, then labels of the slider's other stops, while there is room."""
+    """Return the labels of all objects, their confidence and ids, then labels of the other stops.
+
+    Each part is included only if it fits.
+    """
     room = DOWNLOAD_BYTES
-    found: dict[str, Any] = {"n": len(subject.labels), "left_out": []}
+    contents: dict[str, Any] = {"n": len(subject.labels), "left_out": []}
     known = np.nan_to_num(subject.confidence)
     parts: dict[str, Any] = {"labels": subject.labels + 1, "confidence": np.rint(known * 1e6).astype(np.int64)}
     if subject.ids is not None:
@@ -67,16 +75,19 @@ def download(subject: Subject, stops: Stops) -> dict[str, Any]:
     for name, values in parts.items():
         entry = packed_ids(values) if name == "ids" else packed(values)
         if size_of(entry) > room:
-            found["left_out"].append(name)
+            contents["left_out"].append(name)
             continue
-        found[name] = entry
+        contents[name] = entry
         room -= size_of(entry)
-    found["stops"] = _stop_labels(subject, stops, room) if "labels" in found else [None] * len(stops.partitions)
-    return found
+    contents["stops"] = _stop_labels(subject, stops, room) if "labels" in contents else [None] * len(stops.partitions)
+    return contents
 
 
 def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, Any] | None]:
-    """Of each other stop; of one that only merges clusters, the cluster each of them goes to."""
+    """Return the labels at each other stop.
+
+    For a stop that only merges clusters, the cluster that each of them goes to.
+    """
     entries: list[dict[str, Any] | None] = []
     for place, part in enumerate(stops.partitions):
         merged = _merged_into(subject, part)
@@ -86,12 +97,12 @@ def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, An
         entry: dict[str, Any] = packed(part.labels + 1) if merged is None else {"merged": merged}
         fits = size_of(entry) <= room or merged is not None
         entries.append(entry if fits else None)
-        # what does not fit will not fit for the other stops either
+        # If the labels of one stop do not fit, those of the others will not fit either.
         room = room - size_of(entry) if fits else 0
     return entries
 
 
 def _merged_into(subject: Subject, part: Partition) -> list[int] | None:
-    """For each cluster the one that holds all its objects; None where some cluster is torn apart."""
+    """Return for each cluster the one that contains all its objects, or None if a cluster is divided."""
     cells = contingency(subject.labels, part.labels, subject.n_clusters, part.n_numbers, subject.ensemble.counts)
     return cells.second.tolist() if len(cells.first) == subject.n_clusters else None

@@ -1,4 +1,4 @@
-"""Numbers and texts small and safe enough to lie inside a page."""
+"""Numbers and texts encoded so that they are small and can safely be part of a page."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# what could end a script element or a line of JavaScript, as escapes that JSON knows
+# Characters that could end a script element or a line of JavaScript, and their escapes in JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 _KINDS = (np.uint8, np.uint16, np.uint32)
 
 
 def as_json(value: Any) -> str:
-    """JSON that is safe inside a script element, whatever texts are in it; NaN and infinity become null."""
+    """Return JSON that is safe inside a script element, whatever texts it contains; NaN and infinity become null."""
     text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # a lone half of a surrogate pair, which a page cannot hold, becomes a question mark
+    # A lone half of a surrogate pair, which a page cannot contain, becomes a question mark.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text.translate(_ESCAPES)
 
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def packed(values: NDArray[Any]) -> dict[str, Any]:
-    """Integers from 0 on in as few bytes as they need, deflated: little-endian, as report.js reads them."""
+    """Encode integers from 0 on in as few bytes as they need, deflated and little-endian, as report.js reads them."""
     flat = np.ascontiguousarray(values).reshape(-1)
     most = int(flat.max(initial=0))
     kind = next(kind for kind in _KINDS if most <= np.iinfo(kind).max)
@@ -47,30 +47,33 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def packed_shares(values: NDArray[np.float64]) -> dict[str, Any]:
-    """Numbers from 0 to 1 in steps of 1/250, 255 where there is none; 0.004 is finer than a shade can show."""
+    """Encode numbers from 0 to 1 in steps of 1/250, and 255 for no number; 0.004 is finer than a shade can show."""
     levels = np.where(np.isfinite(values), np.rint(np.nan_to_num(values) * 250), 255)
     return packed(levels.astype(np.int64))
 
 
 def packed_texts(texts: list[str]) -> dict[str, Any]:
-    """A list of texts as deflated JSON: ids may hold anything, line ends included."""
+    """Encode a list of texts as deflated JSON, because ids may contain anything, even line breaks."""
     data = json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return {"texts": _deflated(data)}
 
 
 def packed_ids(ids: NDArray[Any]) -> dict[str, Any]:
-    """Ids in the shortest of two ways: whole numbers by their differences, all else as texts."""
+    """Encode ids in the shorter of two ways: integers by their differences, everything else as texts."""
     whole = _whole_numbers(ids)
     if whole is None:
         return packed_texts([str(value) for value in ids.tolist()])
     steps = np.diff(whole, prepend=0)
-    # zigzag, so that a step back is a small number too
+    # Zigzag coding makes a negative step a small number too.
     zigzag = np.where(steps < 0, -2 * steps - 1, 2 * steps)
     return packed_texts([]) if not len(ids) else {**packed(zigzag), "steps": True}
 
 
 def _whole_numbers(ids: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Ids as numbers, where writing these gives the ids back and steps between them fit into 32 bits."""
+    """Return ids as integers, or None if that is not possible.
+
+    It is possible if writing the integers gives the same ids and the steps between them fit into 32 bits.
+    """
     texts = [str(value) for value in ids.tolist()]
     if not all(text.lstrip("-").isdecimal() and len(text) <= 10 and text.isascii() for text in texts):
         return None
@@ -84,5 +87,5 @@ def _deflated(data: bytes) -> str:
 
 
 def size_of(entry: dict[str, Any]) -> int:
-    """Characters an entry takes in the page."""
+    """Return the number of characters that an entry takes in the page."""
     return sum(len(value) for value in entry.values() if isinstance(value, str))

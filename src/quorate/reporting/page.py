@@ -1,4 +1,4 @@
-"""The page: a template filled once, with every text escaped and every script named by its hash."""
+"""The page: a template that is filled in once, with every text escaped and every script allowed by its hash."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
+from quorate._result_table import AMBIGUOUS
 from quorate.plot._axes import colours
-from quorate.reporting.object_table import AMBIGUOUS
 from quorate.reporting.pack import as_json
-from quorate.reporting.verdict import AGREEMENT, APART, CLEAR, FAIR, Point
+from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
 
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
-"""Our own, in the order they lie in the page; functions of one are seen by the next."""
+"""Our own scripts, in their order in the page; each can use the functions of those before it."""
 ROWS_OF_TABLES = 400
-"""Clusters and members written out at most."""
+"""The largest number of clusters and of members in the tables."""
 NONE = "\u2013"
-"""What stands for a number that there is not."""
+"""The character shown for a number that does not exist."""
 
 
 def page(
@@ -36,9 +37,9 @@ def page(
     data: Mapping[str, Any],
     made_by: str,
 ) -> str:
-    """The whole text of the file."""
+    """Return the whole text of the file."""
     scripts = [_asset("echarts/echarts.min.js"), _our_script()]
-    # in one pass: a text that looks like a place of the template stays a text
+    # The template is filled in one pass, so that a text that looks like one of its places is not replaced.
     return _filled(
         _asset("assets/page.html"),
         {
@@ -73,7 +74,7 @@ def _our_script() -> str:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Nothing may be fetched from anywhere, and no script may run but these."""
+    """Return a policy under which nothing may be fetched and no script except these may run."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
     return (
@@ -83,13 +84,13 @@ def _policy(scripts: Iterable[str]) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: values[place[1]], template)
 
 
 def _subtitle(subject: Subject) -> str:
     ensemble = subject.ensemble
     return (
-        f"{_number(ensemble.n_members, 'clustering')} of {_number(ensemble.n_objects, 'object')}, made one of "
+        f"{_number(ensemble.n_members, 'clustering')} of {_number(ensemble.n_objects, 'object')}, combined into one of "
         f"{_number(subject.n_clusters, 'cluster')}"
     )
 
@@ -105,7 +106,7 @@ def _tiles(subject: Subject) -> str:
     tiles = [
         ("ANMI of the consensus", f"{subject.anmi:.3f}"),
         ("best single member", NONE if best is None else f"{best:.3f}"),
-        ("mean of two members", NONE if mean is None else f"{mean:.3f}"),
+        ("mean over pairs of members", NONE if mean is None else f"{mean:.3f}"),
         ("clusters", f"{subject.n_clusters:,}"),
         ("ambiguous objects", f"{n_low:,}"),
     ]
@@ -116,13 +117,14 @@ def _thresholds(subject: Subject) -> str:
     words = ", ".join(f"“{word}” from {least:g}" for least, word in AGREEMENT)
     source = "as the method gives it" if subject.has_own_confidence else "computed for this report"
     return (
-        f"Words follow from numbers. Members, by the mean NMI of two of them: {words}. Clusters, by mean confidence: "
-        f"clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous below a confidence of "
-        f"{AMBIGUOUS:g}. A member stands apart below {APART:g} times the median member's NMI with the consensus. "
-        f"Confidence ({source}) is, for most methods, the co-association of an object with its own cluster over the "
-        f"sum of that and of the closest other one: 1 is certain, 0.5 is a draw, below it another cluster is "
-        f"closer. Co-association is the share of the members that put two objects together. NMI is 1 for "
-        f"equal partitions and 0 for independent ones. These are conventions, not tests of significance."
+        f"The words are chosen by these limits. Members, by the mean NMI of two members: {words}. Clusters, by mean "
+        f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
+        f"confidence is below {AMBIGUOUS:g}. A member stands apart if its NMI with the consensus is below {APART:g} "
+        f"times the median of all members. For most methods, confidence ({source}) is the co-association of an object "
+        f"with its own cluster, divided by the sum of that and its co-association with the closest other cluster: 1 is "
+        f"certain, 0.5 is a tie, and below 0.5 another cluster is closer. Co-association is the share of the members "
+        f"that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These limits are "
+        f"conventions, not tests of significance."
     )
 
 

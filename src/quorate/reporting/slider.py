@@ -1,4 +1,4 @@
-"""The same ensemble with other numbers of clusters: what the slider of a report moves through."""
+"""Labellings of the same ensemble with other numbers of clusters, through which the slider of a report moves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quorate._consensus.auto import pick
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
 from quorate._data.compression import compress
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._evaluation.other_numbers import Partition, merged_clusters, renumbered, scored_partition
 from quorate._evaluation.subject import Subject
 from quorate._types import Ensemble, IntArray
@@ -20,16 +20,16 @@ from quorate.methods import METHODS
 from quorate.solvers.linkage.dendrogram import cut
 
 SOLVED_WORK = 20_000_000
-"""Labels in distinct rows times clusters, added over the runs, up to which the method is run again by itself."""
+"""The method is run again only up to this much work: labels in distinct rows times clusters, summed over the runs."""
 STEPS = 4
-"""Numbers tried on either side of the one that was chosen."""
+"""The number of numbers of clusters tried on either side of the one that was chosen."""
 FEWEST = 4
-"""Runs that must fit into the work allowed; else clusters are merged."""
-MERGED = "merging the two clusters with the highest co-association, again and again"
+"""The number of runs that must fit into the allowed work; otherwise clusters are merged."""
+MERGED = "repeatedly merging the two clusters with the highest co-association"
 
 
 class Stops(NamedTuple):
-    """All stops by rising number of clusters, which of them is the report's own, and how the others were made."""
+    """All stops by increasing number of clusters, the index of the report's own one, and how the others were made."""
 
     partitions: list[Partition]
     own: int
@@ -37,22 +37,22 @@ class Stops(NamedTuple):
 
 
 def stops(subject: Subject, numbers: Any, random_state: Any) -> Stops:
-    """The labellings of a slider.
+    """Return the labellings of a slider.
 
-    `numbers` are "auto", None (no other number), numbers of clusters, or a mapping from them to labellings.
+    `numbers` is "auto", None (no other number), numbers of clusters, or a mapping from numbers to labellings.
     """
     seed = random_state if random_state is None else _check.integer(random_state, "random_state", low=0)
     others, made_by = _others(subject, numbers, 0 if seed is None else seed)
     others.pop(subject.n_clusters, None)
     before = after = subject.labels
-    found = {subject.n_clusters: subject.labels}
-    # outward from the report's own, so that a cluster keeps its number for as long as it can be followed
+    labellings = {subject.n_clusters: subject.labels}
+    # Start from the report's own labelling in both directions, so that a cluster keeps its number as long as possible.
     for k in sorted((k for k in others if k < subject.n_clusters), reverse=True):
-        before = found[k] = renumbered(before, others[k], subject)
+        before = labellings[k] = renumbered(before, others[k], subject)
     for k in sorted(k for k in others if k > subject.n_clusters):
-        after = found[k] = renumbered(after, others[k], subject)
-    order = sorted(found)
-    return Stops([scored_partition(subject, found[k]) for k in order], order.index(subject.n_clusters), made_by)
+        after = labellings[k] = renumbered(after, others[k], subject)
+    order = sorted(labellings)
+    return Stops([scored_partition(subject, labellings[k]) for k in order], order.index(subject.n_clusters), made_by)
 
 
 def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArray], str]:
@@ -72,25 +72,25 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
     if method is not None and tried:
         solved = _solved(rows, inverse, tried, method, seed)
         if solved or wanted is not None:
-            return solved, f"{METHODS[method].title} ({method}, seed {seed}) with its own options left alone"
+            return solved, f"{METHODS[method].title} ({method}, seed {seed}) with default options"
     return merged_clusters(subject), MERGED
 
 
 def _affordable(n_clusters: int, rows: Ensemble) -> list[int]:
-    """The numbers next to the own one that the work allowed is enough for; none where they would be too few."""
+    """Return the numbers next to the own one for which the allowed work suffices, or none if these would be too few."""
     near = sorted((k for k in _around(n_clusters) if k <= rows.n_rows), key=lambda k: (abs(k - n_clusters), k))
     work = rows.labels.size * np.cumsum([0 if k == n_clusters else k for k in near])
-    found = [k for k, needed in zip(near, work.tolist(), strict=True) if needed <= SOLVED_WORK and k != n_clusters]
-    return found if len(found) >= min(FEWEST, len(near) - 1) else []
+    numbers = [k for k, needed in zip(near, work.tolist(), strict=True) if needed <= SOLVED_WORK and k != n_clusters]
+    return numbers if len(numbers) >= min(FEWEST, len(near) - 1) else []
 
 
 def _given(subject: Subject, numbers: Mapping[Any, Any]) -> dict[int, IntArray]:
-    found = {}
+    labellings = {}
     for name, labels in numbers.items():
         advice = "label the same objects as the result does"
-        labelling = code_labelling(labels, f"numbers[{name!r}]", len(subject.labels), advice=advice)
-        found[labelling.n_clusters] = labelling.codes
-    return found
+        labelling = code_beside(labels, f"numbers[{name!r}]", subject.ensemble, advice=advice)
+        labellings[labelling.n_clusters] = labelling.codes
+    return labellings
 
 
 def _wanted(numbers: Iterable[Any]) -> list[int]:
@@ -112,7 +112,10 @@ def _from_tree(subject: Subject, numbers: Iterable[int]) -> dict[int, IntArray]:
 
 
 def _repeatable(subject: Subject, rows: Ensemble) -> str | None:
-    """The method to run again: the result's own, or the default, where that is cheap and needs nothing else."""
+    """Return the method to run again, or None if it would be expensive or needs other methods.
+
+    It is the method of the result, or the default method if that is not known.
+    """
     result = subject.result
     known = result is not None and result.method in METHODS
     name = result.method if result is not None and known else pick(rows, subject.n_clusters, MAX_BYTES).method
@@ -121,8 +124,8 @@ def _repeatable(subject: Subject, rows: Ensemble) -> str | None:
 
 
 def _solved(rows: Any, inverse: Any, numbers: Iterable[int], method: str, seed: int) -> dict[int, IntArray]:
-    """The method's answers; numbers it refuses are left out."""
-    found = {}
+    """Return the labellings of the method; numbers of clusters for which it raises an error are left out."""
+    labellings = {}
     for k in numbers:
         if k > rows.n_rows:
             continue
@@ -130,5 +133,5 @@ def _solved(rows: Any, inverse: Any, numbers: Iterable[int], method: str, seed: 
             labels = solve(rows, k, method=method, random_state=seed).labels[inverse]
         except (ValueError, TypeError, MemoryError):
             continue
-        found[int(labels.max()) + 1] = labels
-    return found
+        labellings[int(labels.max()) + 1] = labels
+    return labellings

@@ -1,4 +1,4 @@
-"""The verdict in plain words, written from numbers by thresholds that the page states."""
+"""The verdict in plain words, chosen from numbers by limits that the page states."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.subject import Subject
-from quorate.reporting.object_table import AMBIGUOUS
+from quorate._result_table import AMBIGUOUS
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
-"""Mean NMI of two members from which these words are used."""
+"""The mean NMI of two members from which each phrase is used."""
 CLEAR, FAIR = 0.8, 0.65
-"""Mean confidence from which a cluster is called clear, or fair; below it is called doubtful."""
-APART = 0.5
-"""A member stands apart whose NMI with the consensus is below this share of the median member's."""
+"""A cluster is called clear or fair if its mean confidence is at least this, and doubtful below."""
 SAME = 5e-4
-"""ANMI that differ by less are called equal: the page shows three digits."""
+"""Values of ANMI that differ by less are called equal, because the page shows three digits."""
 OTHER_SIZE = 1.5
-"""How many times more or fewer clusters members must have for a lower ANMI to be put down to that."""
+"""A lower ANMI is explained by the number of clusters if members have more or fewer clusters by this factor."""
 NAMES_TOLD = 6
 
 
 class Point(NamedTuple):
-    """One sentence or two of the verdict under a short heading."""
+    """One or two sentences of the verdict under a short heading."""
 
     heading: str
     text: str
 
 
 def headline(subject: Subject) -> str:
-    """The verdict in one sentence."""
+    """Return the verdict in one sentence."""
     mean, best = subject.member_scores
     if subject.ensemble.n_members == 1:
-        return "There is a single member, so there is nothing it could agree with."
+        return "There is only one member, so agreement cannot be measured."
     if mean is None or best is None:
-        return "No two members know the same objects, so their agreement cannot be told."
+        return "No two members label the same objects, so their agreement cannot be measured."
     word = next(word for least, word in AGREEMENT if mean >= least)
     standing = _standing(subject.anmi, mean, best)
     joint = "and" if (mean >= AGREEMENT[1][0]) == (subject.anmi >= mean) else "but"
@@ -45,18 +44,18 @@ def headline(subject: Subject) -> str:
 
 def _standing(anmi: float, mean: float, best: float) -> str:
     if anmi > best + SAME:
-        return "speaks for them better than any single one of them"
+        return "represents them better than any single member does"
     if anmi >= best - SAME:
-        return "speaks for them as well as the best single one"
+        return "represents them as well as the best single member does"
     if anmi >= mean:
-        return "speaks for them better than most single ones, though not better than the best"
-    return "speaks for them less well than a member taken at random"
+        return "represents them better than the average member does, though not as well as the best"
+    return "represents them less well than the average member does"
 
 
 def points(subject: Subject) -> list[Point]:
-    """The verdict point by point; those that do not apply are left out."""
-    told = [_agreement(subject), _clusters(subject), _objects(subject), _members(subject)]
-    return [point for point in (*told, _gaps(subject), _truth(subject)) if point is not None]
+    """Return the verdict point by point; points that do not apply are left out."""
+    first = [_agreement(subject), _clusters(subject), _objects(subject), _members(subject)]
+    return [point for point in (*first, _gaps(subject), _truth(subject)) if point is not None]
 
 
 def _agreement(subject: Subject) -> Point | None:
@@ -64,14 +63,17 @@ def _agreement(subject: Subject) -> Point | None:
     if mean is None or best is None:
         return None
     text = (
-        f"Two members share an NMI of {mean:.2f} on average; the consensus has an average NMI (ANMI) of "
-        f"{subject.anmi:.2f} with the members, the best single member {best:.2f} with the others."
+        f"Two members have an NMI of {mean:.2f} on average. The consensus has an average NMI (ANMI) of "
+        f"{subject.anmi:.2f} with the members; the best single member has one of {best:.2f} with the others."
     )
     size = float(subject.ensemble.n_clusters @ subject.ensemble.weights / subject.ensemble.weights.sum())
     if subject.anmi < best and not 1 / OTHER_SIZE <= size / subject.n_clusters <= OTHER_SIZE:
-        text += f" Members have {size:.3g} clusters on average, and NMI leans to equal numbers: compare with care."
+        text += (
+            f" Members have {size:.3g} clusters on average, and NMI favours labellings with equal numbers of clusters, "
+            f"so compare these values with care."
+        )
     elif subject.anmi < mean:
-        text += " Another method, or another number of clusters, may do better."
+        text += " Another method or another number of clusters may give a better consensus."
     return Point("Agreement", text)
 
 
@@ -83,13 +85,11 @@ def _clusters(subject: Subject) -> Point:
         "doubtful": np.flatnonzero(values < FAIR),
     }
     if subject.n_clusters == 1:
-        return Point(
-            "Clusters", "There is one cluster; it holds all objects, and nothing can be said about its borders."
-        )
+        return Point("Clusters", "There is one cluster, so nothing can be said about borders between clusters.")
     parts = [
-        f"{len(found):,} {'is' if len(found) == 1 else 'are'} {word} ({_few([subject.names[k] for k in found])})"
-        for word, found in groups.items()
-        if len(found)
+        f"{len(group):,} {'is' if len(group) == 1 else 'are'} {word} ({_few([subject.names[k] for k in group])})"
+        for word, group in groups.items()
+        if len(group)
     ]
     return Point("Clusters", f"Of {subject.n_clusters:,} clusters, {_and(parts)}.")
 
@@ -99,14 +99,14 @@ def _objects(subject: Subject) -> Point:
     low = subject.confidence[known] < AMBIGUOUS
     n_low, n_known = int(counts[known][low].sum()), int(counts[known].sum())
     if subject.n_clusters == 1:
-        return Point("Objects", "No object is ambiguous, for there is no other cluster it could be in.")
+        return Point("Objects", "No object is ambiguous, because there is no other cluster.")
     if not n_low:
         return Point("Objects", f"None of {n_known:,} objects is ambiguous: every confidence is {AMBIGUOUS} or higher.")
     text = f"{n_low:,} of {n_known:,} objects ({_share(n_low / n_known)}) are ambiguous: confidence below {AMBIGUOUS}."
     labels = subject.labels[known][low]
     shares = np.bincount(labels, weights=counts[known][low], minlength=subject.n_clusters) / subject.labelled.sizes
     worst = int(shares.argmax())
-    return Point("Objects", f"{text} Cluster {subject.names[worst]} has most for its size, {_share(shares[worst])}.")
+    return Point("Objects", f"{text} The share is largest in cluster {subject.names[worst]}: {_share(shares[worst])}.")
 
 
 def _members(subject: Subject) -> Point | None:
@@ -114,13 +114,16 @@ def _members(subject: Subject) -> Point | None:
         return None
     nmi = subject.member_nmi
     median = float(np.nanmedian(nmi))
-    apart = [member for member in np.argsort(nmi, kind="stable").tolist() if nmi[member] < APART * median]
+    distance = standing_apart(nmi)
+    apart = [member for member in np.argsort(nmi, kind="stable").tolist() if distance[member] > 1 - APART]
     names = subject.ensemble.member_names
     if apart:
-        told = _few([f"{names[member]} ({nmi[member]:.2f})" for member in apart])
-        verb = "stands" if len(apart) == 1 else "stand"
+        listed = _few([f"{names[member]} ({nmi[member]:.2f})" for member in apart])
+        verb, whose = ("stands", "its") if len(apart) == 1 else ("stand", "their")
         return Point(
-            "Members", f"{told} {verb} apart: an NMI with the consensus below half the median's ({median:.2f})."
+            "Members",
+            f"{listed} {verb} apart: {whose} NMI with the consensus is below half the median of all members "
+            f"({median:.2f}).",
         )
     low, high = int(np.nanargmin(nmi)), int(np.nanargmax(nmi))
     return Point(
@@ -137,8 +140,8 @@ def _gaps(subject: Subject) -> Point | None:
     worst = int(subject.missing.argmax())
     return Point(
         "Gaps",
-        f"{_share(share)} of all labels are missing; {subject.ensemble.member_names[worst]} leaves out most, "
-        f"{_share(float(subject.missing[worst]))} of the objects.",
+        f"{_share(share)} of all labels are missing. Most are missing from {subject.ensemble.member_names[worst]}, "
+        f"{_share(float(subject.missing[worst]))} of its labels.",
     )
 
 
@@ -148,13 +151,13 @@ def _truth(subject: Subject) -> Point | None:
     scores = subject.truth
     return Point(
         "Truth",
-        f"Beside the classes known to be true: {_share(scores['accuracy'])} of the objects placed right, "
-        f"NMI {scores['nmi']:.2f}, ARI {scores['ari']:.2f}.",
+        f"Compared with the known classes, {_share(scores['accuracy'])} of the objects are placed right; "
+        f"the NMI is {scores['nmi']:.2f} and the ARI {scores['ari']:.2f}.",
     )
 
 
 def _share(value: float) -> str:
-    """A percentage that is never rounded to nothing, nor to everything."""
+    """Return a percentage that is never rounded to 0% or to 100%."""
     if 0 < value < 0.01:
         return "less than 1%"
     return "more than 99%" if 0.99 < value < 1 else f"{value:.0%}"

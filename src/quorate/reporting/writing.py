@@ -1,4 +1,7 @@
-"""report, the door: check, compute, fill the page, write it aside and rename it."""
+"""The function `report`: check the arguments, compute, fill in the page, and write it.
+
+The page is written under another name and then renamed.
+"""
 
 from __future__ import annotations
 
@@ -35,41 +38,46 @@ def report(
     command: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one HTML page that tells what a consensus is worth; it opens offline and fetches nothing.
+    """Write one HTML page about the quality of a consensus, which opens offline and fetches nothing.
+
+    The page contains a verdict in words, maps of the objects and of the members' labels, sizes and confidence of the
+    clusters, agreement of the members, a table of ambiguous objects, the labels for download, and how the consensus was
+    made. A slider shows the same for other numbers of clusters.
 
     Parameters
     ----------
     result : Consensus, or labels of the objects
     ensemble : Ensemble, or anything `as_ensemble` takes
-        What the consensus was made of.
+        The ensemble that the consensus was made from.
     path : str or path
-        The file to write. It is written under another name and then renamed, so that it is never there by half.
+        The file to write. It is written under another name and then renamed, so that it never exists in part.
     truth : array of labels, optional
-        The classes the objects are known to belong to.
+        The known classes of the objects.
     title : str
+        The title of the page.
     numbers : "auto", None, numbers of clusters, or mapping
-        The stops of the slider: numbers to cut the tree at, or to run the method for again; a mapping from them to
-        labellings of the same objects; None for no slider. See Notes for "auto".
+        The stops of the slider: numbers of clusters at which the tree is cut or for which the method is run again; a
+        mapping from numbers to labellings of the same objects; or None for no slider. See Notes for "auto".
     choice : Choice, optional
-        What `choose_k` returned; that of the result by default.
+        The result of `choose_k`; by default the one that the consensus contains.
     random_state : int, optional
-        The seed the consensus was made with, to tell and to run the method again with.
+        The seed that the consensus was made with. The page states it, and the method is run again with it.
     command : str, optional
-        The command to do it again, where it was done from a shell.
+        The shell command that repeats the work, if it was done from a shell.
     overwrite : bool, default False
         Whether an existing file may be replaced.
 
     Returns
     -------
     pathlib.Path
-        Where the page is.
+        The path of the page.
 
     Notes
     -----
-    "auto" takes up to four numbers of clusters on either side of the result's: cuts of its tree where it has one, else
-    runs of its method where these are cheap, and merges of its clusters where they are not. Costs as `evaluate` does,
-    and that for each stop. Maps gather objects in about 180 bins. Labels, confidence and ids of all
-    objects lie in the page while they fit into 2 MB, in this order; it tells what does not.
+    "auto" takes up to four numbers of clusters on either side of the result's. They are cuts of its tree if it has one;
+    otherwise its method is run again if that is cheap, and its clusters are merged if it is not. Each stop costs about
+    as much as `evaluate`. The maps gather objects in about 180 bins. Labels, confidence and ids of all objects are
+    included in the page, in this order, while they fit into 2 MB; the page says what was left out.
 
     Examples
     --------
@@ -79,7 +87,7 @@ def report(
     >>> result = consensus(members, 2, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = report(result, members, f"{folder}/report.html", random_state=0)
-    ...     "2 clusterings of 5 objects, made one of 2 clusters" in path.read_text(encoding="utf-8")
+    ...     "2 clusterings of 5 objects, combined into one of 2 clusters" in path.read_text(encoding="utf-8")
     True
     """
     refuse_page(path, overwrite)
@@ -88,7 +96,7 @@ def report(
     subject = subject_of(result, ensemble, truth)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
-    found = stops(subject, numbers, random_state)
+    slider = stops(subject, numbers, random_state)
     text = page(
         subject,
         title=str(title),
@@ -97,20 +105,20 @@ def report(
         facts=facts(subject, choice, random_state),
         redo=redo(subject, random_state, command),
         data={
-            **figures(subject, found, choice),
-            "objects": object_table(subject, found),
+            **figures(subject, slider, choice),
+            "objects": object_table(subject, slider),
             "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
-            "download": download(subject, found),
+            "download": download(subject, slider),
             "has_ids": subject.ids is not None,
         },
-        made_by=found.made_by if len(found.partitions) > 1 else "",
+        made_by=slider.made_by if len(slider.partitions) > 1 else "",
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
 
 
 def refuse_page(path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Raise where the page cannot or must not be written, before any work is done for it."""
+    """Raise an error if the page cannot or must not be written, before any work is done for it."""
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{os.fspath(path)!r} must end in .html, so that it opens in a browser; rename it.")
     refuse_place(path, overwrite)
@@ -121,78 +129,78 @@ def _write(file: Any, text: str) -> None:
 
 
 def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str, str]:
-    """What was done, to what, with which versions."""
+    """Return what was done, to what, and with which versions."""
     from quorate import __version__
 
     ensemble, result = subject.ensemble, subject.result
     low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
     clusters = f"{low:,} to {high:,}" if low != high else f"{low:,}"
-    told = {
+    entries = {
         "Objects": f"{ensemble.n_objects:,}, of which {subject.labelled.rows.n_objects:,} have a label",
         "Distinct rows": f"{subject.n_distinct:,}",
         "Members": f"{ensemble.n_members:,}, with {clusters} clusters each",
         "Labels missing": f"{float(subject.missing.mean()):.2%}",
     }
     if not ensemble.unit_weights:
-        told["Weights"] = f"of members, from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
+        entries["Weights"] = f"of members, from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
     if ensemble.info.get("k") is not None:
-        told["Members made by"] = f"quorate.generate, k {ensemble.info['k']}, seed {ensemble.info.get('seed')}"
+        entries["Members made by"] = f"quorate.generate, {ensemble.info['k']}, seed {ensemble.info.get('seed')}"
     if result is not None:
-        told |= _method_facts(subject)
-    told["Seed"] = "not told" if seed is None else f"{seed}"
+        entries |= _method_facts(subject)
+    entries["Seed"] = "not known" if seed is None else f"{seed}"
     if choice is not None:
-        told["Choice of k"] = choice.reason
-    told["Versions"] = f"quorate {__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
-    told["Written"] = _now().strftime("%Y-%m-%d %H:%M UTC")
-    return told
+        entries["Choice of k"] = choice.reason
+    entries["Versions"] = f"quorate {__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+    entries["Written"] = _now().strftime("%Y-%m-%d %H:%M UTC")
+    return entries
 
 
 def _method_facts(subject: Subject) -> dict[str, str]:
     result = subject.result
     assert result is not None
     method = METHODS.get(result.method)
-    told = {"Method": result.method or "not told"}
+    entries = {"Method": result.method or "not known"}
     if method is not None:
-        told["Method"] = f"{result.method}: {method.title} ({method.reference})"
+        entries["Method"] = f"{result.method}: {method.title} ({method.reference})"
     if "auto" in result.info:
-        told["Method taken"] = f"by itself: {result.info['auto']}"
+        entries["Method chosen"] = f"automatically: {result.info['auto']}"
     state = "converged" if result.converged else "stopped before it converged"
-    told["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
+    entries["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
     if "coarsen" in result.info:
         merged = result.info["coarsen"]
-        told["Coarsened"] = (
+        entries["Coarsened"] = (
             f"theta {merged['theta']:g}, keep {merged['keep']:g}: {merged['n_distinct_rows']:,} distinct rows became "
             f"{merged['n_rows']:,} ({merged['why']})"
         )
     if "refine" in result.info:
         moved = result.info["refine"]
-        told["Refined"] = f"{moved['n_moves']:,} moves, from an ANMI of {moved['start_anmi']:.4f} on"
-    return told
+        entries["Refined"] = f"{moved['n_moves']:,} moves, starting from an ANMI of {moved['start_anmi']:.4f}"
+    return entries
 
 
 def _now() -> datetime:
-    """The time, or that which whoever wants the same bytes twice has set."""
+    """Return the time, or the time set in SOURCE_DATE_EPOCH, with which two runs can write the same bytes."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     return datetime.now(timezone.utc) if fixed is None else datetime.fromtimestamp(int(fixed), timezone.utc)
 
 
 def redo(subject: Subject, seed: int | None, command: str | None) -> dict[str, str]:
-    """The command that was given, and the same in Python."""
-    told = {} if command is None else {"In a shell": command}
+    """Return the command that was given, and the same in Python."""
+    entries = {} if command is None else {"In a shell": command}
     result = subject.result
     if result is not None and result.method in METHODS:
-        told["In Python"] = (
+        entries["In Python"] = (
             "from quorate import consensus, load_labels, report\n\n"
             'ensemble = load_labels("labels.csv")  # your table of labels\n'
-            "# add the method's own options, where you gave any\n"
+            "# add the method's own options, if you gave any\n"
             f"result = consensus(ensemble, {subject.n_clusters}, {_options(result, seed)})\n"
             f'report(result, ensemble, "report.html", random_state={seed})'
         )
-    return told
+    return entries
 
 
 def _options(result: Consensus, seed: int | None) -> str:
-    """What is known of the options the consensus was made with, as they are written in a call."""
+    """Return the known options of the consensus, as they are written in a call."""
     options = [f"method={result.method!r}", f"random_state={seed}"]
     if "coarsen" in result.info:
         options.append(f"coarsen=dict(theta={result.info['coarsen']['theta']}, keep={result.info['coarsen']['keep']})")

@@ -13,10 +13,11 @@ from quorate.solvers.label_rows import own_and_rival
 
 
 def with_confidence(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
-    """A result on these rows with `row_confidence`, unless the method gave a confidence of its own."""
-    if result.confidence is not None:
-        return result
-    return replace(result, confidence=row_confidence(ensemble, result.labels))
+    """A result on these rows with the best other cluster of each row, and with the confidence that `row_confidence`
+    gives unless the method gave a confidence of its own."""
+    confidence, runner_up = _standing(ensemble, result.labels)
+    own = confidence if result.confidence is None else result.confidence
+    return replace(result, confidence=own, runner_up=runner_up)
 
 
 def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
@@ -25,7 +26,12 @@ def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArr
     `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival` is the
     largest such mean over the other clusters. O(rows x members x clusters).
     """
+    return _standing(ensemble, labels)[0]
+
+
+def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
+    """The confidence of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
     means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
-    own, rival = own_and_rival(ensemble, means, labels)
+    own, rival, runner_up = own_and_rival(ensemble, means, labels)
     confidence: FloatArray = own / (own + rival)
-    return confidence
+    return confidence, runner_up

@@ -95,23 +95,29 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
 
 def own_and_rival(
     ensemble: AnyEnsemble, means: FloatArray, assignment: NDArray[np.int32]
-) -> tuple[FloatArray, FloatArray]:
-    """What each row shares with its own cluster and with the best other one; means (d, K) are those of the clusters."""
+) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
+    """What each row shares with its own cluster and with the best other one, and which that is (-1: none shares).
+
+    means (d, K) are the clusters' own.
+    """
     own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
+    other = np.empty(ensemble.n_rows, dtype=np.int32)
     if isinstance(ensemble, Ensemble):
         labels, offsets = ensemble.labels, ensemble.offsets
         map_blocks(
-            lambda start, stop: tables.own_and_rival(labels, offsets, means, assignment, start, stop, own, rival),
+            lambda start, stop: tables.own_and_rival(
+                labels, offsets, means, assignment, start, stop, own, rival, other
+            ),
             ensemble.n_rows,
         )
-        return own, rival
+        return own, rival, other
     cells, scaled = _cells(ensemble), means / ensemble.unit
     map_blocks(
-        lambda start, stop: soft.soft_own_and_rival(*cells, scaled, assignment, start, stop, own, rival),
+        lambda start, stop: soft.soft_own_and_rival(*cells, scaled, assignment, start, stop, own, rival, other),
         ensemble.n_rows,
         work=_work(ensemble),
     )
-    return own, rival
+    return own, rival, other
 
 
 def look_up(

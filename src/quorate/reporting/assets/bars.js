@@ -1,4 +1,4 @@
-// Curves and bars: criteria over k, clusters, members, confidence.
+// Curves and bars: criteria over the number of clusters, clusters, members, and confidence.
 const CRITERIA = { anmi: "ANMI", density_gain: "density gain", lifetime: "lifetime", pac: "PAC, upside down" };
 
 function scaled(values, upsideDown) {

@@ -1,4 +1,4 @@
-// What all figures share. Each is a function of the state that returns an ECharts option; charts are made when they come into view.
+// What all figures share. Each figure is a function of the state that returns an ECharts option; charts are made when they come into view.
 const state = { stop: data.own, maps: null, matrix: null };
 const stop = () => data.stops[state.stop];
 const isOwn = () => state.stop === data.own;
@@ -11,7 +11,7 @@ function isDark() {
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** Dark colours of the palette are lifted on a dark page, where they would drown. */
+/** Returns the colour of a cluster; dark colours are made lighter on a dark page, where they would be hard to see. */
 function clusterColour(cluster) {
   const plain = data.colours[cluster];
   const parts = [1, 3, 5].map((place) => parseInt(plain.slice(place, place + 2), 16));
@@ -64,7 +64,7 @@ const nameAxis = (names, extra = {}) => ({
   ...extra,
 });
 
-/** What a shade means, at `left` pixels. */
+/** Returns the bar that explains the shades, placed at `left` pixels. */
 function shadeBar(low, seriesIndex, left) {
   return {
     type: "continuous",

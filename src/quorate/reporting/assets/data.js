@@ -1,4 +1,4 @@
-// What lies in the page: one JSON object, in which long lists are deflated.
+// The data of the page: one JSON object, in which long lists are deflated.
 const data = JSON.parse(document.getElementById("data").textContent);
 
 async function inflated(text) {
@@ -7,7 +7,7 @@ async function inflated(text) {
   return new Response(stream).arrayBuffer();
 }
 
-/** Whole numbers from 0 on, written by `packed` in little-endian order. */
+/** Reads integers from 0 on, written by `packed` in little-endian order. */
 async function integers(entry) {
   const view = new DataView(await inflated(entry.deflated));
   const read = { 1: "getUint8", 2: "getUint16", 4: "getUint32" }[entry.bytes];
@@ -16,12 +16,12 @@ async function integers(entry) {
   return values;
 }
 
-/** Numbers from 0 to 1, null where there is none, written by `packed_shares`. */
+/** Reads numbers from 0 to 1, written by `packed_shares`; null means that there is no number. */
 async function shares(entry) {
   return (await integers(entry)).map((level) => (level === 255 ? null : level / 250));
 }
 
-/** Ids, written by `packed_ids`: texts, or whole numbers by the steps between them. */
+/** Reads ids, written by `packed_ids`: texts, or integers by the steps between them. */
 async function identifiers(entry) {
   if (entry.texts) return JSON.parse(new TextDecoder().decode(await inflated(entry.texts)));
   let sum = 0;
@@ -39,7 +39,7 @@ const clusterName = (cluster) =>
   /^\d+$/.test(data.names[cluster]) ? `cluster ${data.names[cluster]}` : data.names[cluster];
 const shortened = (text, length = 18) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
-/** An element with a text; texts never become markup. */
+/** Makes an element with a text; texts never become markup. */
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
   if (text !== undefined) made.textContent = text;

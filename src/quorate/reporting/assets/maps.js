@@ -1,4 +1,4 @@
-// The maps: who is with whom, what each member says, which members agree.
+// The maps: which objects are put together, how each member labels them, and which members agree.
 function binLines(bin) {
   const { maps } = state;
   const cluster = maps.stops[state.stop].bins[bin] - 1;
@@ -46,7 +46,7 @@ function heatmap(width) {
   };
 }
 
-/** The colour a member's label has at the stop of the slider: 0 for a gap, else 1 + cluster. */
+/** Returns the colour of a member's label at the stop of the slider: 0 for a missing label, else 1 + cluster. */
 const seenAs = (label) => (label === 0 ? 0 : state.maps.stops[state.stop].closest[label - 1] + 1);
 
 function map(width) {

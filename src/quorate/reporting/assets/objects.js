@@ -11,7 +11,7 @@ const COLUMNS = [
   },
   { name: "confidence", value: (row) => data.objects.confidence[row], shown: (value) => fixed(value, 3) },
   {
-    name: "members for it",
+    name: "members that agree",
     value: (row) => data.objects.agree[row],
     shown: (value, row) => `${value} of ${data.objects.known[row]}`,
   },
@@ -114,13 +114,13 @@ function tableCaption(n) {
   const all = data.n_ambiguous;
   const some =
     all > n ? `The ${counted(n)} least certain of ${counted(all)} ambiguous objects` : plural(all, "ambiguous object");
-  return `${some}: the cluster each is in, the one most other votes are for, and how many of the members that know it put it there.`;
+  return `${some}. The table shows the cluster of each object, the runner-up by votes of the members, and how many of the members that label the object agree with its cluster.`;
 }
 
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const decimal = (millionths) => (millionths % 1e6 === 0 ? `${millionths / 1e6}.0` : String(millionths / 1e6));
 
-/** Labels of all objects at the stop of the slider: 0 where there is none, else 1 + cluster. */
+/** Returns the labels of all objects at the stop of the slider: 0 for no label, else 1 + cluster. */
 async function stopLabels() {
   const entry = data.download.stops[state.stop];
   if (!isOwn() && !entry.merged) return integers(entry);
@@ -128,7 +128,7 @@ async function stopLabels() {
   return isOwn() ? labels : labels.map((label) => label && entry.merged[label - 1] + 1);
 }
 
-/** The labels at the stop of the slider as CSV, as `save_labels` writes them; confidence belongs to the consensus alone. */
+/** Returns the labels at the stop of the slider as CSV, in the form of `save_labels`; only the consensus itself has a confidence. */
 async function labelsAsCsv() {
   const { download } = data;
   const labels = await stopLabels();
@@ -166,8 +166,9 @@ function tellDownload() {
     ids: "the ids (rows are numbered in their order instead)",
   };
   const missing = download.left_out.map((name) => left[name]);
+  const verb = download.left_out.join() === "confidence" ? "was" : "were";
   const size = `${plural(download.n, "line")}, ${plural(stop().k, "cluster")}${isOwn() ? "" : ", without confidence"}.`;
   byId("download-told").textContent = !there
-    ? "These labels do not lie in this page: it would be too large. Write them to a file with save_labels."
-    : `${size}${missing.length ? ` To keep the page small, ${missing.join(" and ")} were left out; save_labels writes them.` : ""}`;
+    ? "These labels are not in this page, because it would become too large. Write them to a file with save_labels."
+    : `${size}${missing.length ? ` To keep the page small, ${missing.join(" and ")} ${verb} left out; save_labels writes a file with everything.` : ""}`;
 }

@@ -1,4 +1,4 @@
-// Puts it together: charts that come and go with the theme, the slider and the paper.
+// Starts the page, and draws the charts again when the theme, the slider, the width or the medium (screen or paper) changes.
 const charts = [];
 
 function addChart(id, told, build) {
@@ -17,7 +17,7 @@ function draw(entry) {
       devicePixelRatio: Math.max(2, devicePixelRatio),
     });
   entry.drawn.resize();
-  // not all anew: a tooltip that is open must live on
+  // Only these parts are replaced, so that an open tooltip stays open.
   entry.drawn.setOption(option, { replaceMerge: ["series", "visualMap"] });
   entry.width = entry.place.clientWidth;
 }
@@ -70,9 +70,9 @@ function makeTheme() {
   tell();
 }
 
-/** One canvas instead of the layers of a chart: paper shows the topmost alone, and does not wait for the next frame. */
+/** Replaces the layers of a chart by one canvas: on paper only the topmost layer would be shown, and only as far as it is painted. */
 function toPaper(entry) {
-  // finer than the chart itself, or the layers would be copied as far as they are painted by now
+  // A finer resolution than that of the chart makes ECharts paint anew instead of copying layers that may be incomplete.
   entry.paper = entry.drawn.renderToCanvas({
     pixelRatio: Math.max(2, devicePixelRatio) + 1,
     backgroundColor: colour("page"),
@@ -82,7 +82,7 @@ function toPaper(entry) {
   entry.place.style.display = "none";
 }
 
-/** Paper is light and narrow, and shows everything. */
+/** Prepares the page for printing: on paper it is light and narrow, and all details are open. */
 function makePrint() {
   let before = null;
   window.addEventListener("beforeprint", () => {
@@ -194,10 +194,10 @@ function addMaps() {
   if (data.maps) {
     addChart("heatmap", "Heatmap of how many members put objects together, by cluster", heatmap);
     drawLegend();
-    addChart("map", "What every member says about the objects, by cluster", map);
+    addChart("map", "How every member labels the objects, by cluster", map);
     return;
   }
-  const told = `There are more than ${counted(data.most_clusters)} clusters, too many for a map; the figures below have the largest.`;
+  const told = `There are more than ${counted(data.most_clusters)} clusters, too many for a map. The figures below show the largest.`;
   byId("heatmap").closest("figure").replaceWith(element("p", told));
   byId("map").closest("figure").remove();
 }
@@ -207,8 +207,8 @@ function addCurves() {
   byId("curves-figure").hidden = !enough;
   if (!enough) return;
   byId("curves-told").textContent = data.choice
-    ? `Each curve from its lowest to its highest value; high is good. ${plural(data.choice.chosen, "cluster")} were chosen.`
-    : "ANMI, the agreement with the members, and density, the mean co-association within clusters. Density rises with the number of clusters by itself.";
+    ? `Each curve is scaled from its lowest to its highest value; high is good. ${plural(data.choice.chosen, "cluster")} ${data.choice.chosen === 1 ? "was" : "were"} chosen.`
+    : "ANMI is the agreement with the members; density is the mean co-association within clusters. Density tends to rise with the number of clusters, whatever the data are.";
   addChart("curves", "Criteria over the number of clusters", curves);
 }
 
@@ -230,7 +230,7 @@ async function start() {
   addChart("histogram", "Histogram of the confidence of objects", histogram);
   byId("members-told").textContent =
     data.members.n > data.members.names.length
-      ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, evenly over that order.`
+      ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, spread evenly over the order of their NMI.`
       : "";
   makeTable();
   tellDownload();

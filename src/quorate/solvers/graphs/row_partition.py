@@ -100,7 +100,7 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     if np.bincount(labels, minlength=n_clusters).all():
         return 0
     means, _ = cluster_means(ensemble, labels, n_clusters)
-    own, _ = own_and_rival(ensemble, means, labels)
+    own, _, _ = own_and_rival(ensemble, means, labels)
     return fill_empty(labels, -own, n_clusters)
 
 

@@ -4,4 +4,5 @@
 - `embedding`: singular vectors of the one-hot rows. Used by spectral.
 - `transfer_cut`: the cut of the graph of rows and base clusters. Used by lwgp, transfer.
 - `propagation`: similarity of base clusters by random walks. Used by ecpcs.
+- `eigen`: leading eigenvectors of symmetric matrices, checked. Used by no method directly, by the other modules here.
 """

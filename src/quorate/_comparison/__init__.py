@@ -1,0 +1,1 @@
+"""Results side by side: methods and numbers of clusters (compare), and one number after another (over_k)."""

@@ -1,0 +1,22 @@
+"""Which numbers of clusters were asked for."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from quorate import _check
+
+
+def numbers_asked(wanted: Any) -> tuple[int, ...]:
+    """The numbers behind an integer, a range, (lowest, highest) or a longer list, in rising order."""
+    if isinstance(wanted, numbers.Integral):
+        wanted = [wanted]
+    elif isinstance(wanted, list | tuple) and len(wanted) == 2:
+        low = _check.integer(wanted[0], "the lowest n_clusters", low=2)
+        wanted = range(low, _check.integer(wanted[1], "the highest n_clusters", low=low) + 1)
+    if not isinstance(wanted, list | tuple | range) or not len(wanted):
+        raise TypeError(
+            f"n_clusters must be a number, a range, (lowest, highest) or a list of numbers, got {wanted!r}."
+        )
+    return tuple(sorted({_check.integer(k, "n_clusters", low=2, advice="one cluster has no rival.") for k in wanted}))

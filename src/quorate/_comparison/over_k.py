@@ -1,0 +1,315 @@
+"""over_k: consensus clustering for one number of clusters after another, as Monti et al. (2003) do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._comparison.asked import numbers_asked
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.consensus import consensus
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.pairing import locate_pairs
+from quorate._evaluation.binning import labelled_rows
+from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
+from quorate._evaluation.item_consensus import cluster_consensus, row_consensus
+from quorate._evaluation.scores import anmi
+from quorate._result_table import need_library
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.generation.generating import generate
+from quorate.generation.kmeans import KMeans
+from quorate.ops.ambiguity import pair_shares
+
+if TYPE_CHECKING:
+    import pandas
+
+BOUNDS = (0.1, 0.9)
+"""Between these values of the consensus index a pair of objects is called ambiguous."""
+USUAL = (2, 9)
+
+
+class AtK(NamedTuple):
+    """What is known about one number of clusters.
+
+    `pac` is the proportion of ambiguous pairs, `area` that under the distribution of the consensus index, and
+    `delta_area` its growth relative to the number before (the area itself for the first). `agreement` is the ANMI of
+    the consensus with the members, `least_consensus` that of its least certain cluster.
+    """
+
+    n_clusters: int
+    pac: float
+    area: float
+    delta_area: float
+    agreement: float
+    least_consensus: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverK:
+    """What `over_k` returns: members, consensus and consensus index for each number of clusters; prints as a table.
+
+    Parameters
+    ----------
+    ensembles : mapping of numbers to Ensembles
+    results : mapping of numbers to Consensus
+    distributions : mapping of numbers to distributions of the consensus index
+        ``values`` in rising order and the ``shares`` of pairs of objects with each.
+    bounds : (low, high)
+        Between them a pair is ambiguous.
+    """
+
+    ensembles: Mapping[int, Ensemble]
+    results: Mapping[int, Consensus]
+    distributions: Mapping[int, IndexDistribution]
+    bounds: tuple[float, float]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(self.results)
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The labels for each number of clusters, (n_objects, numbers)."""
+        return np.column_stack([result.labels for result in self.results.values()])
+
+    @cached_property
+    def table(self) -> tuple[AtK, ...]:
+        """One line per number of clusters."""
+        gains = relative_gains([part.area for part in self.distributions.values()])
+        found = []
+        for place, k in enumerate(self.numbers):
+            within = self._cluster_values(k)
+            known = within[~np.isnan(within)]
+            found.append(
+                AtK(
+                    n_clusters=k,
+                    pac=self.pac(k),
+                    area=self.distributions[k].area,
+                    delta_area=float(gains[place]),
+                    agreement=anmi(self.results[k], self.ensembles[k]),
+                    least_consensus=float(known.min()) if len(known) else None,
+                )
+            )
+        return tuple(found)
+
+    def pac(self, n_clusters: int, *, low: float | None = None, high: float | None = None) -> float:
+        """The proportion of ambiguous pairs of objects: those whose consensus index lies between the bounds."""
+        at = self.distributions[self._known(n_clusters)]
+        first, last = _bounds((self.bounds[0] if low is None else low, self.bounds[1] if high is None else high))
+        return float(at.shares[(at.values > first) & (at.values < last)].sum())
+
+    def cdf(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
+        """Values of the consensus index in rising order, and the share of pairs with that index or less."""
+        at = self.distributions[self._known(n_clusters)]
+        return at.values, np.cumsum(at.shares)
+
+    def matrix(self, n_clusters: int, *, max_bytes: int = MAX_BYTES) -> FloatArray:
+        """The consensus matrix (n_objects, n_objects): the share of the members that know two objects which put them
+        together; NaN where no member knows both, 1 on the diagonal."""
+        rows, inverse = compress(self.ensembles[self._known(n_clusters)])
+        n = len(inverse)
+        advice = "draw plot.consensus_heatmap, which gathers objects in bins,"
+        _check.memory(8 * n * n, max_bytes, f"the consensus matrix of {n:,} objects", advice)
+        first, second = np.triu_indices(rows.n_rows, 1)
+        shares = np.empty(len(first))
+        pair_shares(rows.labels, rows.weights, first, second, shares)
+        small = np.eye(rows.n_rows)
+        small[first, second] = small[second, first] = np.where(shares < 0, np.nan, shares)
+        return small[np.ix_(inverse, inverse)]
+
+    def cluster_consensus(self) -> pandas.DataFrame:
+        """The consensus index within each cluster, for all numbers: n_clusters, cluster, objects, consensus."""
+        library = need_library("pandas")
+        rows = [
+            (k, cluster, int(size), value)
+            for k in self.numbers
+            for cluster, (size, value) in enumerate(zip(self.results[k].sizes, self._cluster_values(k), strict=True))
+        ]
+        frame: pandas.DataFrame = library.DataFrame(rows, columns=["n_clusters", "cluster", "objects", "consensus"])
+        return frame
+
+    def item_consensus(self, n_clusters: int) -> pandas.DataFrame:
+        """The consensus index of each object with each cluster: one row per object, one column per cluster.
+
+        The index is that of the input, where it has one; the object itself is left out of its cluster.
+        """
+        library = need_library("pandas")
+        result = self.results[self._known(n_clusters)]
+        frame: pandas.DataFrame = library.DataFrame(self._item_values(n_clusters), index=result.object_ids)
+        frame.columns.name = "cluster"
+        return frame
+
+    def labels_frame(self) -> pandas.DataFrame:
+        """The labels for each number of clusters: one row per object, one column per number."""
+        library = need_library("pandas")
+        ids = next(iter(self.results.values())).object_ids
+        frame: pandas.DataFrame = library.DataFrame(self.labels, index=ids, columns=list(self.numbers))
+        return frame
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"bounds": list(self.bounds), "over_k": [row._asdict() for row in self.table]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per number of clusters as a pandas DataFrame."""
+        library = need_library("pandas")
+        frame: pandas.DataFrame = library.DataFrame(list(self.table), columns=list(AtK._fields))
+        return frame.set_index("n_clusters")
+
+    def __str__(self) -> str:
+        lines = ["   k     pac    area  delta area  agreement  least consensus"]
+        for row in self.table:
+            least = f"{'-':>15}" if row.least_consensus is None else f"{row.least_consensus:>15.4f}"
+            lines.append(
+                f"{row.n_clusters:>4}  {row.pac:>6.4f}  {row.area:>6.4f}  {row.delta_area:>10.4f}  "
+                f"{row.agreement:>9.4f}  {least}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _cluster_values(self, k: int) -> FloatArray:
+        return cluster_consensus(labelled_rows(self.results[k], self.ensembles[k]))
+
+    def _item_values(self, k: int) -> FloatArray:
+        result, ensemble = self.results[k], self.ensembles[k]
+        _, pair, _ = locate_pairs(ensemble, result.labels)
+        return row_consensus(labelled_rows(result, ensemble))[pair]
+
+    def _known(self, n_clusters: int) -> int:
+        return _check.choice(n_clusters, "n_clusters", self.numbers)
+
+
+def over_k(
+    source: Any,
+    n_clusters: Any = None,
+    *,
+    method: str = DEFAULT_METHOD,
+    bounds: tuple[float, float] = BOUNDS,
+    n_members: int = 50,
+    rows: Any = 0.8,
+    random_state: Any = None,
+    **options: Any,
+) -> OverK:
+    """Consensus clustering for several numbers of clusters, with the usual criteria to choose between them.
+
+    For each number k there are members of k clusters each: those given, or clusterings of random parts of the
+    objects. Their consensus into k clusters is found, and the consensus index of all pairs of objects is described.
+
+    Parameters
+    ----------
+    source : features X, Ensemble, or mapping {k: Ensemble}
+        Features are clustered by `generate`. Members of one Ensemble are told apart by their number of clusters, of
+        which at least five must have each number. A table of labels must be made an Ensemble first, by
+        `as_ensemble`, because it cannot be told from features.
+    n_clusters : int, range, (lowest, highest) or list of numbers, optional
+        By default 2 to 9 for features, else all numbers there are.
+    method : str
+        The consensus function, a name in METHODS, or "auto". ConsensusClusterPlus takes average link: "eac".
+    bounds : (low, high)
+        Between these values of the consensus index a pair of objects is ambiguous.
+    n_members, rows
+        For features: members for each number, and the share of the objects that each sees, as for `generate`.
+    random_state : None, int, Generator or RandomState
+        One seed, one answer.
+    **options
+        For features: further options of `generate`, such as base, columns and n_jobs. The base is k-means that starts
+        from spread-out objects, so that members differ by what they see and not by unlucky starts.
+
+    Returns
+    -------
+    OverK
+        Prints the criteria as a table. ``results[k]`` is the consensus for k and ``ensembles[k]`` its members;
+        ``labels`` holds the labels for every k. ``matrix(k)``, ``cdf(k)``, ``pac(k)``, ``cluster_consensus()`` and
+        ``item_consensus(k)`` are made on demand. `quorate.plot.consensus_cdf`, `delta_area`, `tracking` and
+        `cluster_consensus` draw it.
+
+    See Also
+    --------
+    choose_k : criteria for the number of clusters on one ensemble, with a recommendation.
+    compare : several methods side by side.
+
+    Notes
+    -----
+    The consensus index of two objects is the share of the members that know both which put them together [1]_. Its
+    distribution is counted over all pairs on up to 1,500 distinct rows, and over a million drawn pairs above. The
+    consensus of an object with a cluster is the index of the pairs they make, each pair by the members that know it;
+    ConsensusClusterPlus [2]_ weighs all pairs alike, which is the same where no label is missing. The proportion of
+    ambiguous pairs (PAC) [3]_ falls with k by itself on data without clusters, so the lowest is not always the best.
+
+    References
+    ----------
+    .. [1] S. Monti et al., "Consensus clustering", Machine Learning 52, 2003, doi:10.1023/A:1023949509487.
+    .. [2] M. D. Wilkerson, D. N. Hayes, "ConsensusClusterPlus", Bioinformatics 26, 2010,
+       doi:10.1093/bioinformatics/btq170.
+    .. [3] Y. Senbabaoglu, G. Michailidis, J. Z. Li, "Critical limitations of consensus clustering in class
+       discovery", Scientific Reports 4, 2014, doi:10.1038/srep06207.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(30, 2)) for m in (0, 8, 16)])
+    >>> found = over_k(X, (2, 4), n_members=20, random_state=0)
+    >>> found.numbers, found.results[3].sizes.tolist(), found.pac(3)
+    ((2, 3, 4), [30, 30, 30], 0.0)
+    """
+    low, high = _bounds(bounds)
+    rng = _check.generator(random_state)
+    ensembles = _ensembles(source, n_clusters, {"n_members": n_members, "rows": rows, **options}, rng)
+    results, distributions = {}, {}
+    for k, ensemble in ensembles.items():
+        results[k] = consensus(ensemble, k, method=method, random_state=int(rng.integers(2**62)))
+        distributions[k] = index_distribution(ensemble, rng)
+    return OverK(ensembles, results, distributions, (low, high))
+
+
+def _ensembles(source: Any, n_clusters: Any, options: dict[str, Any], rng: np.random.Generator) -> dict[int, Ensemble]:
+    """Members for each number of clusters, in rising order."""
+    if isinstance(source, Ensemble | Mapping):
+        parts = _given(source)
+        if n_clusters is None:
+            return parts
+        asked = numbers_asked(n_clusters)
+        absent = [k for k in asked if k not in parts]
+        if absent:
+            raise ValueError(
+                f"there are no members for n_clusters {', '.join(map(str, absent))}; there are for "
+                f"{', '.join(map(str, parts))}."
+            )
+        return {k: parts[k] for k in asked}
+    asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
+    options = {"base": KMeans(init="k-means++"), **options}
+    return {k: generate(source, k=k, random_state=int(rng.integers(2**62)), **options) for k in asked}
+
+
+def _given(source: Any) -> dict[int, Ensemble]:
+    if isinstance(source, Ensemble):
+        parts = {k: part for k, part in by_size(source).items() if isinstance(k, int) and k >= 2}
+        if not parts:
+            raise ValueError(
+                "an Ensemble must have at least five members with one number of clusters; pass the features, or a "
+                "mapping {k: members} such as {k: generate(X, 50, k=k, rows=0.8) for k in range(2, 10)}."
+            )
+        return parts
+    if not source:
+        raise ValueError("a mapping {k: members} must have at least one number of clusters, got none.")
+    keys = {k: _check.integer(k, "a key of the mapping, a number of clusters,", low=2) for k in source}
+    parts = {keys[k]: as_ensemble(source[k]) for k in sorted(source)}
+    lengths = {k: part.n_rows for k, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"members must speak of the same objects for every number of clusters, got {lengths} of them.")
+    return parts
+
+
+def _bounds(bounds: Any) -> tuple[float, float]:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise TypeError(f"bounds must be a pair such as (0.1, 0.9), got {bounds!r}.")
+    low = _check.fraction(bounds[0], "the lower bound")
+    return low, _check.fraction(bounds[1], "the upper bound", low=low)

@@ -1,0 +1,231 @@
+"""place: new rows of labels among the clusters of a labelling already made."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._consensus.placement import BLOCK, cluster_profiles, known_labels, memberships
+from quorate._data.building import as_counts, as_weights
+from quorate._data.coding import code_integers, code_table
+from quorate._data.compression import compress
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.pairing import Pairing, pair_rows
+from quorate._data.selection import select_members
+from quorate._data.tables import as_table
+from quorate._summaries import Placement
+from quorate._types import Ensemble, FloatArray, IntArray
+
+NAMES_TOLD = 5
+
+
+class NewRows(NamedTuple):
+    """New rows in the codes of an ensemble, -1 where missing or unknown, and what could not be matched."""
+
+    codes: IntArray
+    unknown: dict[str, int]
+    absent: tuple[str, ...]
+    ids: NDArray[Any] | None
+
+
+class Places(NamedTuple):
+    """What placing needs of a labelled ensemble: distinct rows with their clusters, and the clusters' profiles."""
+
+    rows: Ensemble
+    labels: NDArray[np.int32]
+    profiles: FloatArray
+
+
+def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT) -> Placement:
+    """Put new objects into the clusters of a labelling, by the labels that the same members give them.
+
+    The columns of the new table are matched with the members by name, and their labels with the members' labels.
+    A row of labels that objects of the ensemble have takes their cluster (that of most of them). Any other row takes
+    the cluster with the highest mean co-association, ties going to the lowest number.
+
+    Parameters
+    ----------
+    labels : Consensus, or labels of the objects
+        One label per row of the ensemble.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+        What the labelling was made of.
+    new_labels : Ensemble, or a table as `as_ensemble` takes it
+        One row per new object. A table without names must have one column per member, in their order. Labels the
+        ensemble does not have are missing labels, and counted; so are the labels of members that are not there.
+    missing : value or list of values, default -1
+        What stands for a missing label in `new_labels`, beside nulls.
+
+    Returns
+    -------
+    Placement
+        Labels, confidence and runner-up of the new objects, and how many labels were unknown. An object without any
+        known label has the label -1, and a warning tells how many there are.
+
+    See Also
+    --------
+    ConsensusClustering.predict : the same as a scikit-learn estimator.
+
+    Notes
+    -----
+    Nothing is learned from the new objects: placing them one by one gives what placing them together gives.
+    O(rows + new rows x members x clusters).
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> segments = {"legacy": ["a", "a", "b", "b"], "web": ["x", "x", "y", "y"], "region": [7, 7, 8, 8]}
+    >>> result = consensus(segments, 2, random_state=0)
+    >>> placed = place(result, segments, {"legacy": ["b", "a"], "web": ["y", "new"], "region": [7, None]})
+    >>> placed
+    Placement(2 objects in 2 clusters, 0 known rows, unknown labels: 1)
+    >>> placed.labels, dict(placed.unknown_labels)
+    (array([1, 0], dtype=int32), {'web': 1})
+    """
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(labels, "labels", members.n_rows)
+    found = place_new(
+        places_of(pair_rows(members, labelling.codes, labelling.n_clusters), compress(members)[0]),
+        match_rows(members, new_labels, missing),
+        _names(labelling),
+    )
+    if found.n_unplaced:
+        warnings.warn(unplaced_words(found), UserWarning, stacklevel=2)
+    return found
+
+
+def _names(labelling: Labelling) -> tuple[str, ...] | None:
+    """What the clusters are called, None where that is their numbers."""
+    called = labelling.categories.tolist()
+    return None if called == list(range(len(called))) else tuple(map(str, called))
+
+
+def unplaced_words(found: Placement) -> str:
+    return (
+        f"{found.n_unplaced:,} of {len(found.labels):,} objects have no label that the ensemble knows, and got -1 "
+        f"instead of a cluster."
+    )
+
+
+def places_of(pairs: Pairing, rows: Ensemble) -> Places:
+    """The labelled distinct rows of an ensemble; a row whose objects are in several clusters goes with the most."""
+    order = np.lexsort((pairs.labels, -pairs.rows.counts, pairs.distinct))
+    seen, first = np.unique(pairs.distinct[order], return_index=True)
+    labels = np.full(rows.n_rows, -1, dtype=np.int32)
+    labels[seen] = pairs.labels[order[first]]
+    return Places(rows, labels, cluster_profiles(pairs.rows, pairs.labels))
+
+
+def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | None) -> Placement:
+    """Place rows that are in the ensemble's codes already, block by block."""
+    n = len(new.codes)
+    labels = known_labels(places.rows, places.labels, new.codes)
+    known = labels >= 0
+    confidence, runner_up = np.zeros(n), np.full(n, -1, dtype=np.int32)
+    for start in range(0, n, BLOCK):
+        part = slice(start, start + BLOCK)
+        shares = memberships(places.profiles, places.rows.offsets, new.codes[part])
+        # nothing in common with any cluster: there is no cluster to choose
+        best = np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), -1)
+        labels[part] = np.where(known[part], labels[part], best)
+        at, own = np.arange(len(shares)), np.maximum(labels[part], 0)
+        mine = shares[at, own]
+        shares[at, own] = 0.0
+        rival = shares.max(axis=1)
+        confidence[part] = np.divide(mine, mine + rival, out=np.zeros(len(at)), where=labels[part] >= 0)
+        runner_up[part] = np.where((rival > 0) & (labels[part] >= 0), shares.argmax(axis=1), -1)
+    return Placement(
+        labels=labels,
+        n_clusters=places.profiles.shape[1],
+        confidence=confidence,
+        runner_up=runner_up,
+        known=known,
+        unknown_labels=new.unknown,
+        absent_members=new.absent,
+        object_ids=new.ids,
+        cluster_names=cluster_names,
+    )
+
+
+def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> NewRows:
+    """New rows in the codes of an ensemble: columns matched by name, labels by what they are."""
+    codes, categories, names, ids = read_rows(new_labels, missing)
+    place = _matched_columns(ensemble.member_names, names)
+    matched = np.full((len(codes), ensemble.n_members), -1, dtype=ensemble.labels.dtype)
+    unknown = {}
+    for member, column in place.items():
+        translated = _translation(ensemble.categories[member], categories[column])
+        found = translated[codes[:, column]]
+        lost = int(((found < 0) & (codes[:, column] >= 0)).sum())
+        if lost:
+            unknown[ensemble.member_names[member]] = lost
+        matched[:, member] = found
+    absent = tuple(name for member, name in enumerate(ensemble.member_names) if member not in place)
+    return NewRows(matched, unknown, absent, ids)
+
+
+def read_rows(
+    labels: Any, missing: Any
+) -> tuple[IntArray, tuple[NDArray[Any], ...], tuple[str, ...], NDArray[Any] | None]:
+    """Codes, categories, names and ids of a table; members without any label are allowed, unlike in `as_ensemble`."""
+    if isinstance(labels, Ensemble):
+        return labels.labels, labels.categories, labels.member_names, labels.object_ids
+    # a list holds one label vector per member, as everywhere; more members than new objects are nothing unusual
+    table = as_table(labels, "members" if isinstance(labels, list | tuple) else "objects", None)
+    rule = missing_rule(missing)
+    if table.block is not None:
+        return (*code_integers(table.block, table.names, rule), table.names, table.ids)
+    return (*code_table(table.columns, table.names, rule), table.names, table.ids)
+
+
+def ensemble_of_rows(labels: Any, missing: Any, weights: Any = None) -> Ensemble:
+    """A table as an Ensemble to score with: members without any label are left out, objects without any are kept."""
+    codes, categories, names, ids = read_rows(labels, missing)
+    members = [place for place, values in enumerate(categories) if len(values)]
+    whole = Ensemble(
+        labels=codes,
+        counts=as_counts(None, len(codes)),
+        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
+        weights=as_weights(weights, names),
+        member_names=names,
+        categories=categories,
+        object_ids=ids,
+    )
+    return select_members(whole, members)
+
+
+def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[int, int]:
+    """For each member that the new table has, its column there."""
+    numbered = tuple(f"member {place}" for place in range(len(names)))
+    if names == numbered and members != numbered:
+        if len(names) != len(members):
+            raise ValueError(
+                f"new_labels must have one column per member, {len(members)} in all, got {len(names)} without names; "
+                f"name them, so that they can be matched."
+            )
+        return {member: member for member in range(len(members))}
+    strange = [name for name in names if name not in members]
+    if strange:
+        told = ", ".join(map(repr, strange[:NAMES_TOLD])) + (", ..." if len(strange) > NAMES_TOLD else "")
+        wanted = ", ".join(map(repr, members[:NAMES_TOLD])) + (", ..." if len(members) > NAMES_TOLD else "")
+        raise ValueError(
+            f"new_labels has {len(strange)} columns that are no members ({told}); the members are {wanted}. Leave "
+            f"them out, or rename them."
+        )
+    return {members.index(name): column for column, name in enumerate(names)}
+
+
+def _translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:
+    """The ensemble's code of each new label, -1 where it has none; the last entry serves code -1.
+
+    A column that holds numbers here may hold texts there, where a file has other labels beside them, so that labels
+    of different types are compared as texts.
+    """
+    codes = {label: code for code, label in enumerate(known.tolist())}
+    texts = {str(label): code for label, code in codes.items()}
+    found = [codes[label] if label in codes else texts.get(str(label), -1) for label in new.tolist()]
+    return np.array([*found, -1], dtype=np.int64)

@@ -1,0 +1,181 @@
+"""join: one ensemble from several tables that speak of the same objects, or of some of them, matched by id."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.alignment import few, union_of_ids
+from quorate._data.building import build_ensemble, refuse_unlabelled, unlabelled_rows
+from quorate._data.coding import code_integers, narrowest
+from quorate._data.ensemble import as_ensemble, with_options
+from quorate._data.missing import DEFAULT, MissingRule
+from quorate._data.proof import vary
+from quorate._data.tables import refuse_duplicates
+from quorate._types import Ensemble
+
+logger = logging.getLogger("quorate")
+
+
+def join(
+    *tables: Any, ids: str | None = None, weights: Any = None, missing: Any = DEFAULT, check: bool = True
+) -> Ensemble:
+    """One ensemble from several tables of labels, matched by the names of the objects.
+
+    Parameters
+    ----------
+    *tables : data frames, Series, mappings of Series, Ensembles; or one mapping from names to these
+        Each must name its objects: by a pandas index, by the column `ids`, or as an Ensemble with ids. Other tables
+        may know other objects.
+    ids : str, optional
+        The column that names the objects, in each data frame that has it.
+    weights : array or mapping, optional
+        Positive weights of all members, by order or by name; those of the tables by default.
+    missing : value or list of values, default -1
+        What stands for a missing label, as for `as_ensemble`.
+    check : bool, default True
+        Refuse columns that cannot be clusterings, as `as_ensemble` does.
+
+    Returns
+    -------
+    Ensemble
+        The objects of all tables, in order of first appearance; the labels of an object are missing in tables that do
+        not know it. Members that have the same name in two tables get the name of the table in front.
+        ``info["joined"]`` tells for each table how many objects it knows.
+
+    See Also
+    --------
+    load_labels : the same for a list of files.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> web = pd.Series({"ann": 1, "bob": 2, "cid": 2}, name="segment")
+    >>> shop = pd.Series({"cid": "b", "ann": "a", "dora": "b"}, name="segment")
+    >>> both = join({"web": web, "shop": shop})
+    >>> both.member_names, both.object_ids.tolist(), both.labels.tolist()
+    (('web.segment', 'shop.segment'), ['ann', 'bob', 'cid', 'dora'], [[0, 0], [1, -1], [1, 1], [-1, 1]])
+    """
+    named = _named_tables(tables)
+    found = []
+    for name, table in named.items():
+        if isinstance(table, Ensemble):
+            found.append(table)
+            continue
+        columns = getattr(table, "column_names", getattr(table, "columns", table if isinstance(table, Mapping) else ()))
+        own = ids if ids is not None and ids in list(columns) else None
+        try:
+            found.append(as_ensemble(table, ids=own, missing=missing, orientation="objects", check=check))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    joined = join_ensembles(found, list(named))
+    refuse_unlabelled(joined.labels)
+    return with_options(joined, weights, None, None)
+
+
+def _named_tables(tables: tuple[Any, ...]) -> dict[str, Any]:
+    if len(tables) == 1 and isinstance(tables[0], Mapping):
+        tables_by_name = {str(name): table for name, table in tables[0].items()}
+    else:
+        tables_by_name = {f"table {place}": table for place, table in enumerate(tables)}
+    if not tables_by_name:
+        raise ValueError("join needs at least one table, got none.")
+    return tables_by_name
+
+
+def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ensemble:
+    """The ensembles side by side, matched by id; `sources` are their names, for members and errors."""
+    for ensemble, source in zip(ensembles, sources, strict=True):
+        _refuse_nameless(ensemble, source)
+    object_ids, places = union_of_ids([_ids_of(ensemble) for ensemble in ensembles])
+    _refuse_strangers(ensembles, places, sources)
+    names = _joined_names(ensembles, sources)
+    matrix = np.full(
+        (len(object_ids), len(names)), -1, dtype=narrowest(max(int(e.n_clusters.max()) for e in ensembles))
+    )
+    start = 0
+    for ensemble, place in zip(ensembles, places, strict=True):
+        matrix[place, start : start + ensemble.n_members] = ensemble.labels
+        start += ensemble.n_members
+    known = [values for ensemble in ensembles for values in ensemble.categories]
+    # another order of the objects, so that clusters appear in another order as well
+    codes, kept = code_integers(matrix, names, MissingRule((-1,)))
+    joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
+    for source, n_known in joined.items():
+        logger.info("join: %s knows %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
+    return build_ensemble(
+        codes,
+        names,
+        tuple(values[order] for values, order in zip(known, kept, strict=True)),
+        weights=np.concatenate([ensemble.weights for ensemble in ensembles]),
+        ids=object_ids,
+        id_name=ensembles[0].id_name,
+        info={"joined": joined},
+        keep_unlabelled=True,
+    )
+
+
+def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
+    """The ensemble without the objects that have no label in any member, and the rows that stay."""
+    empty = unlabelled_rows(ensemble.labels)
+    kept = np.setdiff1d(np.arange(ensemble.n_rows), empty, assume_unique=True)
+    if not len(empty):
+        return ensemble, kept
+    if ensemble.object_ids is None:
+        raise ValueError(
+            f"skip_empty (--skip-empty) would leave {len(empty):,} objects out, and without names nobody could tell "
+            f"which; name the objects with ids= (--id)."
+        )
+    left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
+    chosen = vary(
+        ensemble,
+        labels=ensemble.labels[kept],
+        counts=ensemble.counts[kept],
+        object_ids=ensemble.object_ids[kept],
+        info={**ensemble.info, "skipped": left_out},
+    )
+    return chosen, kept
+
+
+def _ids_of(ensemble: Ensemble) -> NDArray[Any]:
+    assert ensemble.object_ids is not None
+    return ensemble.object_ids
+
+
+def _refuse_nameless(ensemble: Ensemble, source: str) -> None:
+    if ensemble.object_ids is None:
+        raise ValueError(
+            f"{source} does not name its objects, and tables are joined by these names; give it an index, or name the "
+            f"column that holds them with ids= (--id)."
+        )
+    if ensemble.n_rows != ensemble.n_objects:
+        raise ValueError(f"{source} is compressed, so that its rows are not objects; join tables before compressing.")
+
+
+def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources: Sequence[str]) -> None:
+    """Tables without a single object in common with the others were rather named by different columns."""
+    if len(places) < 2:
+        return
+    uses = np.bincount(np.concatenate(places))
+    for ensemble, place, source in zip(ensembles, places, sources, strict=True):
+        if uses[place].max() == 1:
+            raise ValueError(
+                f"none of the {len(place):,} objects of {source} is in another table; its first ones are "
+                f"{few(_ids_of(ensemble)[:3])}. Are the objects named alike?"
+            )
+
+
+def _joined_names(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> tuple[str, ...]:
+    every = [name for ensemble in ensembles for name in ensemble.member_names]
+    twice = {name for name in every if every.count(name) > 1}
+    names = tuple(
+        f"{source}.{name}" if name in twice else name
+        for ensemble, source in zip(ensembles, sources, strict=True)
+        for name in ensemble.member_names
+    )
+    refuse_duplicates(names)
+    return names

@@ -1,0 +1,88 @@
+"""What is no clustering: columns of ids and of measurements, refused before they become members without a sign."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+
+Array = NDArray[Any]
+MEASURED_FROM = 5
+"""Objects from which numbers with decimals are taken for measurements; fewer are an example, not data."""
+ALL_DIFFERENT_FROM = 21
+"""Objects from which a column in which every label is different is taken for ids; smaller tables are left alone."""
+ALMOST_FROM = 50
+"""Objects from which a column in which almost every label is different is."""
+ALMOST = 0.9
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
+DIGITS = re.compile(r"\s*[+-]?\d+\s*")
+
+
+def refuse_suspects(
+    labels: Array, names: tuple[str, ...], categories: tuple[Array, ...], *, source: str = "", declared: bool = False
+) -> None:
+    """Raise where a column cannot be a clustering.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows, n_members)
+        Codes, -1 where missing.
+    names, categories : tuples
+        Of the members.
+    source : str
+        The file that holds the columns, where there is one.
+    declared : bool
+        Whether the columns were named by the user as clusterings: then labels may be as many as objects.
+    """
+    where = f"{source}: " if source else ""
+    measured = [place for place, values in enumerate(categories) if is_measurement(values)]
+    if measured and len(labels) >= MEASURED_FROM:
+        raise ValueError(where + _told_measured([names[place] for place in measured], categories[measured[0]], source))
+    if declared or len(labels) < ALL_DIFFERENT_FROM:
+        return
+    for place, values in enumerate(categories):
+        if len(values) >= ALL_DIFFERENT_FROM:
+            _refuse_ids(labels[:, place], names[place], len(values), where)
+
+
+def is_measurement(categories: Array) -> bool:
+    """Whether labels are numbers with digits after the decimal point, or after a decimal comma in texts."""
+    if categories.dtype.kind == "f":
+        return bool(np.any(categories != np.floor(categories)))
+    if categories.dtype.kind != "U" or not len(categories) or not DECIMAL_COMMA.fullmatch(str(categories[-1])):
+        return False
+    return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())
+
+
+def _refuse_ids(codes: Array, name: str, n_labels: int, where: str) -> None:
+    n_known = int((codes >= 0).sum())
+    all_different = n_labels == n_known >= ALL_DIFFERENT_FROM
+    if not (all_different or (n_known >= ALMOST_FROM and n_labels > ALMOST * n_known)):
+        return
+    told = (
+        f"a label of its own for each of the {n_known:,}" if all_different else f"{n_labels:,} labels for {n_known:,}"
+    )
+    known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
+    raise ValueError(
+        f"{where}column {known} has {told} objects, so it looks like their ids or like a measurement; pass ids={known} "
+        f"({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or pass "
+        f"check=False (--no-check) if it is a clustering."
+    )
+
+
+def _told_measured(names: list[str], categories: Array, source: str) -> str:
+    several = f"columns {', '.join(map(_check.brief, names[:5]))}{', ...' if len(names) > 5 else ''} hold"
+    which = several if len(names) > 1 else f"column {_check.brief(names[0])} holds"
+    examples = ", ".join(_check.brief(value, quoted=False) for value in categories[:3].tolist())
+    file = source if source and source != "standard input" else "FILE"
+    command = _check.option("quorate cluster", file)
+    drop = _check.option("--drop", *names) if len(names) <= 20 else "--drop"
+    return (
+        f"{which} numbers such as {examples}, which are measurements and not labels; cluster measurements with "
+        f"quorate.generate ({command}), leave such columns out ({drop}), or pass "
+        f"check=False (--no-check) if they are labels."
+    )

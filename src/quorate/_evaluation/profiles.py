@@ -1,0 +1,59 @@
+"""profiles: which labels of each member the clusters are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_labelling
+from quorate._data.pairing import pair_rows
+from quorate._summaries import Profiles
+from quorate.ops.tables import cluster_counts
+
+
+def profiles(labels: Any, ensemble: Any) -> Profiles:
+    """For each cluster, the share of each label of each member in it: what the cluster is made of.
+
+    Parameters
+    ----------
+    labels : Consensus, or labels of the objects
+        One label per row of the ensemble; unlabelled rows are left out.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+
+    Returns
+    -------
+    Profiles
+        Prints one line per cluster with the commonest label of the members; ``of(cluster)`` lists all labels of a
+        cluster, `as_dict` and `to_frame` hold everything.
+
+    See Also
+    --------
+    members : the same question the other way round, one line per member.
+
+    Notes
+    -----
+    Shares are those of the objects a member knows, so that they add up to 1 for each member and cluster. Compare a
+    share with `overall`, the share of that label among all objects: a label that everybody has tells nothing.
+    O(rows x members).
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> segments = {"marketing": ["Deals", "Deals", "Deals", "Gold", "Gold"], "web": ["M", "M", "S", "S", None]}
+    >>> profiles(consensus(segments, 2, random_state=0), segments)
+    0  3 objects (60%)  marketing Deals 100%, web M 67%
+    1  2 objects (40%)  marketing Gold 100%, web S 100%
+    """
+    members = as_ensemble(ensemble)
+    labelling = code_labelling(labels, "labels", members.n_rows)
+    pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
+    rows = pairs.rows
+    return Profiles(
+        cluster_names=tuple(map(str, labelling.categories.tolist())),
+        sizes=pairs.sizes.astype(np.int64),
+        member_names=rows.member_names,
+        categories=rows.categories,
+        counts=cluster_counts(rows.labels, rows.offsets, rows.counts, pairs.labels, pairs.n_clusters),
+    )

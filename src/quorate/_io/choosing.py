@@ -1,0 +1,137 @@
+"""Which columns of a file are read, and several files joined to one ensemble."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from quorate import _check
+from quorate._data.joining import join_ensembles
+from quorate._data.tables import refuse_duplicates
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
+from quorate._io.text import Choice, Choose
+from quorate._types import Ensemble
+
+_ID_NAMES = ("id", "ID", "Id", "object_id", "__index_level_0__", "")
+
+
+class Columns(NamedTuple):
+    """What the user says about columns: the ids, those that are members (None: all others), those to leave out.
+
+    `beside` is read as a member where a file has it, whatever the others say: the truth.
+    """
+
+    ids: str | None = None
+    members: Sequence[str] | None = None
+    drop: tuple[str, ...] = ()
+    beside: str | None = None
+
+
+def load_sources(
+    path: FilePath | Sequence[FilePath], wanted: Columns, load: Callable[[FilePath, Choose], Ensemble]
+) -> Ensemble:
+    """One file as it is, or several joined by id; `load` reads one file, with the function that chooses its columns."""
+    if isinstance(path, str | os.PathLike):
+        return load(path, lambda names: choose_columns(names, wanted, name_of(path)))
+    paths = list(path)
+    if not paths:
+        raise ValueError("path must name at least one file, got none.")
+    if sum(is_standard(file) for file in paths) > 1:
+        raise ValueError("only one of the files can come from standard input.")
+    if len(paths) == 1:
+        return load_sources(paths[0], wanted, load)
+    seen: list[str] = []
+    tables = [load(file, _choose_in(file, wanted, seen)) for file in paths]
+    refuse_unknown((*(wanted.members or ()), *wanted.drop), tuple(seen), "none of the files")
+    return join_ensembles(tables, short_names(paths))
+
+
+def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
+    """As `choose_columns` for one of several files, each of which has some of the columns."""
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        seen.extend(names)
+        # arrays name their objects by an array of ids, not by a column
+        own = wanted._replace(ids=None) if format_of(path) in ("npy", "npz", "zarr") else wanted
+        members = own.members
+        if members is not None and names:
+            members = [name for name in members if name in names]
+            if not members and wanted.beside not in names:
+                shown = ", ".join(map(repr, wanted.members or ()))
+                raise ValueError(f"{name_of(path)} has none of the columns {shown}; leave the file out.")
+        drop = tuple(name for name in wanted.drop if name in names)
+        return choose_columns(names, own._replace(members=members, drop=drop), name_of(path))
+
+    return choose
+
+
+def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choice:
+    """What the user's words pick out of the names of a file; no names, nothing to pick."""
+    ids, columns = wanted.ids, wanted.members
+    if not names and (wanted.drop or columns is not None or ids is not None):
+        chosen = ", ".join(map(repr, [*wanted.drop, *(columns or ()), *(() if ids is None else (ids,))]))
+        raise ValueError(
+            f"{source} has no column {chosen}; its columns have no names: leave ids, columns and drop out."
+        )
+    refuse_unknown((*(columns or ()), *(() if ids is None else (ids,)), *wanted.drop), names, source)
+    beside = () if wanted.beside is None or wanted.beside not in names else (wanted.beside,)
+    if columns is not None:
+        chosen_members = _declared(ids, columns, wanted.drop, beside)
+    else:
+        if ids is None:
+            _refuse_id_name(names, source, wanted.drop)
+        chosen_members = tuple(name for name in names if name != ids and name not in wanted.drop)
+        if names and not chosen_members:
+            dropped = f" and {', '.join(map(repr, wanted.drop))}" if wanted.drop else ""
+            known = f"the ids {ids!r}{dropped}" if ids is not None else dropped.removeprefix(" and ")
+            raise ValueError(f"{source} has no column beside {known}; one column per clustering was expected.")
+    return Choice(ids, (*chosen_members, *(name for name in beside if name not in chosen_members)))
+
+
+def _declared(
+    ids: str | None, columns: Sequence[str], drop: tuple[str, ...], beside: tuple[str, ...]
+) -> tuple[str, ...]:
+    if not columns and not beside:
+        raise ValueError("columns must name at least one column, got none; leave it out to take all.")
+    refuse_duplicates(tuple(columns))
+    if ids in columns:
+        raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
+    both = [name for name in columns if name in drop]
+    if both:
+        raise ValueError(f"{both[0]!r} is named in columns and in drop (--columns and --drop); it can be in one.")
+    return tuple(columns)
+
+
+def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str) -> None:
+    """Raise where a name that is wanted is not among the names of the columns."""
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
+        has, whose = ("has a", "the") if source.startswith("none ") else ("has no", "its")
+        meant = _check.did_you_mean(unknown[0], names)
+        raise ValueError(
+            f"{source} {has} column {', '.join(map(_check.brief, unknown[:5]))}{meant}; {whose} columns are {known}."
+        )
+
+
+def _refuse_id_name(names: tuple[str, ...], source: str, drop: tuple[str, ...]) -> None:
+    """A column of ids taken for a clustering would spoil the result without a sign."""
+    guilty = next((name for name in names if name in _ID_NAMES and name not in drop), None)
+    if guilty is not None:
+        raise ValueError(
+            f"{source} has a column named {guilty!r}, which looks like the objects' ids; pass ids={guilty!r} "
+            f"({_check.option('--id', guilty)}), or name the members with columns= (--columns) if it is one of them."
+        )
+
+
+def short_names(paths: Sequence[FilePath]) -> list[str]:
+    """The names of the files without folder and suffix where these differ, else with them."""
+    full = [name_of(path) for path in paths]
+    names = [Path(name).name for name in full]
+    stems = [name.split(".")[0] or name for name in names]
+    for candidates in (stems, names, full):
+        if len(set(candidates)) == len(candidates):
+            return candidates
+    raise ValueError(f"the file {next(name for name in full if full.count(name) > 1)!r} is named twice.")

@@ -1,0 +1,89 @@
+"""Tables in .xlsx files, through openpyxl where it is installed: the first sheet, with a header in its first row."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.tables import refuse_duplicates
+from quorate._io.paths import FilePath, name_of, reading, refuse_content
+from quorate._io.text import Choice, Choose, warn_of_nulls
+
+Array = NDArray[Any]
+
+
+class Sheet(NamedTuple):
+    """The chosen columns of a sheet, values of any type, None where a cell is empty."""
+
+    choice: Choice
+    columns: dict[str, Array]
+
+
+def read_sheet(path: FilePath, choose: Choose) -> Sheet:
+    """Read the first sheet; `choose` picks the columns once their names are known."""
+    with reading(path) as file:
+        refuse_content(path, file.peek(4), b"PK\x03\x04")
+        openpyxl = _need_openpyxl()
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            sheet, *others = book.worksheets
+            rows = [row for row in _rows(sheet) if any(cell is not None for cell in row)]
+            has_more = [
+                other.title for other in others if any(True for _ in other.iter_rows(max_row=2, values_only=True))
+            ]
+            book.close()
+        except Exception as error:  # a damaged file makes openpyxl raise errors of many families
+            raise ValueError(f"{name_of(path)} could not be read as .xlsx: {error}") from error
+    if has_more:
+        warnings.warn(
+            f"{name_of(path)}: the sheet {sheet.title!r} was read, and {', '.join(map(repr, has_more))} were not.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _chosen(rows, choose, name_of(path))
+
+
+def _rows(sheet: Any) -> Iterator[list[Any]]:
+    for row in sheet.iter_rows(values_only=True):
+        yield [None if isinstance(cell, str) and not cell.strip() else cell for cell in row]
+
+
+def _chosen(rows: list[list[Any]], choose: Choose, name: str) -> Sheet:
+    if not rows:
+        raise ValueError(f"{name} is empty; a header line and one row per object were expected.")
+    header = tuple("" if cell is None else str(cell) for cell in rows[0])
+    while header and header[-1] == "" and all(row[len(header) - 1] is None for row in rows[1:]):
+        header = header[:-1]
+    try:
+        refuse_duplicates(header)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error} (The first line must be a header.)") from None
+    if len(rows) == 1:
+        raise ValueError(f"{name} holds a header but no rows.")
+    choice = choose(header)
+    wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
+    return Sheet(choice, {column: _column(rows, header.index(column)) for column in wanted})
+
+
+def _column(rows: list[list[Any]], place: int) -> Array:
+    values = np.empty(len(rows) - 1, dtype=object)
+    values[:] = [row[place] if place < len(row) else None for row in rows[1:]]
+    return values
+
+
+def warn_of_nulls_in(values: Array, covered: Any, name: str) -> None:
+    """Tell where a label is a text such as NA, as for the other kinds of files."""
+    distinct = list(dict.fromkeys(values.tolist()))
+    warn_of_nulls(distinct, [bool(covered(value)) for value in distinct], name)
+
+
+def _need_openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ImportError('.xlsx files need openpyxl; install it with: pip install "quorate[excel]"') from error
+    return openpyxl

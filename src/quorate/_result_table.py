@@ -1,0 +1,189 @@
+"""What a result says of each object, as a table: pandas, polars or Arrow, and the objects it is least sure of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Self = TypeVar("Self", bound="ResultTable")
+
+AMBIGUOUS = 0.6
+"""Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
+
+
+class ResultTable:
+    """Objects with a cluster each: what `Consensus` and `Placement` have in common."""
+
+    labels: NDArray[np.int32]
+    confidence: NDArray[np.float64] | None
+    runner_up: NDArray[np.int32] | None
+    object_ids: NDArray[Any] | None
+    id_name: str
+    cluster_names: tuple[str, ...] | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def n_clusters(self) -> int: ...
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many objects each cluster has; objects without a cluster are not counted."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+
+    def ambiguous(self, below: float = AMBIGUOUS) -> NDArray[np.intp]:
+        """The objects whose confidence lies below a threshold, by their place, the least certain first.
+
+        Parameters
+        ----------
+        below : float
+            The threshold, from 0 to 1. At a confidence of 0.5 another cluster has as good a claim to the object.
+
+        Returns
+        -------
+        array of places
+            Equally certain objects stay in their order. ``result.to_frame().iloc[result.ambiguous()]`` is their table.
+
+        Examples
+        --------
+        >>> from quorate import consensus
+        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.8)
+        array([2])
+        """
+        threshold = _check.fraction(below, "below")
+        if self.confidence is None:
+            raise ValueError("the result has no confidence, so that no object can be called ambiguous.")
+        low = np.flatnonzero(self.confidence < threshold)
+        return low[np.argsort(self.confidence[low], kind="stable")]
+
+    def renamed(self: Self, names: Mapping[int, str]) -> Self:
+        """The same result with names for its clusters, which tables, files and the report then show.
+
+        Parameters
+        ----------
+        names : mapping of cluster numbers to names
+            Clusters left out keep the name they have, at first their number. `labels` stay numbers.
+
+        Examples
+        --------
+        >>> from quorate import consensus, save_labels
+        >>> result = consensus([["a", "a", "b"], [1, 1, 2]], 2).renamed({0: "bargain hunters"})
+        >>> result.cluster_names
+        ('bargain hunters', '1')
+        """
+        if not isinstance(names, Mapping):
+            raise TypeError(f"names must be a mapping such as {{0: 'bargain hunters'}}, got {type(names).__name__}.")
+        full = list(self.shown_names)
+        for cluster, name in names.items():
+            number = _check.integer(cluster, "a cluster to rename", low=0, high=self.n_clusters - 1)
+            if not isinstance(name, str) or not name.strip():
+                raise TypeError(f"the name of cluster {number} must be a text that is not empty, got {name!r}.")
+            full[number] = name
+        twice = sorted({name for name in full if full.count(name) > 1})
+        if twice:
+            raise ValueError(f"two clusters cannot have one name, got {', '.join(map(repr, twice))} more than once.")
+        return replace(self, cluster_names=tuple(full))  # type: ignore[type-var]
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """What the clusters are called: by `renamed`, or their numbers."""
+        return tuple(map(str, range(self.n_clusters))) if self.cluster_names is None else self.cluster_names
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per object as a pandas DataFrame: label, confidence and runner-up, under the index of the input.
+
+        Columns are there where their values are known. `runner_up` is the best other cluster, missing where no other
+        cluster shares a label with the object. Renamed clusters make both columns categories.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from quorate import consensus
+        >>> people = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]}, index=["ann", "bob", "cid"])
+        >>> consensus(people, 2).to_frame()
+             label  confidence  runner_up
+        ann      0         1.0       <NA>
+        bob      0         1.0       <NA>
+        cid      1         1.0       <NA>
+        """
+        library: Any = need_library("pandas")
+        columns = {}
+        for name, values in _columns(self).items():
+            if name in ("label", "runner_up") and self.cluster_names is not None:
+                columns[name] = library.Categorical.from_codes(values, list(self.cluster_names))
+            elif name == "runner_up" or (name == "label" and values.min() < 0):
+                columns[name] = library.arrays.IntegerArray(np.maximum(values, 0), values < 0)
+            else:
+                columns[name] = values
+        index = None if self.object_ids is None else library.Index(self.object_ids)
+        frame: pandas.DataFrame = library.DataFrame(columns, index=index)
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """One row per object as a polars DataFrame: id where objects have one, label, confidence, runner-up.
+
+        Examples
+        --------
+        >>> from quorate import consensus
+        >>> consensus([[0, 0, 1], [0, 0, 1]], 2).to_polars().columns
+        ['label', 'confidence', 'runner_up']
+        """
+        library = need_library("polars")
+        frame: polars.DataFrame = library.DataFrame(_listed(self))
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """One row per object as an Arrow table: id where objects have one, label, confidence, runner-up.
+
+        Examples
+        --------
+        >>> from quorate import consensus
+        >>> consensus([[0, 0, 1], [0, 0, 1]], 2).renamed({1: "late"}).to_arrow()["label"].to_pylist()
+        ['0', '0', 'late']
+        """
+        library = need_library("pyarrow")
+        table: pyarrow.Table = library.table(_listed(self))
+        return table
+
+
+def _columns(result: ResultTable) -> dict[str, NDArray[Any]]:
+    found = {"label": result.labels, "confidence": result.confidence, "runner_up": result.runner_up}
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def _listed(result: ResultTable) -> dict[str, Any]:
+    """Columns as arrays without gaps, or as lists with None in the gaps."""
+    ids = {} if result.object_ids is None else {"id": result.object_ids}
+    columns: dict[str, Any] = {}
+    for name, values in {**ids, **_columns(result)}.items():
+        if name in ("label", "runner_up") and (result.cluster_names is not None or values.min() < 0):
+            shown = result.cluster_names or range(result.n_clusters)
+            # the last place serves -1
+            known = [*shown, None]
+            columns[name] = [known[value] for value in values.tolist()]
+        else:
+            columns[name] = values.tolist() if values.dtype.kind in "UO" else values
+    return columns
+
+
+def need_library(library: str) -> Any:
+    """The library that makes a table, or an error that says how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(library)
+    except ImportError as error:
+        verb = {"pandas": "to_frame", "polars": "to_polars", "pyarrow": "to_arrow"}[library]
+        package = '"quorate[parquet]"' if library == "pyarrow" else library
+        raise ImportError(f"{verb} needs {library}; install it with: pip install {package}") from error

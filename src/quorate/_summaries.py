@@ -1,0 +1,250 @@
+"""Tables about a result: what its clusters are made of, how each member stands beside it, where new objects go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._result_table import ResultTable, need_library
+
+if TYPE_CHECKING:
+    import pandas
+
+MEMBERS_TOLD = 6
+"""Members whose commonest label is written in the line of a cluster."""
+LENGTH = 24
+"""Characters of a name or a label that are written."""
+
+
+class LabelShare(NamedTuple):
+    """How many objects of a cluster have a label of a member, which share of those the member knows, and which share
+    of all objects it knows have that label."""
+
+    member: str
+    label: Any
+    objects: int
+    share: float
+    overall: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profiles:
+    """What `profiles` returns: for each cluster the share of each label of each member; prints one line per cluster.
+
+    Parameters
+    ----------
+    cluster_names : tuple of str
+    sizes : int64 array of shape (n_clusters,)
+        Objects of each cluster.
+    member_names : tuple of str
+    categories : tuple of arrays
+        The labels of each member.
+    counts : int64 array of shape (n_labels, n_clusters)
+        Objects with each label in each cluster; the labels of the first member come first.
+    """
+
+    cluster_names: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    member_names: tuple[str, ...]
+    categories: tuple[NDArray[Any], ...]
+    counts: NDArray[np.int64]
+
+    @property
+    def members(self) -> NDArray[np.intp]:
+        """The member that each row of `counts` belongs to."""
+        return np.repeat(np.arange(len(self.categories)), [len(labels) for labels in self.categories])
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """As `counts`, divided by the objects of the cluster that the member knows; 0 where it knows none."""
+        known = np.zeros((len(self.categories), len(self.sizes)), dtype=np.int64)
+        np.add.at(known, self.members, self.counts)
+        result: NDArray[np.float64] = self.counts / np.maximum(known, 1)[self.members]
+        return result
+
+    @property
+    def overall(self) -> NDArray[np.float64]:
+        """The share of each label among all objects that its member knows."""
+        totals = self.counts.sum(axis=1)
+        result: NDArray[np.float64] = totals / np.maximum(np.bincount(self.members, weights=totals), 1)[self.members]
+        return result
+
+    def of(self, cluster: int, *, least: float = 0.0) -> list[LabelShare]:
+        """The labels of one cluster, the largest shares first.
+
+        Parameters
+        ----------
+        cluster : int
+        least : float
+            Smaller shares are left out; labels that no object of the cluster has always are.
+        """
+        number = _check.integer(cluster, "cluster", low=0, high=len(self.sizes) - 1)
+        smallest = _check.fraction(least, "least")
+        shares, members, labels, overall = self.shares[:, number], self.members, self._labels(), self.overall
+        order = [place for place in np.argsort(-shares, kind="stable").tolist() if self.counts[place, number]]
+        return [
+            LabelShare(
+                self.member_names[members[place]],
+                labels[place],
+                int(self.counts[place, number]),
+                float(shares[place]),
+                float(overall[place]),
+            )
+            for place in order
+            if shares[place] >= smallest
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Clusters with their size and all their labels, of plain types."""
+        return {
+            "clusters": [
+                {
+                    "cluster": cluster,
+                    "name": name,
+                    "objects": int(self.sizes[cluster]),
+                    "labels": [entry._asdict() for entry in self.of(cluster)],
+                }
+                for cluster, name in enumerate(self.cluster_names)
+            ]
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per cluster, member and label: cluster, member, label, objects, share, overall."""
+        library = need_library("pandas")
+        rows = [(name, *entry) for cluster, name in enumerate(self.cluster_names) for entry in self.of(cluster)]
+        frame: pandas.DataFrame = library.DataFrame(rows, columns=["cluster", *LabelShare._fields])
+        return frame
+
+    def __str__(self) -> str:
+        total = max(1, int(self.sizes.sum()))
+        heads = [
+            f"{_short(name)}  {size:,} objects ({size / total:.0%})"
+            for name, size in zip(self.cluster_names, self.sizes.tolist(), strict=True)
+        ]
+        width = max(map(len, heads))
+        return "\n".join(f"{head:<{width}}  {self._line(cluster)}" for cluster, head in enumerate(heads))
+
+    __repr__ = __str__
+
+    def _line(self, cluster: int) -> str:
+        """The commonest label of each member, the largest shares first."""
+        top: dict[str, LabelShare] = {}
+        for entry in self.of(cluster):
+            top.setdefault(entry.member, entry)
+        told = [f"{_short(e.member)} {_short(e.label)} {e.share:.0%}" for e in list(top.values())[:MEMBERS_TOLD]]
+        return ", ".join([*told, *(["..."] if len(top) > MEMBERS_TOLD else [])])
+
+    def _labels(self) -> list[Any]:
+        return [label for labels in self.categories for label in labels.tolist()]
+
+
+class Standing(NamedTuple):
+    """One member beside a labelling; None where a number cannot be told.
+
+    `agreement` is its NMI with the labelling and `with_others` its ANMI with the other members, both on the objects it
+    knows; `missing` the share of the objects it does not know. `apart` is 1 - agreement / that of the median member:
+    0 for the median member, 1 for one that has nothing in common with the labelling, negative for one that is closer.
+    """
+
+    member: str
+    clusters: int
+    missing: float
+    weight: float
+    agreement: float | None
+    with_others: float | None
+    apart: float | None
+    stands_apart: bool
+
+
+@dataclass(frozen=True, repr=False)
+class MemberTable:
+    """What `members` returns: one `Standing` per member, in their order; prints as a table."""
+
+    rows: tuple[Standing, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"members": [row._asdict() for row in self.rows]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per member as a pandas DataFrame."""
+        library = need_library("pandas")
+        frame: pandas.DataFrame = library.DataFrame(list(self.rows), columns=list(Standing._fields))
+        return frame.set_index("member")
+
+    def __str__(self) -> str:
+        width = max(len("member"), *(len(row.member) for row in self.rows))
+        lines = [f"{'member':<{width}}  clusters  missing  agreement  with others   apart"]
+        for row in self.rows:
+            values = [_number(value, size) for value, size in zip(row[4:7], (9, 11, 6), strict=True)]
+            mark = "  stands apart" if row.stands_apart else ""
+            head = f"{row.member:<{width}}  {row.clusters:>8,}  {row.missing:>7.1%}"
+            lines.append("  ".join([head, *values]) + mark)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Placement(ResultTable):
+    """Where `place` put new objects; a table of them is made by `to_frame`, and `save_labels` writes it.
+
+    Parameters
+    ----------
+    labels : int32 array
+        The cluster of each new object; -1 where none of its labels is known to the ensemble.
+    n_clusters : int
+        How many clusters the labelling has, whether or not a new object is in them.
+    confidence : float64 array
+        own / (own + rival) of the mean co-association with the cluster and with the best other one; 0 where unplaced.
+    runner_up : int32 array
+        The best other cluster; -1 where no other shares a label with the object.
+    known : bool array
+        Whether an object of the ensemble has the same row of labels, whose cluster the new object then takes.
+    unknown_labels : mapping
+        For each member that gave labels which it does not have in the ensemble: how many objects have them.
+    absent_members : tuple of str
+        Members of the ensemble that the new labels say nothing of.
+    object_ids : array or None
+    cluster_names : tuple of str or None
+        What the labelling that the objects were placed in calls its clusters, if these are not their numbers.
+    id_name : str
+        What the column of the objects' names is called.
+    """
+
+    labels: NDArray[np.int32]
+    n_clusters: int
+    confidence: NDArray[np.float64]
+    runner_up: NDArray[np.int32]
+    known: NDArray[np.bool_]
+    unknown_labels: Mapping[str, int] = field(default_factory=dict)
+    absent_members: tuple[str, ...] = ()
+    object_ids: NDArray[Any] | None = None
+    cluster_names: tuple[str, ...] | None = None
+    id_name: str = "id"
+
+    @property
+    def n_unplaced(self) -> int:
+        """How many objects have no label that the ensemble knows, and therefore no cluster."""
+        return int((self.labels < 0).sum())
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.labels):,} objects in {self.n_clusters} clusters", f"{int(self.known.sum()):,} known rows"]
+        if self.unknown_labels:
+            parts.append(f"unknown labels: {sum(self.unknown_labels.values()):,}")
+        if self.n_unplaced:
+            parts.append(f"not placed: {self.n_unplaced:,}")
+        return f"Placement({', '.join(parts)})"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LENGTH else text[: LENGTH - 1] + "…"
+
+
+def _number(value: float | None, width: int) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:>{width}.3f}"

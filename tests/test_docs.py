@@ -1,0 +1,31 @@
+"""The Python blocks of pages that promise to run do run, in their order, as one program."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+mpl.use("agg")
+
+
+@pytest.mark.parametrize("name", ["results.md"])
+def test_the_python_blocks_of_a_page_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import matplotlib.pyplot as plt
+
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) > 5
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, name, "exec"), names)
+    plt.close("all")
+    printed = capsys.readouterr().out
+    page = (DOCS / name).read_text(encoding="utf-8")
+    rest = re.sub(r"```(?:python|bash)\n.*?```", "", page, flags=re.DOTALL)
+    shown = re.findall(r"```\n(.*?)```", rest, flags=re.DOTALL)
+    assert shown
+    assert all(text in printed for text in shown)

@@ -1,0 +1,133 @@
+"""Long work: estimates, time left, and Ctrl-C; and the page on tables."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import logging
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quorate
+from quorate import (
+    Ensemble,
+    as_ensemble,
+    load_labels,
+)
+from quorate._consensus import duration as trials
+from quorate._io.paths import share_read
+from quorate.cli import main
+from quorate.cli.progress import _Listener, _Shown
+
+N = 90
+TRUTH = np.arange(N) % 3
+Output = pytest.CaptureFixture[str]
+
+
+# ---- long work
+
+
+def many_rows(n_rows: int = 12_000) -> Ensemble:
+    labels = np.random.default_rng(0).integers(0, 12, size=(n_rows, 6))
+    return quorate.compress(as_ensemble(labels))[0]
+
+
+def test_a_slow_method_tells_how_long_it_takes(caplog: pytest.LogCaptureFixture) -> None:
+    rows = many_rows()
+    assert rows.n_rows > trials.TRIED_FROM
+    with caplog.at_level(logging.INFO, logger="quorate"):
+        quorate.solve(rows, 3, method="eac")
+        quorate.solve(rows, 4, method="eac")
+        quorate.solve(rows, 3, method="kmeans", random_state=0, n_init=1)
+    told = [record for record in caplog.records if hasattr(record, "seconds")]
+    assert len(told) == 1
+    assert told[0].getMessage().startswith(f"eac on {rows.n_rows:,} distinct rows will take about ")
+
+
+def test_estimates_follow_a_power_law() -> None:
+    assert trials.extrapolate(1, 4, 8) == pytest.approx(4 * 64)
+    assert trials.extrapolate(1, 100, 2) == pytest.approx(100 * 2**trials.MOST_POWER)
+    assert trials.extrapolate(4, 1, 2) == pytest.approx(2**trials.LEAST_POWER)
+
+
+def test_the_time_left_is_shown() -> None:
+    shown = _Shown("reading", lambda: 0.25)
+    shown.start = time.perf_counter() - 10
+    assert shown.text() == "quorate: reading ... 10 s, about 30 s left"
+    slow = _Shown("finding", None)
+    assert slow.text() == "quorate: finding ... 0 s"
+    listener = _Listener(slow, is_shown=True)
+    listener.emit(logging.makeLogRecord({"msg": "eac", "seconds": 600.0, "levelno": logging.INFO}))
+    assert slow.text() == "quorate: finding ... 0 s, about 10 min left"
+    listener.emit(logging.makeLogRecord({"share": 0.5}))
+    slow.start = time.perf_counter() - 4
+    assert slow.text() == "quorate: finding ... 4 s, about 4 s left"
+
+
+def test_the_share_of_a_file_is_known_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pd.DataFrame({"a": np.arange(200_000) % 3, "b": np.arange(200_000) % 5}).to_csv(tmp_path / "t.csv", index=False)
+    shares = []
+
+    import quorate._io.text as text
+
+    number = text._number
+    monkeypatch.setattr(text, "_number", lambda column, seen: (shares.append(share_read()), number(column, seen))[1])
+    load_labels(tmp_path / "t.csv")
+    assert shares[0] is not None
+    assert 0 < shares[0] < 0.1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert share_read() is None
+
+
+def test_methods_tell_their_time(capsys: Output) -> None:
+    assert main(["methods", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [name for name, facts in listed.items() if facts["time"] == "quadratic"] == [
+        "cspa",
+        "eac",
+        "hne",
+        "lwea",
+        "supra",
+    ]
+    assert main(["methods"]) == 0
+    assert capsys.readouterr().out.split()[:4] == ["name", "title", "time", "memory"]
+
+
+INTERRUPTED = """
+import sys
+import numpy as np
+from quorate.generation import runner
+add = runner._Collected.add
+def stop_after_the_first(self, members):
+    add(self, members)
+    raise KeyboardInterrupt
+runner._Collected.add = stop_after_the_first
+from quorate.cli import main
+sys.exit(main(["generate", sys.argv[1], "--members", "30", "-o", sys.argv[2]]))
+"""
+
+
+def test_no_warning_after_ctrl_c(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(20_000, 4)))
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "x.npy"), str(tmp_path / "out.npz")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "quorate: error: interrupted\n"
+
+
+def test_the_page_on_tables_runs() -> None:
+    page = Path(__file__).parents[1] / "docs" / "tables.md"
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testfile(str(page), module_relative=False, optionflags=flags).failed == 0
