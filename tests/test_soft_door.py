@@ -98,7 +98,7 @@ def test_ids_and_weights_and_counts() -> None:
         ([[[np.nan, 0.5], [1.0, 0.0]]], "mix NaN and memberships"),
         ([[[0.0, 0.0], [1.0, 0.0]]], r"1 of 2 objects have no membership in any member \(rows 0"),
         ([[[0.0, 0.0], [0.0, 0.0]], [0, 1]], "'member 0' labels no object at all"),
-        ([[[1.0, 0.0], [1.0, 0.0]], [0, 1, 1]], "member 0 of 2, member 1 of 3"),
+        ([[[1.0, 0.0], [1.0, 0.0]], [0, 1, 1]], "member 0 has 2 and member 1 has 3"),
         ([[[1.0, 0.0], [1.0]]], "member 0 must be a matrix of memberships"),
         ([[["a", "b"], ["c", "d"]]], "member 0 must be a matrix of memberships"),
         ([np.full((2, 200_000), 5e-6)], "are all below"),

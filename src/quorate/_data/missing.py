@@ -37,7 +37,7 @@ class MissingRule:
         return any(isinstance(v, str) and v == value for v in self.values)
 
     def covers_text(self, text: str) -> bool:
-        """Whether a cell of a text file is missing; cells have no type, so that '0' matches both a text and a number."""
+        """Whether a cell of a text file is missing; cells have no type, so that '0' matches a text and a number."""
         if text == "" or text in self.values:
             return True
         number = as_number(text)

@@ -72,8 +72,8 @@ def _refuse_ids(codes: Array, name: str, n_labels: int, where: str) -> None:
     known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
     raise ValueError(
         f"{where}column {known} has {how_many} objects, so it looks like their ids or like a measurement; pass "
-        f"ids={known} ({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or pass "
-        f"check=False (--no-check) if it is a clustering."
+        f"ids={known} ({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or "
+        f"pass check=False (--no-check) if it is a clustering."
     )
 
 
