@@ -1,4 +1,4 @@
-"""From the labels that members gave to an ensemble."""
+"""Coding the labels of generated members as an ensemble."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quorate.ops.coding import MISSING, UNSEEN, code_columns
 
 
 def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
-    """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
+    """Code the labels by first appearance, in place, because the matrix may take most of the memory."""
     labels = finished.labels
     n_members = labels.shape[1]
     spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])

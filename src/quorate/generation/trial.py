@@ -39,13 +39,13 @@ _TRIAL = 2**32 - 3
 
 
 class Trial:
-    """Members of both kinds on trial: which kind suits the features, and why, from the features alone.
+    """A trial of both kinds of members, which decides from the features alone which kind suits them.
 
-    Some of the objects are clustered by TRIAL_MEMBERS members of each kind, and a consensus of each kind is found. The
-    kind whose consensus has the lower normalised cut in the graph of nearest neighbours is taken. This needs the number
-    of clusters of the consensus, which is the lowest number that the rule of k is given. Neither the number of
-    members asked for nor the shares of objects and columns that they are to see enter, so the kind does not depend on
-    them.
+    First some of the objects are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of each kind is
+    computed. The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen. This
+    needs the number of clusters of the consensus, which is the lowest number that the rule for k is given. The number
+    of members asked for and the shares of objects and columns that they get are not used, so that the choice does not
+    depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -55,7 +55,7 @@ class Trial:
         self._base = ""
 
     def decided(self) -> tuple[Request, str]:
-        """The request with the base that was taken, and the reason."""
+        """Return the request with the chosen base, and the reason for it."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
             reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
@@ -75,7 +75,7 @@ class Trial:
         return self._request._replace(base=best), reason
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
-        """Members of the kind taken that are what these plans would give: the trial saw all objects, as they do."""
+        """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
         if not self._base:
             return {}
         made = self._made[self._base]
@@ -86,7 +86,7 @@ class Trial:
         }
 
     def _sample(self) -> Features:
-        """At most TRIAL_OBJECTS of the objects, in the units of all."""
+        """Return at most TRIAL_OBJECTS of the objects, shifted and scaled as all objects are."""
         features = self._features
         if features.n_objects <= TRIAL_OBJECTS:
             return features
@@ -99,12 +99,12 @@ class Trial:
         plans = make_plans(request, sample, self._entropy).members
         finished = run_plans(sample, plans, self._options)
         self._made[base] = finished
-        # the labels are coded in place, and those of the members are kept
+        # labels are coded in place, so that a copy is coded and those of the members are kept
         return as_coded(finished._replace(labels=finished.labels.copy()), sample, {})
 
 
 def _neighbours(sample: Features) -> NDArray[np.int32]:
-    """The nearest objects of each object, itself among them."""
+    """Return the nearest objects of each object, which include the object itself."""
     rows = sample.prepared(slice(None), WHOLE)
     n_near = NEIGHBOURS + 1
     if sample.is_sparse and rows.nnz > FEW_ZEROS * rows.shape[0] * rows.shape[1]:
@@ -128,7 +128,10 @@ def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], entropy: 
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
-    """The share of a cluster's links that leave it, the mean over clusters; objects are linked with `near` (n, q)."""
+    """Return the mean over clusters of the share of a cluster's links that leave it.
+
+    Each object is linked with the objects in its row of `near`, an array of shape (n, q).
+    """
     source = np.repeat(labels, near.shape[1])
     target = labels[near.ravel()]
     leaving = source != target
