@@ -106,17 +106,20 @@ class Profiles:
         """
         shares, overall, labels = self.shares, self.overall, self._labels()
         ends = np.cumsum([0, *(len(entry) for entry in self.categories)])
-        top = np.array([low + self.counts[low:high].argmax(axis=0) for low, high in zip(ends, ends[1:], strict=False)])
+        known = [member for member, names in enumerate(self.categories) if len(names)]
+        top = np.array(
+            [ends[member] + self.counts[slice(*ends[member : member + 2])].argmax(axis=0) for member in known]
+        )
         return [
             [
                 LabelShare(
-                    self.member_names[member],
+                    self.member_names[known[row]],
                     labels[place],
                     int(self.counts[place, cluster]),
                     float(shares[place, cluster]),
                     float(overall[place]),
                 )
-                for member, place in self._largest_first(top[:, cluster], cluster, shares)
+                for row, place in self._largest_first(top[:, cluster], cluster, shares)
             ]
             for cluster in range(len(self.sizes))
         ]
@@ -124,9 +127,9 @@ class Profiles:
     def _largest_first(
         self, places: NDArray[np.intp], cluster: int, shares: NDArray[np.float64]
     ) -> list[tuple[int, int]]:
-        """Pairs of a member and the place of its label, sorted by falling share; labels of no object are left out."""
+        """Pairs (row, places[row]), sorted by falling share; labels that no object of the cluster has are left out."""
         order = np.argsort(-shares[places, cluster], kind="stable").tolist()
-        return [(member, int(places[member])) for member in order if self.counts[places[member], cluster]]
+        return [(row, int(places[row])) for row in order if self.counts[places[row], cluster]]
 
     def as_dict(self) -> dict[str, Any]:
         """Clusters with their size and all their labels, of plain types."""

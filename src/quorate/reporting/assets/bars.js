@@ -177,9 +177,8 @@ function memberBars(width) {
   const { names, nmi, missing, n_clusters: sizes } = data.members;
   const order = names.map((_, member) => member).sort((one, other) => (nmi[other] ?? -1) - (nmi[one] ?? -1));
   const few = names.length <= BARS;
-  const known = nmi.filter((value) => value !== null).sort((one, other) => one - other);
-  const median = known.length ? (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2 : 0;
-  const fill = (member) => ({ color: nmi[member] < 0.5 * median ? colour("alarm") : colour("accent") });
+  const apart = new Set(data.members.apart);
+  const fill = (member) => ({ color: apart.has(member) ? colour("alarm") : colour("accent") });
   const values = valueAxis({ min: 0, max: 1, interval: 0.25 });
   const labels = nameAxis(
     order.map((member) => names[member]),
