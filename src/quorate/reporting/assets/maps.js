@@ -59,7 +59,7 @@ function heatmap(width) {
   const { maps } = state;
   const { n } = maps;
   const { bins } = maps.stops[state.stop];
-  const letters = width < 500 ? 5 : 12;
+  const letters = width < 400 ? 5 : 12;
   const left = 8 + 7 * Math.max(...runs().map(({ cluster }) => Math.min(letters, data.names[cluster].length)));
   const side = Math.min(width - left - 66, 640);
   const data0 = [];
@@ -105,7 +105,7 @@ function map(width) {
   const { maps } = state;
   const { n } = maps;
   const names = data.members.names;
-  const row = names.length <= 20 ? 22 : Math.max(2, Math.min(14, 640 / names.length));
+  const row = rowHeight(names.length <= 20 ? 22 : Math.max(2, Math.min(14, 640 / names.length)), names.length);
   const named = names.length <= 45;
   const left = named ? Math.min(150, width / 4) : 12;
   const height = Math.round(row * names.length);
@@ -138,7 +138,7 @@ function map(width) {
           interval: 0,
           width: left - 12,
           overflow: "truncate",
-          fontSize: row < 12 ? 9 : 12,
+          fontSize: row < 20 ? smallText(row) : 12,
         },
       }),
       nameAxis(["consensus"], { gridIndex: 1, show: named, axisLabel: { color: colour("ink"), fontWeight: "bold" } }),

@@ -95,7 +95,7 @@ function toPaper(entry) {
 }
 
 // The widths of charts on paper in pixels; A4 and Letter have room for about 680.
-const PAPER = { heatmap: 430, "member-bars": 320, "member-matrix": 320 };
+const PAPER = { heatmap: 420, "member-bars": 320, "member-matrix": 320 };
 const paperWidth = ({ place }) => `${PAPER[place.id] ?? 660}px`;
 
 /** Prepares the page for printing: on paper it is light and narrow, and all details are open. */
@@ -107,6 +107,7 @@ function makePrint() {
       closed: [...document.querySelectorAll("details:not([open])")],
     };
     document.documentElement.dataset.theme = "light";
+    state.onPaper = true;
     before.closed.forEach((part) => {
       part.open = true;
     });
@@ -118,6 +119,7 @@ function makePrint() {
   });
   window.addEventListener("afterprint", () => {
     if (!before) return;
+    state.onPaper = false;
     if (before.theme) document.documentElement.dataset.theme = before.theme;
     else delete document.documentElement.dataset.theme;
     before.closed.forEach((part) => {
@@ -148,13 +150,21 @@ function tellStop() {
   byId("bars-told").textContent = length > BARS ? `The ${BARS} largest of ${counted(length)} clusters are drawn.` : "";
 }
 
+// On paper a long legend is set smaller; the table of profiles has the names and colours of a legend that is too long.
+const LEGENDS = [
+  [24, "short"],
+  [48, "long"],
+  [102, "very long"],
+  [Infinity, "too long"],
+];
+
 function drawLegend() {
   const { clusters, sizes } = stop();
   const places = new Map(runs().map(({ cluster }, place) => [cluster, place]));
   const inMap = (place) => places.get(clusters[place]) ?? Infinity;
   const bySize = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one]);
   const order = bySize.sort((one, other) => (inMap(one) === inMap(other) ? 0 : inMap(one) - inMap(other)));
-  byId("legend").classList.toggle("long", order.length > 24);
+  byId("legend").dataset.length = LEGENDS.find(([most]) => order.length <= most)[1];
   byId("colours-told").textContent =
     order.length > data.distinct_colours
       ? `With more than ${data.distinct_colours} clusters some colours look alike, so go by names and order.`
