@@ -105,6 +105,38 @@ class Profiles:
             if shares[place] >= smallest
         ]
 
+    def commonest(self) -> list[list[LabelShare]]:
+        """For each cluster the commonest label of each member, the largest shares first.
+
+        Members that label no object of a cluster are left out. Of labels that are equally common the first is taken.
+        """
+        shares, overall, labels = self.shares, self.overall, self._labels()
+        ends = np.cumsum([0, *(len(entry) for entry in self.categories)])
+        known = [member for member, names in enumerate(self.categories) if len(names)]
+        top = np.array(
+            [ends[member] + self.counts[slice(*ends[member : member + 2])].argmax(axis=0) for member in known]
+        )
+        return [
+            [
+                LabelShare(
+                    self.member_names[known[row]],
+                    labels[place],
+                    int(self.counts[place, cluster]),
+                    float(shares[place, cluster]),
+                    float(overall[place]),
+                )
+                for row, place in self._largest_first(top[:, cluster], cluster, shares)
+            ]
+            for cluster in range(len(self.sizes))
+        ]
+
+    def _largest_first(
+        self, places: NDArray[np.intp], cluster: int, shares: NDArray[np.float64]
+    ) -> list[tuple[int, int]]:
+        """Pairs (row, places[row]), sorted by falling share; labels that no object of the cluster has are left out."""
+        order = np.argsort(-shares[places, cluster], kind="stable").tolist()
+        return [(row, int(places[row])) for row in order if self.counts[places[row], cluster]]
+
     def as_dict(self) -> dict[str, Any]:
         """Return the clusters with their sizes and all their labels, as lists and dictionaries of plain types."""
         return {
@@ -133,17 +165,10 @@ class Profiles:
             for name, size in zip(self.cluster_names, self.sizes.tolist(), strict=True)
         ]
         width = max(map(len, heads))
-        return "\n".join(f"{head:<{width}}  {self._line(cluster)}" for cluster, head in enumerate(heads))
+        lines = map(_line, self.commonest())
+        return "\n".join(f"{head:<{width}}  {line}" for head, line in zip(heads, lines, strict=True))
 
     __repr__ = __str__
-
-    def _line(self, cluster: int) -> str:
-        """Return the most common label of each member, the largest shares first."""
-        top: dict[str, LabelShare] = {}
-        for entry in self.of(cluster):
-            top.setdefault(entry.member, entry)
-        shown = [f"{_short(e.member)} {_short(e.label)} {e.share:.0%}" for e in list(top.values())[:MEMBERS_SHOWN]]
-        return ", ".join([*shown, *(["..."] if len(top) > MEMBERS_SHOWN else [])])
 
     def _labels(self) -> list[Any]:
         return [label for labels in self.categories for label in labels.tolist()]
@@ -248,6 +273,12 @@ class Placement(ResultTable):
         if self.n_unplaced:
             parts.append(f"not placed: {self.n_unplaced:,}")
         return f"Placement({', '.join(parts)})"
+
+
+def _line(top: list[LabelShare]) -> str:
+    """The commonest labels of a cluster in words."""
+    told = [f"{_short(entry.member)} {_short(entry.label)} {entry.share:.0%}" for entry in top[:MEMBERS_TOLD]]
+    return ", ".join([*told, *(["..."] if len(top) > MEMBERS_TOLD else [])])
 
 
 def _short(value: Any) -> str:

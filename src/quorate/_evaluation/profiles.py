@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
-from quorate._data.pairing import pair_rows
+from quorate._data.pairing import Pairing, pair_rows
 from quorate._summaries import Profiles
 from quorate.ops.tables import cluster_counts
 
@@ -49,9 +49,14 @@ def profiles(labels: Any, ensemble: Any) -> Profiles:
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
+    return profiles_of_pairs(pairs, tuple(map(str, labelling.categories.tolist())))
+
+
+def profiles_of_pairs(pairs: Pairing, cluster_names: tuple[str, ...]) -> Profiles:
+    """The profiles of clusters whose pairs with the rows of an ensemble are known already."""
     rows = pairs.rows
     return Profiles(
-        cluster_names=tuple(map(str, labelling.categories.tolist())),
+        cluster_names=cluster_names,
         sizes=pairs.sizes.astype(np.int64),
         member_names=rows.member_names,
         categories=rows.categories,

@@ -15,7 +15,9 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, locate_pairs, pair_rows
 from quorate._evaluation.binning import LabelledRows, with_places
+from quorate._evaluation.profiles import profiles_of_pairs
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
+from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
@@ -59,7 +61,7 @@ class Subject:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the clusters; the clusters of a Consensus have their numbers as names."""
+        """The names of the clusters: those given by `renamed` or by the labels, or else their numbers."""
         return tuple(map(str, self.labelling.categories.tolist()))
 
     @property
@@ -127,6 +129,11 @@ class Subject:
     def missing(self) -> FloatArray:
         """The share of the objects that each member does not label."""
         return missing_shares(self.ensemble)
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        """The labels of the members that each cluster is made of."""
+        return profiles_of_pairs(self.pairs, self.names)
 
     @cached_property
     def cluster_confidence(self) -> FloatArray:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._consensus.choose_k import Choice
-from quorate._evaluation.binning import heatmap, leaf_order
+from quorate._evaluation.binning import Heatmap, heatmap, leaf_order
+from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.other_numbers import Partition
 from quorate._evaluation.subject import Subject
+from quorate._types import IntArray
 from quorate.plot._axes import MISSING, colours
 from quorate.reporting.pack import packed, packed_shares
 from quorate.reporting.slider import Stops
@@ -24,6 +27,8 @@ MEMBERS_SHOWN = 300
 agreement with the consensus."""
 LABELS_TOLD = 6_000
 """Up to this many labels, of all members together, their names are written into the page."""
+DISTINCT_COLOURS = 14
+"""Up to this many clusters have colours that everybody can tell apart; more have numbers beside the map, too."""
 STACKED = 7
 """Up to this many clusters the histogram is stacked by cluster."""
 HISTOGRAM_BARS = 40
@@ -33,16 +38,17 @@ def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, 
     """Return everything that the script of the page draws; the keys are those that it reads."""
     members = shown_members(subject)
     n_numbers = max(part.n_numbers for part in stops.partitions)
-    maps = _maps(subject, stops, members) if subject.n_clusters <= MOST_CLUSTERS else None
+    picture = heatmap(subject.labelled, BINS) if subject.n_clusters <= MOST_CLUSTERS else None
     return {
         "n_objects": subject.ensemble.n_objects,
         "names": cluster_names(subject, n_numbers),
-        "colours": colours(n_numbers),
+        "colours": cluster_colours(subject, n_numbers, None if picture is None else _in_order(picture.clusters)),
+        "distinct_colours": DISTINCT_COLOURS,
         "gap": MISSING,
         "stops": [_stop(part) for part in stops.partitions],
         "own": stops.own,
         "clusterConfidence": subject.cluster_confidence,
-        "maps": maps,
+        "maps": None if picture is None else _maps(subject, stops, members, picture),
         "most_clusters": MOST_CLUSTERS,
         "members": _members(subject, members),
         "histogram": _histogram(subject),
@@ -52,10 +58,24 @@ def figures(subject: Subject, stops: Stops, choice: Choice | None) -> dict[str, 
 
 def cluster_names(subject: Subject, n_numbers: int) -> list[str]:
     """Return the names of the clusters, followed by those of clusters that only other numbers of clusters have."""
-    numeric = all(name.isdecimal() for name in subject.names)
+    numeric, taken = all(name.isdecimal() for name in subject.names), set(subject.names)
     start = max(map(int, subject.names)) + 1 if numeric else 1
-    extra = range(start, start + n_numbers - subject.n_clusters)
-    return [*subject.names, *(f"{number}" if numeric else f"new {number}" for number in extra)]
+    unused = (name for number in count(start) if (name := f"{'' if numeric else 'new '}{number}") not in taken)
+    return [*subject.names, *islice(unused, n_numbers - subject.n_clusters)]
+
+
+def cluster_colours(subject: Subject, n_numbers: int, order: NDArray[np.intp] | None) -> list[str]:
+    """Return the colour of each cluster.
+
+    Colours repeat if there are many clusters. Then they go by the order of the clusters in the map, so that clusters
+    that are next to each other have different colours.
+    """
+    if order is None or subject.n_clusters <= DISTINCT_COLOURS:
+        return colours(n_numbers)
+    every = colours(n_numbers)
+    place = np.arange(n_numbers)
+    place[order] = np.arange(len(order))
+    return [every[position] for position in place.tolist()]
 
 
 def shown_members(subject: Subject) -> NDArray[np.intp]:
@@ -79,8 +99,14 @@ def _stop(part: Partition) -> dict[str, Any]:
     }
 
 
-def _maps(subject: Subject, stops: Stops, members: NDArray[np.intp]) -> dict[str, Any]:
-    picture, ensemble = heatmap(subject.labelled, BINS), subject.ensemble
+def _in_order(clusters: IntArray) -> NDArray[np.intp]:
+    """Return the clusters in the order in which they first appear."""
+    values, first = np.unique(clusters, return_index=True)
+    return np.asarray(values[np.argsort(first)], dtype=np.intp)
+
+
+def _maps(subject: Subject, stops: Stops, members: NDArray[np.intp], picture: Heatmap) -> dict[str, Any]:
+    ensemble = subject.ensemble
     rows = subject.first[picture.row]
     said = ensemble.labels[np.ix_(rows, members)].astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(ensemble.n_clusters[members])])
@@ -126,6 +152,7 @@ def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
         "names": [subject.ensemble.member_names[member] for member in members],
         "nmi": own,
         "missing": subject.missing[members],
+        "apart": np.flatnonzero(standing_apart(subject.member_nmi)[members] > 1 - APART),
         "n_clusters": subject.ensemble.n_clusters[members],
         "order": order,
         "matrix": packed_shares(matrix),

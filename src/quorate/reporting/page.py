@@ -14,16 +14,12 @@ from typing import Any
 from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
 from quorate._result_table import AMBIGUOUS
-from quorate.plot._axes import colours
+from quorate.reporting.html_tables import NONE, cluster_span, cluster_table, member_table, profile_table
 from quorate.reporting.pack import as_json
 from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
 
-SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "report.js")
+SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "naming.js", "report.js")
 """Our own scripts, in their order in the page; each can use the functions of those before it."""
-ROWS_OF_TABLES = 400
-"""The largest number of clusters and of members in the tables."""
-NONE = "\u2013"
-"""The character shown for a number that does not exist."""
 
 
 def page(
@@ -49,11 +45,14 @@ def page(
             "subtitle": escape(_subtitle(subject)),
             "headline": escape(headline),
             "tiles": _tiles(subject),
-            "points": "".join(f"<dt>{escape(p.heading)}</dt><dd>{escape(p.text)}</dd>" for p in points),
+            "points": "".join(map(_verdict_point, points)),
             "thresholds": escape(_thresholds(subject)),
-            "made_by": escape(f"Labellings with other numbers of clusters: {made_by}." if made_by else ""),
-            "clusters": _cluster_table(subject),
-            "members": _member_table(subject),
+            "own_only": escape(f"the consensus of {_number(subject.n_clusters, 'cluster')}"),
+            "profiles": profile_table(subject, data["colours"]),
+            "made_by": escape(made_by),
+            "clusters": cluster_table(subject, data["colours"]),
+            "members": member_table(subject),
+            "orange": "A member that stands apart is orange." if len(data["members"]["apart"]) else "",
             "facts": "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items()),
             "redo": "".join(_code(name, text) for name, text in redo.items()),
             "library": scripts[0],
@@ -95,6 +94,12 @@ def _subtitle(subject: Subject) -> str:
     )
 
 
+def _verdict_point(point: Point) -> str:
+    parts = point.parts or (point.text,)
+    text = "".join(escape(part) if isinstance(part, str) else cluster_span(*part) for part in parts)
+    return f"<dt>{escape(point.heading)}</dt><dd>{text}</dd>"
+
+
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -126,36 +131,6 @@ def _thresholds(subject: Subject) -> str:
         f"that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These limits are "
         f"conventions, not tests of significance."
     )
-
-
-def _cluster_table(subject: Subject) -> str:
-    shades, total = colours(subject.n_clusters), int(subject.labelled.sizes.sum())
-    order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.labelled.sizes[cluster]), cluster))
-    rows = []
-    for cluster in order[:ROWS_OF_TABLES]:
-        size = int(subject.labelled.sizes[cluster])
-        rows.append(
-            f'<tr><th scope="row"><span class="swatch" style="background:{shades[cluster]}"></span>'
-            f"{escape(subject.names[cluster])}</th><td>{size:,}</td><td>{size / total:.1%}</td>"
-            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{subject.densities[cluster]:.2f}</td></tr>"
-        )
-    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
-
-
-def _member_table(subject: Subject) -> str:
-    ensemble, rows = subject.ensemble, []
-    for member in range(min(ensemble.n_members, ROWS_OF_TABLES)):
-        value = subject.member_nmi[member]
-        rows.append(
-            f'<tr><th scope="row">{escape(ensemble.member_names[member])}</th>'
-            f"<td>{int(ensemble.n_clusters[member]):,}</td><td>{subject.missing[member]:.1%}</td>"
-            f"<td>{ensemble.weights[member]:g}</td><td>{NONE if value != value else format(value, '.3f')}</td></tr>"
-        )
-    return "".join(rows) + _more(ensemble.n_members - ROWS_OF_TABLES, 5, "members")
-
-
-def _more(count: int, columns: int, noun: str) -> str:
-    return "" if count <= 0 else f'<tr><td colspan="{columns}">and {count:,} more {noun}</td></tr>'
 
 
 def _code(name: str, text: str) -> str:

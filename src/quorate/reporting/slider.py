@@ -25,11 +25,14 @@ STEPS = 4
 """The number of numbers of clusters tried on either side of the one that was chosen."""
 FEWEST = 4
 """The number of runs that must fit into the allowed work; otherwise clusters are merged."""
-MERGED = "repeatedly merging the two clusters with the highest co-association"
+MERGED = "by merging the two clusters with the highest co-association, again and again"
 
 
 class Stops(NamedTuple):
-    """All stops by increasing number of clusters, the index of the report's own one, and how the others were made."""
+    """All stops by increasing number of clusters, the index of the report's own one, and how the others were made.
+
+    `made_by` completes the sentence "Other numbers of clusters are shown ...".
+    """
 
     partitions: list[Partition]
     own: int
@@ -65,15 +68,25 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
         _check.choice(numbers, "numbers", ("auto",), "or None, numbers of clusters, or a mapping from them to labels.")
     result = subject.result
     if result is not None and result.tree is not None and len(result.tree):
-        return _from_tree(subject, wanted or _around(subject.n_clusters)), "cutting the tree of the consensus"
+        return _from_tree(subject, wanted or _around(subject.n_clusters)), "by cutting the tree of the consensus"
     rows, inverse = compress(subject.ensemble)
     method = _repeatable(subject, rows)
     tried = _affordable(subject.n_clusters, rows) if wanted is None else wanted
     if method is not None and tried:
         solved = _solved(rows, inverse, tried, method, seed)
         if solved or wanted is not None:
-            return solved, f"{METHODS[method].title} ({method}, seed {seed}) with default options"
+            return solved, _how_solved(subject, method, seed)
     return merged_clusters(subject), MERGED
+
+
+def _how_solved(subject: Subject, method: str, seed: int) -> str:
+    told = f"{METHODS[method].title} ({method}, seed {seed}) with default options for each number"
+    if subject.result is not None and subject.result.method == method:
+        return f"by running the method of the consensus again: {told}"
+    return (
+        f"by running a method that suits these members, because it is not known how the labels of this report were "
+        f"made: {told}. So these labellings may differ from them in more than the number of clusters"
+    )
 
 
 def _affordable(n_clusters: int, rows: Ensemble) -> list[int]:

@@ -22,11 +22,26 @@ OTHER_SIZE = 1.5
 NAMES_TOLD = 6
 
 
+class Named(NamedTuple):
+    """A cluster that a sentence names, so that the page can name it anew."""
+
+    cluster: int
+    name: str
+
+
 class Point(NamedTuple):
-    """One or two sentences of the verdict under a short heading."""
+    """One or two sentences of the verdict under a short heading.
+
+    `parts` are the same text in pieces if it names clusters.
+    """
 
     heading: str
     text: str
+    parts: tuple[str | Named, ...] = ()
+
+
+def _point(heading: str, parts: Sequence[str | Named]) -> Point:
+    return Point(heading, "".join(part if isinstance(part, str) else part.name for part in parts), tuple(parts))
 
 
 def headline(subject: Subject) -> str:
@@ -86,12 +101,13 @@ def _clusters(subject: Subject) -> Point:
     }
     if subject.n_clusters == 1:
         return Point("Clusters", "There is one cluster, so nothing can be said about borders between clusters.")
-    parts = [
-        f"{len(group):,} {'is' if len(group) == 1 else 'are'} {word} ({_few([subject.names[k] for k in group])})"
-        for word, group in groups.items()
-        if len(group)
-    ]
-    return Point("Clusters", f"Of {subject.n_clusters:,} clusters, {_and(parts)}.")
+    told = [(word, group.tolist()) for word, group in groups.items() if len(group)]
+    parts: list[str | Named] = [f"Of {subject.n_clusters:,} clusters, "]
+    for place, (word, group) in enumerate(told):
+        joint = "" if place == 0 else " and " if place == len(told) - 1 else ", "
+        number = f"all {len(group):,} are" if len(told) == 1 else f"{len(group):,} {_is(len(group))}"
+        parts += [f"{joint}{number} {word} (", *_few_clusters(subject, group), ")"]
+    return _point("Clusters", [*parts, "."])
 
 
 def _objects(subject: Subject) -> Point:
@@ -102,11 +118,26 @@ def _objects(subject: Subject) -> Point:
         return Point("Objects", "No object is ambiguous, because there is no other cluster.")
     if not n_low:
         return Point("Objects", f"None of {n_known:,} objects is ambiguous: every confidence is {AMBIGUOUS} or higher.")
-    text = f"{n_low:,} of {n_known:,} objects ({_share(n_low / n_known)}) are ambiguous: confidence below {AMBIGUOUS}."
+    text = (
+        f"{n_low:,} of {n_known:,} objects ({_share(n_low / n_known)}) {_is(n_low)} ambiguous: confidence below "
+        f"{AMBIGUOUS}."
+    )
     labels = subject.labels[known][low]
     shares = np.bincount(labels, weights=counts[known][low], minlength=subject.n_clusters) / subject.labelled.sizes
     worst = int(shares.argmax())
-    return Point("Objects", f"{text} The share is largest in cluster {subject.names[worst]}: {_share(shares[worst])}.")
+    named = Named(worst, _shortened(subject.names[worst]))
+    parts: list[str | Named] = [f"{text} The share is largest in cluster ", named, f": {_share(shares[worst])}."]
+    return _point("Objects", [*parts, *_although_clear(subject, worst)])
+
+
+def _although_clear(subject: Subject, cluster: int) -> list[str]:
+    """Say why a cluster can be clear although no other has a larger share of ambiguous objects."""
+    mean = subject.cluster_confidence[cluster]
+    if mean < CLEAR:
+        return []
+    return [
+        f" It is clear all the same: that word goes by the mean confidence of all its objects, which is {mean:.2f}."
+    ]
 
 
 def _members(subject: Subject) -> Point | None:
@@ -128,8 +159,8 @@ def _members(subject: Subject) -> Point | None:
     low, high = int(np.nanargmin(nmi)), int(np.nanargmax(nmi))
     return Point(
         "Members",
-        f"No member stands apart. {names[high]} is closest to the consensus (NMI {nmi[high]:.2f}), {names[low]} "
-        f"farthest from it ({nmi[low]:.2f}).",
+        f"No member stands apart. The closest to the consensus is {names[high]} (NMI {nmi[high]:.2f}), the farthest "
+        f"from it is {names[low]} ({nmi[low]:.2f}).",
     )
 
 
@@ -164,10 +195,22 @@ def _share(value: float) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    shown = [name if len(name) <= 40 else name[:39] + "…" for name in names[:NAMES_TOLD]]
+    shown = [_shortened(name) for name in names[:NAMES_TOLD]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
-def _and(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+def _few_clusters(subject: Subject, clusters: Sequence[int]) -> list[str | Named]:
+    parts: list[str | Named] = []
+    for place, cluster in enumerate(clusters[:NAMES_TOLD]):
+        parts += [", "] * (place > 0) + [Named(cluster, _shortened(subject.names[cluster]))]
+    more = len(clusters) - NAMES_TOLD
+    return [*parts, *([f" and {more:,} more"] if more > 0 else [])]
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

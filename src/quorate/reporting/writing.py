@@ -19,6 +19,7 @@ from quorate._io import refuse_place, write_aside
 from quorate._types import Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
+from quorate.reporting.html_tables import ROWS_OF_TABLES
 from quorate.reporting.object_table import ambiguous_rows, download, object_table
 from quorate.reporting.page import page
 from quorate.reporting.slider import stops
@@ -61,7 +62,8 @@ def report(
     choice : Choice, optional
         The result of `choose_k`; by default the one that the consensus contains.
     random_state : int, optional
-        The seed that the consensus was made with. The page states it, and the method is run again with it.
+        The seed that the consensus was made with, by default the one in ``result.info``. The page states it, and the
+        method is run again with it.
     command : str, optional
         The shell command that repeats the work, if it was done from a shell.
     overwrite : bool, default False
@@ -96,25 +98,43 @@ def report(
     subject = subject_of(result, ensemble, truth)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
-    slider = stops(subject, numbers, random_state)
+    seed = _seed(subject, random_state)
+    slider = stops(subject, numbers, seed)
     text = page(
         subject,
         title=str(title),
         headline=headline(subject),
         points=points(subject),
-        facts=facts(subject, choice, random_state),
-        redo=redo(subject, random_state, command),
+        facts=facts(subject, choice, seed),
+        redo=redo(subject, seed, command),
         data={
             **figures(subject, slider, choice),
             "objects": object_table(subject, slider),
             "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
             "download": download(subject, slider),
             "has_ids": subject.ids is not None,
+            "id_name": _id_name(subject),
+            "rows_of_tables": ROWS_OF_TABLES,
+            "renamable": subject.result is not None,
         },
-        made_by=slider.made_by if len(slider.partitions) > 1 else "",
+        made_by=f"Other numbers of clusters are shown {slider.made_by}." if len(slider.partitions) > 1 else "",
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+def _seed(subject: Subject, random_state: Any) -> Any:
+    """Return the seed that was given, or else the one that the result says it was made with."""
+    if random_state is not None or subject.result is None:
+        return random_state
+    known = subject.result.info.get("seed")
+    return known if isinstance(known, int) else None
+
+
+def _id_name(subject: Subject) -> str:
+    """Return the name of the column of ids in the download, as `save_labels` writes it."""
+    name = (subject.ensemble if subject.result is None else subject.result).id_name
+    return "id" if name in ("", "confidence", "label") else name
 
 
 def refuse_page(path: str | os.PathLike[str], overwrite: bool) -> None:
@@ -134,25 +154,36 @@ def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str
 
     ensemble, result = subject.ensemble, subject.result
     low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
-    clusters = f"{low:,} to {high:,}" if low != high else f"{low:,}"
+    clusters = f"{low:,} to {high:,} clusters" if low != high else _counted(low, "cluster")
+    missing = float(subject.missing.mean())
     entries = {
-        "Objects": f"{ensemble.n_objects:,}, of which {subject.labelled.rows.n_objects:,} have a label",
+        "Objects": _objects_fact(subject),
         "Distinct rows": f"{subject.n_distinct:,}",
-        "Members": f"{ensemble.n_members:,}, with {clusters} clusters each",
-        "Labels missing": f"{float(subject.missing.mean()):.2%}",
+        "Members": f"{ensemble.n_members:,}, with {clusters} each",
+        "Labels missing": f"{missing:.2%}" if missing else "none",
     }
     if not ensemble.unit_weights:
         entries["Weights"] = f"of members, from {ensemble.weights.min():g} to {ensemble.weights.max():g}"
     if ensemble.info.get("k") is not None:
         entries["Members made by"] = f"quorate.generate, {ensemble.info['k']}, seed {ensemble.info.get('seed')}"
-    if result is not None:
-        entries |= _method_facts(subject)
+    entries |= {"Method": "not known"} if result is None else _method_facts(subject)
     entries["Seed"] = "not known" if seed is None else f"{seed}"
     if choice is not None:
         entries["Choice of k"] = choice.reason
     entries["Versions"] = f"quorate {__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
     entries["Written"] = _now().strftime("%Y-%m-%d %H:%M UTC")
     return entries
+
+
+def _objects_fact(subject: Subject) -> str:
+    n_objects, n_labelled = subject.ensemble.n_objects, int(subject.labelled.rows.n_objects)
+    if n_labelled == n_objects:
+        return f"{n_objects:,}"
+    return f"{n_objects:,}, of which {n_labelled:,} {'has' if n_labelled == 1 else 'have'} a label"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _method_facts(subject: Subject) -> dict[str, str]:
@@ -165,7 +196,7 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     if "auto" in result.info:
         entries["Method chosen"] = f"automatically: {result.info['auto']}"
     state = "converged" if result.converged else "stopped before it converged"
-    entries["Outcome"] = f"objective {result.objective:.6g} after {result.n_iter:,} iterations, {state}"
+    entries["Outcome"] = f"objective {result.objective:.6g} after {_counted(result.n_iter, 'iteration')}, {state}"
     if "coarsen" in result.info:
         merged = result.info["coarsen"]
         entries["Coarsened"] = (

@@ -51,7 +51,7 @@ function curves(width) {
     label: { formatter: plural(stop().k, "cluster"), color: colour("ink") },
   };
   return {
-    height: width < 500 ? 240 : 300,
+    height: width < 500 || state.onPaper ? 240 : 300,
     ...base(),
     tooltip: {
       ...base().tooltip,
@@ -102,10 +102,12 @@ function clusterBars(width) {
   const bar = { type: "bar", barMaxWidth: 16, emphasis: { disabled: true } };
   const ofCluster = (place) => ({ color: clusterColour(clusters[place]) });
   const confidence = isOwn() ? order.map((place) => data.clusterConfidence[clusters[place]]) : [];
-  const rows = 34 * order.length;
+  const row = rowHeight(order.length > 12 ? 24 : 34, order.length);
+  const rows = row * order.length;
   const half = narrow ? width - left - 20 : (width - left - 70) / 2;
   const top = (block) => (narrow ? 40 + block * (rows + 84) : 40);
-  const label = (formatter) => ({ show: true, position: "right", color: colour("ink"), formatter });
+  const fontSize = smallText(row);
+  const label = (formatter) => ({ show: true, position: "right", color: colour("ink"), fontSize, formatter });
   return {
     height: narrow ? 2 * (rows + 84) : rows + 76,
     ...base(),
@@ -145,12 +147,12 @@ function clusterBars(width) {
     yAxis: [
       nameAxis(names, {
         inverse: true,
-        axisLabel: { color: colour("ink"), interval: 0, width: left - 10, overflow: "truncate" },
+        axisLabel: { color: colour("ink"), interval: 0, fontSize, width: left - 10, overflow: "truncate" },
       }),
       nameAxis(names, {
         inverse: true,
         gridIndex: 1,
-        axisLabel: { show: narrow, color: colour("ink"), interval: 0, width: left - 10, overflow: "truncate" },
+        axisLabel: { show: narrow, color: colour("ink"), interval: 0, fontSize, width: left - 10, overflow: "truncate" },
       }),
     ],
     series: [
@@ -177,9 +179,9 @@ function memberBars(width) {
   const { names, nmi, missing, n_clusters: sizes } = data.members;
   const order = names.map((_, member) => member).sort((one, other) => (nmi[other] ?? -1) - (nmi[one] ?? -1));
   const few = names.length <= BARS;
-  const known = nmi.filter((value) => value !== null).sort((one, other) => one - other);
-  const median = known.length ? (known[(known.length - 1) >> 1] + known[known.length >> 1]) / 2 : 0;
-  const fill = (member) => ({ color: nmi[member] < 0.5 * median ? colour("alarm") : colour("accent") });
+  const apart = new Set(data.members.apart);
+  const fill = (member) => ({ color: apart.has(member) ? colour("alarm") : colour("accent") });
+  const row = rowHeight(30, names.length);
   const values = valueAxis({ min: 0, max: 1, interval: 0.25 });
   const labels = nameAxis(
     order.map((member) => names[member]),
@@ -189,13 +191,14 @@ function memberBars(width) {
         show: few,
         color: colour("ink"),
         interval: 0,
+        fontSize: smallText(row),
         width: Math.min(150, width / 3),
         overflow: "truncate",
       },
     },
   );
   return {
-    height: few ? 30 * names.length + 44 : 340,
+    height: few ? row * names.length + 44 : 340,
     ...base(),
     tooltip: {
       ...base().tooltip,
@@ -214,7 +217,13 @@ function memberBars(width) {
     series: {
       type: "bar",
       barMaxWidth: 16,
-      label: { show: few, position: "right", color: colour("ink"), formatter: ({ value }) => fixed(value) },
+      label: {
+        show: few,
+        position: "right",
+        color: colour("ink"),
+        fontSize: smallText(row),
+        formatter: ({ value }) => fixed(value),
+      },
       data: order.map((member) => ({ value: nmi[member], itemStyle: fill(member) })),
     },
   };
@@ -226,7 +235,7 @@ function histogram(width) {
   const groups = by || [null];
   const narrow = width < 500;
   return {
-    height: narrow ? 300 : 280,
+    height: narrow ? 300 : state.onPaper ? 230 : 280,
     ...base(),
     tooltip: {
       ...base().tooltip,

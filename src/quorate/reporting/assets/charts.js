@@ -1,7 +1,13 @@
 // What all figures share. Each figure is a function of the state that returns an ECharts option; charts are made when they come into view.
-const state = { stop: data.own, maps: null, matrix: null };
+const state = { stop: data.own, maps: null, matrix: null, onPaper: false };
 const stop = () => data.stops[state.stop];
 const isOwn = () => state.stop === data.own;
+
+// On paper a chart takes less than half a page, so that a page never ends half empty because the next chart does not fit.
+const PAPER_HEIGHT = 360;
+/** Returns the height of each of n rows of a chart. */
+const rowHeight = (wanted, n) => (state.onPaper ? Math.min(wanted, PAPER_HEIGHT / n) : wanted);
+const smallText = (height) => Math.max(7, Math.min(12, Math.floor(height - 2)));
 
 function isDark() {
   const asked = document.documentElement.dataset.theme;

@@ -5,11 +5,63 @@ function binLines(bin) {
   return `${cluster < 0 ? "no label" : clusterName(cluster)}: ${plural(maps.sizes[bin], "object")}, confidence ${fixed(maps.confidence[bin])}, such as ${maps.sample[bin]}`;
 }
 
+/** Returns the longest run of neighbouring bins of each cluster at the stop of the slider, in the order of the map. */
+function runs() {
+  const { bins } = state.maps.stops[state.stop];
+  const longest = new Map();
+  let start = 0;
+  bins.forEach((label, bin) => {
+    if (bins[bin + 1] === label) return;
+    const length = bin + 1 - start;
+    if (label && length > (longest.get(label)?.length ?? 0)) longest.set(label, { cluster: label - 1, start, length });
+    start = bin + 1;
+  });
+  return [...longest.values()].sort((one, other) => one.start - other.start);
+}
+
+/** Returns an axis of n bins, invisible except for names of clusters: a text for each bin in `names`. */
+const nameBesideBins = (n, names) => ({
+  ...bareAxis(n),
+  show: true,
+  axisLine: { show: false },
+  axisTick: { show: false },
+  splitLine: { show: false },
+  axisLabel: {
+    color: colour("ink"),
+    fontSize: 11,
+    margin: 4,
+    interval: (bin) => names.has(bin),
+    formatter: (_, bin) => names.get(bin),
+  },
+});
+
+const middle = ({ start, length }) => start + Math.floor((length - 1) / 2);
+
+/** Returns the names that fit beside a column of bins, each `step` pixels high, by their bin. */
+function namesBeside(step, length) {
+  const names = new Map();
+  let last = -Infinity;
+  for (const run of runs()) {
+    if ((middle(run) - last) * step < 11) continue;
+    last = middle(run);
+    names.set(last, shortened(data.names[run.cluster], length));
+  }
+  return names;
+}
+
+/** Returns the names that fit below a row of bins, each `step` pixels wide, by their bin. */
+function namesBelow(step) {
+  const fits = runs().filter(({ cluster, length }) => 7 * data.names[cluster].length + 4 <= length * step);
+  return new Map(fits.map((run) => [middle(run), data.names[run.cluster]]));
+}
+
 function heatmap(width) {
   const { maps } = state;
   const { n } = maps;
   const { bins } = maps.stops[state.stop];
-  const side = Math.min(width - 66, 640);
+  const letters = width < 400 ? 5 : 12;
+  const left = 8 + 7 * Math.max(...runs().map(({ cluster }) => Math.min(letters, data.names[cluster].length)));
+  const side = Math.min(width - left - 66, 640);
   const data0 = [];
   for (let y = 0; y < n; y += 1) for (let x = 0; x < n; x += 1) data0.push([x, y, maps.heat[y * n + x]]);
   return {
@@ -27,17 +79,17 @@ function heatmap(width) {
       },
     },
     grid: [
-      { left: 18, top: 18, width: side, height: side },
-      { left: 2, top: 18, width: 12, height: side },
-      { left: 18, top: 2, width: side, height: 12 },
+      { left: left + 16, top: 18, width: side, height: side },
+      { left, top: 18, width: 12, height: side },
+      { left: left + 16, top: 2, width: side, height: 12 },
     ],
     xAxis: [bareAxis(n), { ...bareAxis(1), gridIndex: 1 }, { ...bareAxis(n), gridIndex: 2 }],
     yAxis: [
       { ...bareAxis(n), inverse: true },
-      { ...bareAxis(n), inverse: true, gridIndex: 1 },
+      { ...nameBesideBins(n, namesBeside(side / n, letters)), inverse: true, gridIndex: 1 },
       { ...bareAxis(1), gridIndex: 2 },
     ],
-    visualMap: [shadeBar(0, 0, side + 24), clusterBar([1, 2])],
+    visualMap: [shadeBar(0, 0, left + side + 22), clusterBar([1, 2])],
     series: [
       { ...cells, data: data0 },
       { ...cells, xAxisIndex: 1, yAxisIndex: 1, data: bins.map((cluster, bin) => [0, bin, cluster]) },
@@ -53,7 +105,7 @@ function map(width) {
   const { maps } = state;
   const { n } = maps;
   const names = data.members.names;
-  const row = names.length <= 20 ? 22 : Math.max(2, Math.min(14, 640 / names.length));
+  const row = rowHeight(names.length <= 20 ? 22 : Math.max(2, Math.min(14, 640 / names.length)), names.length);
   const named = names.length <= 45;
   const left = named ? Math.min(150, width / 4) : 12;
   const height = Math.round(row * names.length);
@@ -65,7 +117,7 @@ function map(width) {
     return `${own}, closest to ${clusterName(seenAs(label) - 1)}`;
   };
   return {
-    height: height + 58,
+    height: height + 64,
     ...base(),
     tooltip: {
       ...base().tooltip,
@@ -76,7 +128,7 @@ function map(width) {
       { left, right: 4, top: 4, height },
       { left, right: 4, top: height + 14, height: 22 },
     ],
-    xAxis: [bareAxis(n), { ...bareAxis(n), gridIndex: 1 }],
+    xAxis: [bareAxis(n), { ...nameBesideBins(n, namesBelow((width - left - 4) / n)), gridIndex: 1 }],
     yAxis: [
       nameAxis(names, {
         inverse: true,
@@ -86,7 +138,7 @@ function map(width) {
           interval: 0,
           width: left - 12,
           overflow: "truncate",
-          fontSize: row < 12 ? 9 : 12,
+          fontSize: row < 20 ? smallText(row) : 12,
         },
       }),
       nameAxis(["consensus"], { gridIndex: 1, show: named, axisLabel: { color: colour("ink"), fontWeight: "bold" } }),

@@ -109,6 +109,35 @@ function turn(step) {
   drawTable();
 }
 
+/** Draws the table of clusters for the stop of the slider; only the consensus itself has a confidence. */
+function drawClusterTable() {
+  const { clusters, sizes, densities } = stop();
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const order = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one] || one - other);
+  const lines = order.slice(0, data.rows_of_tables).map((place) => {
+    const cluster = clusters[place];
+    const head = element("th", undefined, { scope: "row" });
+    const swatch = element("span", undefined, { class: "swatch", "data-swatch": cluster });
+    swatch.style.background = clusterColour(cluster);
+    head.append(swatch, element("span", data.names[cluster]));
+    const numbers = [
+      counted(sizes[place]),
+      `${((100 * sizes[place]) / total).toFixed(1)}%`,
+      fixed(isOwn() ? data.clusterConfidence[cluster] : null),
+      fixed(densities[place]),
+    ];
+    const line = element("tr");
+    line.append(head, ...numbers.map((text) => element("td", text)));
+    return line;
+  });
+  if (order.length > lines.length) {
+    const more = element("tr");
+    more.append(element("td", `and ${counted(order.length - lines.length)} more clusters`, { colspan: 5 }));
+    lines.push(more);
+  }
+  byId("cluster-table").tBodies[0].replaceChildren(...lines);
+}
+
 function tableCaption(n) {
   if (n === 0) return "No object has a confidence below 0.6.";
   const all = data.n_ambiguous;
@@ -117,6 +146,11 @@ function tableCaption(n) {
   return `${some}. The table shows the cluster of each object, the runner-up by votes of the members, and how many of the members that label the object agree with its cluster.`;
 }
 
+// What a spreadsheet takes for a formula, unless it is a number.
+const FORMULA = /^[=+\-@\t\r\n]/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const harmless = (text) =>
+  byId("safe-cells").checked && FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const decimal = (millionths) => (millionths % 1e6 === 0 ? `${millionths / 1e6}.0` : String(millionths / 1e6));
 
@@ -136,11 +170,11 @@ async function labelsAsCsv() {
   const confidence = isOwn() && download.confidence ? await integers(download.confidence) : null;
   const numbered = !ids && data.has_ids;
   const lines = [
-    [...(ids ? ["id"] : numbered ? ["row"] : []), "label", ...(confidence ? ["confidence"] : [])].join(","),
+    [...(ids ? [quoted(harmless(data.id_name))] : numbered ? ["row"] : []), "label", ...(confidence ? ["confidence"] : [])].join(","),
   ];
-  const names = data.names.map(quoted);
+  const names = data.names.map((name) => quoted(harmless(name)));
   for (let row = 0; row < download.n; row += 1) {
-    const first = ids ? `${quoted(ids[row])},` : numbered ? `${row},` : "";
+    const first = ids ? `${quoted(harmless(ids[row]))},` : numbered ? `${row},` : "";
     const last = confidence ? `,${labels[row] ? decimal(confidence[row]) : ""}` : "";
     lines.push(`${first}${labels[row] ? names[labels[row] - 1] : ""}${last}`);
   }
@@ -165,8 +199,9 @@ function tellDownload() {
     confidence: "the confidence",
     ids: "the ids (rows are numbered in their order instead)",
   };
-  const missing = download.left_out.map((name) => left[name]);
-  const verb = download.left_out.join() === "confidence" ? "was" : "were";
+  const told = download.left_out.filter((name) => isOwn() || name !== "confidence");
+  const missing = told.map((name) => left[name]);
+  const verb = told.join() === "confidence" ? "was" : "were";
   const size = `${plural(download.n, "line")}, ${plural(stop().k, "cluster")}${isOwn() ? "" : ", without confidence"}.`;
   byId("download-told").textContent = !there
     ? "These labels are not in this page, because it would become too large. Write them to a file with save_labels."

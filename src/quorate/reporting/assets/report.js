@@ -24,6 +24,20 @@ function draw(entry) {
 
 const redraw = () => charts.filter((entry) => entry.drawn).forEach(draw);
 
+/** Draws everything again in which clusters have colours or names. */
+function drawAgain() {
+  redraw();
+  if (data.maps) drawLegend();
+  if (data.objects.id.length) drawTable();
+  drawClusterTable();
+  drawSwatches();
+}
+
+const drawSwatches = () =>
+  document.querySelectorAll("[data-swatch]").forEach((swatch) => {
+    swatch.style.background = clusterColour(Number(swatch.dataset.swatch));
+  });
+
 function drawWhenSeen() {
   const watcher = new IntersectionObserver(
     (seen) => {
@@ -58,9 +72,7 @@ function makeTheme() {
   };
   const change = () => {
     tell();
-    redraw();
-    if (data.maps) drawLegend();
-    if (data.objects.id.length) drawTable();
+    drawAgain();
   };
   button.addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
@@ -77,10 +89,14 @@ function toPaper(entry) {
     pixelRatio: Math.max(2, devicePixelRatio) + 1,
     backgroundColor: colour("page"),
   });
-  Object.assign(entry.paper.style, { position: "static", width: "600px", height: "auto", display: "block" });
+  Object.assign(entry.paper.style, { position: "static", width: paperWidth(entry), height: "auto", display: "block" });
   entry.place.after(entry.paper);
   entry.place.style.display = "none";
 }
+
+// The widths of charts on paper in pixels; A4 and Letter have room for about 680.
+const PAPER = { heatmap: 420, "member-bars": 320, "member-matrix": 320 };
+const paperWidth = ({ place }) => `${PAPER[place.id] ?? 660}px`;
 
 /** Prepares the page for printing: on paper it is light and narrow, and all details are open. */
 function makePrint() {
@@ -91,25 +107,26 @@ function makePrint() {
       closed: [...document.querySelectorAll("details:not([open])")],
     };
     document.documentElement.dataset.theme = "light";
+    state.onPaper = true;
     before.closed.forEach((part) => {
       part.open = true;
     });
-    charts.forEach(({ place }) => {
-      place.style.width = "600px";
+    charts.forEach((entry) => {
+      Object.assign(entry.place.style, { width: paperWidth(entry), flex: "none" });
     });
     charts.forEach(draw);
     charts.forEach(toPaper);
   });
   window.addEventListener("afterprint", () => {
     if (!before) return;
+    state.onPaper = false;
     if (before.theme) document.documentElement.dataset.theme = before.theme;
     else delete document.documentElement.dataset.theme;
     before.closed.forEach((part) => {
       part.open = false;
     });
     charts.forEach(({ place, paper }) => {
-      place.style.width = "";
-      place.style.display = "";
+      Object.assign(place.style, { width: "", flex: "", display: "" });
       paper.remove();
     });
     redraw();
@@ -123,11 +140,35 @@ function tellStop() {
   byId("stop-told").textContent = told;
   byId("stop").setAttribute("aria-valuetext", told);
   byId("stop-own").disabled = isOwn();
+  document.querySelectorAll(".stop-k").forEach((place) => {
+    place.textContent = plural(k, "cluster");
+  });
+  document.querySelectorAll(".whose").forEach((note) => {
+    note.hidden = isOwn();
+  });
+  const { length } = stop().clusters;
+  byId("bars-told").textContent = length > BARS ? `The ${BARS} largest of ${counted(length)} clusters are drawn.` : "";
 }
+
+// On paper a long legend is set smaller; the table of profiles has the names and colours of a legend that is too long.
+const LEGENDS = [
+  [24, "short"],
+  [48, "long"],
+  [102, "very long"],
+  [Infinity, "too long"],
+];
 
 function drawLegend() {
   const { clusters, sizes } = stop();
-  const order = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one]);
+  const places = new Map(runs().map(({ cluster }, place) => [cluster, place]));
+  const inMap = (place) => places.get(clusters[place]) ?? Infinity;
+  const bySize = clusters.map((_, place) => place).sort((one, other) => sizes[other] - sizes[one]);
+  const order = bySize.sort((one, other) => (inMap(one) === inMap(other) ? 0 : inMap(one) - inMap(other)));
+  byId("legend").dataset.length = LEGENDS.find(([most]) => order.length <= most)[1];
+  byId("colours-told").textContent =
+    order.length > data.distinct_colours
+      ? `With more than ${data.distinct_colours} clusters some colours look alike, so go by names and order.`
+      : "";
   const items = order.map((place) => {
     const item = element("li");
     const swatch = element("span", undefined, { class: "swatch" });
@@ -147,6 +188,7 @@ function moveTo(place) {
   byId("stop").value = place;
   tellStop();
   if (data.maps) drawLegend();
+  drawClusterTable();
   tellDownload();
   const follows = new Set(["heatmap", "map", "curves", "cluster-bars"]);
   charts.filter(({ drawn, place: { id } }) => drawn && follows.has(id)).forEach(draw);
@@ -157,6 +199,7 @@ function makeSlider() {
   slider.max = data.stops.length - 1;
   slider.value = data.own;
   byId("slider").hidden = data.stops.length < 2;
+  byId("slider-told").hidden = data.stops.length < 2;
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
   byId("stop-own").addEventListener("click", () => {
     moveTo(data.own);
@@ -232,7 +275,12 @@ async function start() {
     data.members.n > data.members.names.length
       ? `${counted(data.members.names.length)} of ${counted(data.members.n)} members are drawn, spread evenly over the order of their NMI.`
       : "";
+  byId("grey-told").textContent = state.matrix.includes(null)
+    ? "A cell is empty if the two label no object in common."
+    : "";
   makeTable();
+  makeNaming();
+  drawSwatches();
   tellDownload();
   byId("download").addEventListener("click", saveLabels);
   drawWhenSeen();
