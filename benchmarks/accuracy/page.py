@@ -1,0 +1,2 @@
+def summary(results): return ""
+def write_page(results): pass
