@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 Labels = NDArray[Any]
 DEFAULT = "Quorate"
-"""What the others are compared with."""
+"""What the others are compared with: `EnsembleClustering` with its defaults."""
+OURS = (DEFAULT, "20 spectral members", "20 k-means members", "one spectral member", "one k-means member")
+"""Parts and variants of Quorate; the rest are peers."""
 SVD_DIMENSIONS = 100
 
 
@@ -29,11 +31,16 @@ class Algorithm(NamedTuple):
     dense: bool = False
 
 
-def _quorate(X: Any, n_clusters: int, seed: int) -> tuple[Labels, str]:
-    from quorate import EnsembleClustering
+def _quorate(**options: Any) -> Callable[[Any, int, int], tuple[Labels, str]]:
+    """The note is the kind of members that was taken."""
 
-    model = EnsembleClustering(n_clusters, random_state=seed).fit(X)
-    return model.labels_, str(model.ensemble_.info["base"]).split(":")[0]
+    def run(X: Any, n_clusters: int, seed: int) -> tuple[Labels, str]:
+        from quorate import EnsembleClustering
+
+        model = EnsembleClustering(n_clusters, random_state=seed, **options).fit(X)
+        return model.labels_, "" if options else str(model.ensemble_.info["base"]).split(":")[0]
+
+    return run
 
 
 def _member(base: str) -> Callable[[Any, int, int], tuple[Labels, str]]:
@@ -60,7 +67,9 @@ def _sklearn(module: str, name: str, **options: Any) -> Callable[[Any, int, int]
 
 _CLUSTER = "sklearn.cluster"
 ALGORITHMS: dict[str, Algorithm] = {
-    DEFAULT: Algorithm(_quorate),
+    DEFAULT: Algorithm(_quorate()),
+    "20 spectral members": Algorithm(_quorate(base="spectral")),
+    "20 k-means members": Algorithm(_quorate(base="kmeans")),
     "one spectral member": Algorithm(_member("spectral")),
     "one k-means member": Algorithm(_member("kmeans")),
     "KMeans": Algorithm(_sklearn(_CLUSTER, "KMeans", n_init=10)),

@@ -17,18 +17,19 @@ REAL = [
     "segmentation", "sonar", "spambase", "synthetic_control", "user_knowledge", "wdbc", "wine", "yeast",
 ]  # fmt: skip
 SHAPES = [
-    "shape_" + name
-    for name in (
-        "2sp2glob 2spirals 3MC D31 R15 a1 a2 a3 aggregation atom banana cassini chainlink chameleon_t4_8k "
-        "chameleon_t5_8k chameleon_t7_10k chameleon_t8_8k compound dartboard1 donut1 engytime flame graves_dense "
-        "graves_line graves_parabolic graves_ring graves_zigzag hepta jain long1 longsquare lsun pathbased rings s1 s2 "
-        "s3 s4 smile1 spiral spiralsquare target tetra twodiamonds unbalance wingnut"
-    ).split()
-]
+    "shape_2sp2glob", "shape_2spirals", "shape_3MC", "shape_D31", "shape_R15", "shape_a1", "shape_a2", "shape_a3",
+    "shape_aggregation", "shape_atom", "shape_banana", "shape_cassini", "shape_chainlink", "shape_chameleon_t4_8k",
+    "shape_chameleon_t5_8k", "shape_chameleon_t7_10k", "shape_chameleon_t8_8k", "shape_compound",
+    "shape_dartboard1", "shape_donut1", "shape_engytime", "shape_flame", "shape_graves_dense", "shape_graves_line",
+    "shape_graves_parabolic", "shape_graves_ring", "shape_graves_zigzag", "shape_hepta", "shape_jain",
+    "shape_long1", "shape_longsquare", "shape_lsun", "shape_pathbased", "shape_rings", "shape_s1", "shape_s2",
+    "shape_s3", "shape_s4", "shape_smile1", "shape_spiral", "shape_spiralsquare", "shape_target", "shape_tetra",
+    "shape_twodiamonds", "shape_unbalance", "shape_wingnut",
+]  # fmt: skip
 TEXTS = [
-    "text_" + name
-    for name in "classic fbis hitech k1a k1b la1 la2 re0 tr11 tr12 tr23 tr31 tr41 tr45 wap".split()
-]
+    "text_classic", "text_fbis", "text_hitech", "text_k1a", "text_k1b", "text_la1", "text_la2", "text_re0",
+    "text_tr11", "text_tr12", "text_tr23", "text_tr31", "text_tr41", "text_tr45", "text_wap",
+]  # fmt: skip
 LARGE = ["covertype", "kddcup99_10pct", "mnist", "shape_birch1", "shape_birch2", "shuttle", "skin"]
 """Sets of more than 50,000 objects."""
 RAW = ["covertype_raw", "letter_raw", "mnist", "pendigits_raw"]
@@ -37,13 +38,14 @@ SETS = sorted({*REAL, *SHAPES, *TEXTS, *LARGE, *RAW})
 LEFT_OUT = {"shape_golfball": "it has one class only"}
 """Sets of the folder that are not used, and why."""
 
-_DEVELOPMENT = sorted(
-    [name for name in SHAPES if name != "shape_chameleon_t7_10k"]
-    + "optdigits_test segmentation satimage mfeat_fac mfeat_zer wine iris seeds ecoli yeast wdbc".split()
-)
+_REAL_OF_DECISION_11 = [
+    "ecoli", "iris", "mfeat_fac", "mfeat_zer", "optdigits_test", "satimage", "seeds", "segmentation", "wdbc", "wine",
+    "yeast",
+]  # fmt: skip
+_DEVELOPMENT = sorted({*SHAPES, *_REAL_OF_DECISION_11} - {"shape_chameleon_t7_10k"})
 """The 56 sets of decision 11: shapes of at most 9,000 objects and 11 real sets."""
 GROUPS = ("half A", "half B", "neither")
-"""Half A: settings were chosen on it. Half B: it was looked at, nothing was chosen on it. Neither: not looked at."""
+"""Half A: settings were chosen on it. Half B: reported beside it, nothing was chosen on it. Neither: not part of it."""
 
 
 class Prepared(NamedTuple):

@@ -71,7 +71,7 @@ class _Limits:
 
     def __init__(self, seconds: float, gigabytes: float) -> None:
         self.values = {
-            resource.RLIMIT_CPU: int(time.process_time() + seconds) + 1,
+            resource.RLIMIT_CPU: max(1, int(time.process_time() + seconds) + 1),
             resource.RLIMIT_AS: _address_space() + int(gigabytes * 1e9),
         }
 
