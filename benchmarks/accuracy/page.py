@@ -72,7 +72,7 @@ def text(results: Results) -> str:
 def _introduction(results: Results) -> str:
     table = means(results, "nmi")
     told = []
-    for group in GROUPS:
+    for group in mean_ranks(results):
         sets = common_sets(table, group)
         best = max((name for name in ALGORITHMS if name not in OURS), key=lambda name: mean_over(table[name], sets))
         own, other = mean_over(table[DEFAULT], sets), mean_over(table[best], sets)
@@ -90,20 +90,20 @@ of 60 sets (decision [32](decisions/0032-default-consensus.md))."""
 def summary(results: Results) -> str:
     """Means of each group over the sets that every algorithm has a result on."""
     tables = {measure: means(results, measure) for measure in ("nmi", "ari", "accuracy", "seconds")}
-    sets = {group: common_sets(tables["nmi"], group) for group in GROUPS}
     ranks = mean_ranks(results)
+    sets = {group: common_sets(tables["nmi"], group) for group in ranks}
     rows = []
     for name in ALGORITHMS:
         figures = [
             " / ".join(f"{mean_over(tables[measure][name], sets[group]):.3f}" for measure in ("nmi", "ari", "accuracy"))
-            for group in GROUPS
+            for group in sets
         ]
-        places = [f"{ranks[group][0][name]:.1f}" if group in ranks else "" for group in GROUPS]
-        every = [tables["seconds"][name][where] for group in GROUPS for where in sets[group]]
+        places = [f"{found[name]:.1f}" for found, _ in ranks.values()]
+        every = [tables["seconds"][name][where] for group in sets for where in sets[group]]
         seconds = f"{np.median(every):.2f}, {max(every):.1f}" if every else ""
         shown = f"**{name}**" if name == DEFAULT else name
         rows.append([shown, *figures, " / ".join(places), seconds])
-    head = ["", *(f"{group}, {len(sets[group])} sets" for group in GROUPS), "mean ranks", "seconds: median, most"]
+    head = ["", *(f"{group}, {len(sets[group])} sets" for group in sets), "mean ranks", "seconds: median, most"]
     differences = [f"{critical_difference(len(ALGORITHMS), n):.1f} ({group})" for group, (_, n) in ranks.items()]
     return f"""Mean NMI / ARI / accuracy with the classes, over the sets on which every algorithm has a result. \
 Mean ranks by NMI are in the order of the columns, 1 is best; ranks that are closer than {", ".join(differences)} do \
@@ -156,10 +156,12 @@ Ours are seconds of the processor on one thread.
 
 def _protocol(results: Results) -> str:
     seeds = seeds_of(results, DEFAULT)
-    few = [f"{name} ({count})" for name, count in sorted(seeds.items()) if count < SEEDS]
-    short = f", with fewer on {', '.join(few)}" if few else ""
+    counts = [
+        f"{n} on {sum(count == n for count in seeds.values())}" for n in sorted(set(seeds.values()), reverse=True)
+    ]
     absent = [name for name in SETS if name not in seeds]
-    left = [f"{name} ({why})" for name, why in LEFT_OUT.items()] + [f"{name} (not measured yet)" for name in absent]
+    left = ", ".join(f"{name} ({why})" for name, why in LEFT_OUT.items())
+    left += f". Not measured yet: {', '.join(absent)}" if absent else ""
     caps = ", ".join(f"{n} {a.most_objects:,}" for n, a in ALGORITHMS.items() if a.most_objects < 1_000_000)
     dense = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.dense)
     reasons = "\n".join(
@@ -168,14 +170,14 @@ def _protocol(results: Results) -> str:
     return f"""- **Data.** Real measurements are z-normalised, a missing value is the mean of its column; points of \
 `shape_*`, the pixels of mnist, and the sets whose names end in `_raw` are as they come. Texts are weighted by \
 tf-idf, rows of length 1; {dense} take no sparse rows or no thousands of columns and get the {SVD_DIMENSIONS} leading \
-singular directions. The classes are for scoring only. Left out: {", ".join(left)}.
+singular directions. The classes are for scoring only. Left out: {left}.
 - **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, but for 10 starts of \
 `KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
 finds its own number of clusters, and what it calls noise is scored as one more cluster. `20 spectral members` and \
 `20 k-means members` are `EnsembleClustering` with that kind of members instead of the choice; `one spectral member` \
 and `one k-means member` are single clusterings with the true number of clusters.
-- **Seeds.** The stochastic ones are run with seeds 0 to {SEEDS - 1}, the others (Ward, HDBSCAN, Birch) once. Quorate \
-was run with {SEEDS} seeds on {sum(count >= SEEDS for count in seeds.values())} sets{short}.
+- **Seeds.** The stochastic ones are run with seeds 0 to {SEEDS - 1}, the others (Ward, HDBSCAN, Birch) once, as \
+far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table tells which.
 - **Limits.** One thread; seconds are those of the processor, on a machine shared with other work. A run may take \
 {SECONDS:g} s ({20 * SECONDS:g} s for Quorate, so that its own cost is told) and {GIGABYTES:g} GB. Not run on sets \
 with more objects than: {caps}.
@@ -189,7 +191,7 @@ Runs without a result:
 
 def _all_sets(results: Results) -> str:
     tables = {measure: means(results, measure) for measure in ("nmi", "ari", "accuracy", "seconds")}
-    notes = kinds(results)
+    notes, seeds = kinds(results), seeds_of(results, DEFAULT)
     others = [name for name in ALGORITHMS if name != DEFAULT]
     rows = []
     for group in GROUPS:
@@ -197,6 +199,18 @@ def _all_sets(results: Results) -> str:
             own = [f"{tables[measure][DEFAULT][name]:.3f}" for measure in ("nmi", "ari", "accuracy")]
             cells = [f"{tables['nmi'][other][name]:.3f}" if name in tables["nmi"][other] else "" for other in others]
             seconds = f"{tables['seconds'][DEFAULT][name]:.2f}"
-            rows.append([group.removeprefix("half "), name, *own, seconds, notes.get(name, ""), *cells])
-    head = ["", "set", f"{DEFAULT}: NMI", "ARI", "accuracy", "seconds", "kind taken", *(f"{name}" for name in others)]
+            rows.append(
+                [group.removeprefix("half "), name, str(seeds[name]), *own, seconds, notes.get(name, ""), *cells]
+            )
+    head = [
+        "",
+        "set",
+        "seeds",
+        f"{DEFAULT}: NMI",
+        "ARI",
+        "accuracy",
+        "seconds",
+        "kind taken",
+        *(f"{name}" for name in others),
+    ]
     return "Means over seeds; NMI of the other algorithms, empty where there is no result.\n\n" + table_text(head, rows)
