@@ -32,7 +32,7 @@ TEXTS = [
 ]  # fmt: skip
 LARGE = ["covertype", "kddcup99_10pct", "mnist", "shape_birch1", "shape_birch2", "shuttle", "skin"]
 """Sets of more than 50,000 objects."""
-RAW = ["covertype_raw", "letter_raw", "mnist", "pendigits_raw"]
+RAW = ["pendigits_raw", "letter_raw", "mnist", "covertype_raw"]
 """Sets whose published figures are of the features as they come; `mnist` is never scaled."""
 SETS = sorted({*REAL, *SHAPES, *TEXTS, *LARGE, *RAW})
 LEFT_OUT = {"shape_golfball": "it has one class only"}
