@@ -86,6 +86,12 @@ def test_seeds_are_averaged_and_kinds_counted(tmp_path: Path) -> None:
     assert published.kinds(results) == {"iris": "1 kmeans, 2 spectral"}
 
 
+def test_sets_that_suit_k_means_members_are_named(tmp_path: Path) -> None:
+    scores = {DEFAULT: {"iris": 0.5, "wine": 0.5}, "20 k-means members": {"iris": 0.515, "wine": 0.53}}
+    told = published.k_means_text(_results(tmp_path, scores))
+    assert told.endswith(": wine (0.500, 0.530).")
+
+
 def test_features_are_prepared_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "iris.csv").write_text("f0,f1,label\n1,5,a\n3,5,b\n,5,b\n")
     (tmp_path / "pendigits.csv").write_text("f0,label\n1,a\n3,b\n")

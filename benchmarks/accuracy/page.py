@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.algorithms import ALGORITHMS, DEFAULT, OURS, SVD_DIMENSIONS
-from benchmarks.accuracy.published import kinds, mean_text, named_table, printed_table
+from benchmarks.accuracy.published import k_means_text, kinds, mean_text, named_table, printed_table
 from benchmarks.accuracy.runs import GIGABYTES, SECONDS, SEEDS, Results
 from benchmarks.accuracy.sets import GROUPS, LEFT_OUT, SETS, group_of
 from benchmarks.accuracy.tables import (
@@ -58,6 +58,7 @@ def text(results: Results) -> str:
         mean_text(results),
         "The sets that were named beforehand, because the default of before failed on them or was better there:",
         named_table(results),
+        k_means_text(results),
         "## How it was measured",
         _protocol(results),
         "## All sets",
