@@ -277,8 +277,8 @@ class Placement(ResultTable):
 
 def _line(top: list[LabelShare]) -> str:
     """The commonest labels of a cluster in words."""
-    told = [f"{_short(entry.member)} {_short(entry.label)} {entry.share:.0%}" for entry in top[:MEMBERS_TOLD]]
-    return ", ".join([*told, *(["..."] if len(top) > MEMBERS_TOLD else [])])
+    told = [f"{_short(entry.member)} {_short(entry.label)} {entry.share:.0%}" for entry in top[:MEMBERS_SHOWN]]
+    return ", ".join([*told, *(["..."] if len(top) > MEMBERS_SHOWN else [])])
 
 
 def _short(value: Any) -> str:
