@@ -100,7 +100,7 @@ SHELL = {
     "a file without columns": ("consensus good.csv part.csv --id id --columns z -k 3", "has none of the columns 'z'"),
     "standard input twice": ("consensus - - --id id -k 3", "only one of the files can come from standard input"),
     "an array without ids": ("consensus good.csv labels.npy --id id -k 3", "its content is empty"),
-    "files apart": ("consensus good.csv -k 3 part.csv", "files stand side by side"),
+    "files apart": ("consensus good.csv -k 3 part.csv", "put all files next to one another"),
     # texts
     "a wrong separator": ("consensus good.csv --sep ; --id id -k 3 -o out.csv", "say what separates them (--sep ,)"),
     "a separator of two": ("consensus good.csv --sep ,, --id id -k 3", "must be one character"),
