@@ -44,7 +44,7 @@ def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, 
     ----------
     ensemble : Ensemble
     settings : dict
-        What `quorate.consensus` is given by name; see `consensus_settings`.
+        The keyword arguments of `quorate.consensus`; see `consensus_settings`.
     step : callable
         Shows progress; see `steps`.
     start : float, optional

@@ -175,9 +175,9 @@ def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files,
     table, labelling, page, picture = (str(file) for file in files)
     return f"""\
 A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: the
-names and the number of segments differ, there are mistakes, and most departments do not know all customers.
+names and the number of segments differ, there are mistakes, and most departments have no label for some customers.
 The truth is known only because this demo made the customers up: there are {len(TYPES)} types of customers.
-quorate sees only the four columns of labels, and combines them into one segmentation.
+quorate gets only the four columns of labels, and combines them into one segmentation.
 
                segments     customers   agreement  NMI with     customers
                          with a label  with all 4     truth  placed right
