@@ -224,7 +224,7 @@ def test_files_are_joined(frame: pd.DataFrame, tmp_path: Path, capsys: Output) -
     assert main(["consensus", *shell, "-k", "3", "-o", str(out)]) == 0
     told = capsys.readouterr().out
     assert "clusterings  5: a (3 clusters, 11.1% missing), one.b (3 clusters, 11.1% missing)" in told
-    assert "joined       one knows 80, two knows 80, three knows 90 of 90 objects" in told
+    assert "joined       one has 80, two has 80, three has 90 of 90 objects" in told
     assert out.read_text().startswith("object,label,confidence\n")
     assert main(["score", *shell[:-2], str(out), "--id", "object", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""Checks of options, which word all error messages alike: what was wanted, what was given, and what to do."""
+"""Checks of options; all error messages say what was wanted, what was given, and what to do."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from quorate.solvers import label_rows
 def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     """Reduce an ensemble to its distinct rows with counts, in order of first appearance; nothing is lost.
 
-    A method that sees labels alone cannot distinguish objects with equal label rows, so that one row with a count
+    A method that uses labels alone cannot distinguish objects with equal label rows, so that one row with a count
     stands for all of them. The result is stored in the ensemble, which never changes: a second call costs nothing,
     and neither does compressing an ensemble that is compressed already.
 

@@ -169,7 +169,7 @@ def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources:
         if uses[place].max() == 1:
             raise ValueError(
                 f"none of the {len(place):,} objects of {source} is in another table; its first ones are "
-                f"{few(_ids_of(ensemble)[:3])}. Are the objects named alike?"
+                f"{few(_ids_of(ensemble)[:3])}. Do all tables use the same names?"
             )
 
 

@@ -1,7 +1,7 @@
 """What `quorate consensus` and `quorate cluster` have in common, from an ensemble to the summary.
 
 Phases, in the order of the functions: refuse output files that cannot be written, find the consensus and score it,
-write the files, tell the user. Importing this module imports the library.
+write the files, write the summary. Importing this module imports the library.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, 
     ----------
     ensemble : Ensemble
     settings : dict
-        What `quorate.consensus` is given by name; see `consensus_settings`.
+        The keyword arguments of `quorate.consensus`; see `consensus_settings`.
     step : callable
         Shows progress; see `steps`.
     start : float, optional
@@ -79,7 +79,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
 
 
 def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
-    """Write the summary or the JSON object; `more` are further facts to tell."""
+    """Write the summary or the JSON object; `more` are further facts to include."""
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
     if arguments.report is not None:

@@ -1,4 +1,4 @@
-"""The demo: made-up customers of a retailer, four segmentations of them, and their consensus told as a story."""
+"""The demo: invented customers of a retailer, four segmentations of them, their consensus, and a text about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHARES = (0.28, 0.24, 0.20, 0.16, 0.12)
 
 
 class Department(NamedTuple):
-    """How one department sees the types of customers: its segments, its mistakes, and whom it does not know."""
+    """How one department segments the types of customers: its segments, its mistakes, and its missing labels."""
 
     segments: tuple[tuple[str, ...], ...]  # for each type, the segments its customers fall into
     error: float  # the share of customers that it takes for a type drawn at random
@@ -56,7 +56,7 @@ DEPARTMENTS = {
 
 
 def customers(seed: int = 0) -> tuple[Ensemble, Array]:
-    """The four segmentations, and the true type of each customer, which no department knows."""
+    """Return the four segmentations, and the true type of each customer, which is in none of them."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(len(TYPES), size=N_CUSTOMERS, p=SHARES)
     table = {name: _segments(truth, department, rng) for name, department in DEPARTMENTS.items()}
@@ -64,7 +64,7 @@ def customers(seed: int = 0) -> tuple[Ensemble, Array]:
 
 
 def _segments(truth: Array, department: Department, rng: np.random.Generator) -> Array:
-    """The segment that one department gives each customer: the right one, one of another type by mistake, or None."""
+    """Return the segment that one department gives each customer: the right one, a wrong one by mistake, or None."""
     mistaken = rng.random(len(truth)) < department.error
     seen = np.where(mistaken, rng.integers(0, len(TYPES), size=len(truth)), truth)
     labels = np.array([rng.choice(department.segments[kind]) for kind in seen], dtype=object)
@@ -108,7 +108,7 @@ class Files(NamedTuple):
 
 
 def _files(folder: Path, overwrite: bool) -> Files:
-    """The files in the folder, which is made; raises if one of them must not be replaced."""
+    """Make the folder and return the files in it; raise if one of them must not be replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     files = Files(*(folder / name for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")))
     for file in files:
@@ -168,16 +168,16 @@ def _save_picture(
 
 
 def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files, is_drawn: bool) -> str:
-    """What was done, how good the segmentations are, which files were written, and how to do the same."""
+    """Return the text of the demo: what was done, the scores, the files written, and how to do the same."""
     *departments, ours = rows
     best = max(departments, key=lambda row: row.right)
     n_unsure = 0 if result.confidence is None else int(np.sum(result.confidence < AMBIGUOUS))
     table, labelling, page, picture = (str(file) for file in files)
     return f"""\
 A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: the
-names and the number of segments differ, there are mistakes, and most departments do not know all customers.
+names and the number of segments differ, there are mistakes, and most departments have no label for some customers.
 The truth is known only because this demo made the customers up: there are {len(TYPES)} types of customers.
-quorate sees only the four columns of labels, and combines them into one segmentation.
+quorate gets only the four columns of labels, and combines them into one segmentation.
 
                segments     customers   agreement  NMI with     customers
                          with a label  with all 4     truth  placed right
@@ -204,7 +204,7 @@ def _figures(rows: list[Row]) -> str:
 
 
 def _instructions(table: str, labelling: str, page: str) -> str:
-    """The commands and the Python code that do the same; they can be pasted as they are."""
+    """Return the commands and the Python code that do the same; they can be pasted as they are."""
     shell_table, shell_labelling = shlex.quote(table), shlex.quote(labelling)
     return f"""\
 The same from the shell (add --force to replace files that exist):

@@ -44,7 +44,7 @@ def add_consensus(commands: Any) -> None:
 
 
 def run_consensus(arguments: argparse.Namespace) -> None:
-    """Check the options, read the table, find the consensus, write the files and tell the user."""
+    """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_json_beside_data(arguments, "labels")
     settings = _consensus_settings(arguments)
     step = steps(arguments)
@@ -71,16 +71,18 @@ def add_score(commands: Any) -> None:
     add_table_options(parser)
     add_labelling_options(parser)
     parser.add_argument(
-        "--members", action="store_true", help="also tell how each clustering stands beside the labelling"
+        "--members", action="store_true", help="also show how well each clustering agrees with the labelling"
     )
     parser.add_argument(
-        "--profiles", action="store_true", help="also tell which labels of the clusterings each cluster is made of"
+        "--profiles",
+        action="store_true",
+        help="also show which labels of the clusterings the objects of each cluster have",
     )
     add_talk_options(parser)
 
 
 def run_score(arguments: argparse.Namespace) -> None:
-    """Read the table and the labelling, score it and tell the scores."""
+    """Read the table and the labelling, score it and write the scores."""
     step = steps(arguments)
     with step("loading"):
         from quorate import evaluate, members, profiles
@@ -88,7 +90,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     with step("scoring"):
         scores = evaluate(labelling.labels, ensemble, truth=truth)
-        # by their names in the file, not by their codes
+        # the tables show clusters by their names in the file, not by their codes
         named = labelling.named()
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}

@@ -51,7 +51,7 @@ def add_cluster(commands: Any) -> None:
 
 
 def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
-    """The table of measurements, and how to read it."""
+    """Add the table of measurements, and the options that say how to read it."""
     parser.add_argument(
         "features",
         help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
@@ -61,7 +61,7 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_member_options(parser: argparse.ArgumentParser) -> None:
-    """How the clusterings are made."""
+    """Add the options that say how the clusterings are made."""
     parser.add_argument("--members", metavar="N", default="20", help="number of clusterings (default: %(default)s)")
     parser.add_argument(
         "--k",
@@ -95,7 +95,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_generate(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, write them and tell the user."""
+    """Check the options, make the clusterings, write them and the summary."""
     refuse_json_beside_data(arguments, "ensemble")
     settings = _generate_settings(arguments)
     step = steps(arguments)
@@ -111,7 +111,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
 
 
 def run_cluster(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, find their consensus, write the files and tell the user."""
+    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
     refuse_json_beside_data(arguments, "labels")
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
@@ -132,7 +132,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
 
 
 def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """All that is passed to `quorate.generate` by name."""
+    """Return the keyword arguments of `quorate.generate`."""
     return {
         "n_members": integer(arguments.members, "--members"),
         "k": member_k(arguments.members_k),

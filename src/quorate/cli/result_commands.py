@@ -33,7 +33,7 @@ def add_place(commands: Any) -> None:
 
 
 def run_place(arguments: argparse.Namespace) -> None:
-    """Read the table, its labelling and the new table, place the new objects, write their labels and tell."""
+    """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
     refuse_json_beside_data(arguments, "labels")
     step = steps(arguments)
     with step("loading"):
@@ -94,7 +94,7 @@ def add_compare(commands: Any) -> None:
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
-    """Read the table, run every method for every number of clusters and tell the scores."""
+    """Read the table, run every method for every number of clusters and write the scores."""
     settings: dict[str, Any] = {
         "n_clusters": number_of_clusters(arguments.k),
         "n_repeats": integer(arguments.repeats, "--repeats"),

@@ -151,8 +151,8 @@ def _refuse_small(plans: list[Plan], n_objects: int) -> None:
         n_seen = int(np.unpackbits(plan.packed, count=n_objects).sum())
         if n_seen < plan.k:
             raise ValueError(
-                f"member {plan.number} sees {n_seen:,} objects and is to make {plan.k:,} clusters of them; "
-                f"lower k, or show the members more rows."
+                f"member {plan.number} gets {n_seen:,} objects, which are too few for {plan.k:,} clusters; "
+                f"lower k, or give the members more rows."
             )
 
 
@@ -160,6 +160,6 @@ def _refuse_parts_of_sequences(plans: list[Plan]) -> None:
     for plan in plans:
         if plan.base.is_sequence and not (plan.packed is None and plan.view.is_whole):
             raise ValueError(
-                f"{plan.base.name} makes members that depend on one another, so all of them must see the same rows and "
+                f"{plan.base.name} makes members that depend on one another, so all of them must get the same rows and "
                 f"columns; leave rows and columns at 1.0."
             )
