@@ -355,7 +355,7 @@ def test_the_verdict_follows_the_numbers() -> None:
     assert next(point for point in points(apart) if point.heading == "Members").text.startswith("odd one (0.0")
     poor = subject_of(rng.permutation(fine), [fine, fine, fine])
     assert headline(poor).endswith("but the consensus represents them less well than the average member does.")
-    assert points(poor)[1].text == "Of 4 clusters, 4 are doubtful (3, 2, 0, 1)."
+    assert points(poor)[1].text == "Of 4 clusters, all 4 are doubtful (3, 2, 0, 1)."
     single = subject_of(fine, {"a": fine})
     assert "only one member" in headline(single)
     assert [p.heading for p in points(single)] == ["Clusters", "Objects"]

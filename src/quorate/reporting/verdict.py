@@ -157,6 +157,8 @@ def _members(subject: Subject) -> Point | None:
             f"({median:.2f}).",
         )
     low, high = int(np.nanargmin(nmi)), int(np.nanargmax(nmi))
+    if f"{nmi[low]:.2f}" == f"{nmi[high]:.2f}":
+        return Point("Members", f"No member stands apart: each has an NMI of {nmi[low]:.2f} with the consensus.")
     return Point(
         "Members",
         f"No member stands apart. The closest to the consensus is {names[high]} (NMI {nmi[high]:.2f}), the farthest "
