@@ -249,9 +249,8 @@ def test_paper_has_colours_and_no_half_empty_pages(browser: Browser, tmp_path: P
     filled = [np.flatnonzero((image < 0.9).any(axis=(1, 2))).max() / len(image) for image in pages]
     assert min(filled[:-1]) > 0.5, filled
     assert pages[0].mean() > 0.7, "paper is white, also from a dark page"
-    # the swatches of the first table are backgrounds, which browsers leave out unless asked for
-    colourful = [int((np.ptp(image, axis=2) > 0.3).sum()) for image in pages]
-    assert colourful[0] + colourful[1] > 20
+    # the first page has no chart: its colours are the backgrounds of swatches, which are left out unless asked for
+    assert (np.ptp(pages[0], axis=2) > 0.3).sum() > 5
     assert page.complaints() == []
     page.close()
 

@@ -1,4 +1,4 @@
-"""The words and the first table of the report: what clusters are made of, and sentences that hold for the case at hand."""
+"""The words and the first table of the report: what clusters are made of, and sentences that suit the case at hand."""
 
 from __future__ import annotations
 
