@@ -52,6 +52,7 @@ def page(
             "made_by": escape(made_by),
             "clusters": cluster_table(subject, data["colours"]),
             "members": member_table(subject),
+            "grey": "Grey is a missing label." if subject.missing.any() else "",
             "orange": "A member that stands apart is orange." if len(data["members"]["apart"]) else "",
             "facts": "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items()),
             "redo": "".join(_code(name, text) for name, text in redo.items()),

@@ -105,7 +105,8 @@ def _clusters(subject: Subject) -> Point:
     parts: list[str | Named] = [f"Of {subject.n_clusters:,} clusters, "]
     for place, (word, group) in enumerate(told):
         joint = "" if place == 0 else " and " if place == len(told) - 1 else ", "
-        number = f"all {len(group):,} are" if len(told) == 1 else f"{len(group):,} {_is(len(group))}"
+        all_of_them = "both are" if len(group) == 2 else f"all {len(group):,} are"
+        number = all_of_them if len(told) == 1 else f"{len(group):,} {_is(len(group))}"
         parts += [f"{joint}{number} {word} (", *_few_clusters(subject, group), ")"]
     return _point("Clusters", [*parts, "."])
 
@@ -157,6 +158,8 @@ def _members(subject: Subject) -> Point | None:
             f"({median:.2f}).",
         )
     low, high = int(np.nanargmin(nmi)), int(np.nanargmax(nmi))
+    if f"{nmi[low]:.2f}" == f"{nmi[high]:.2f}":
+        return Point("Members", f"No member stands apart: each has an NMI of {nmi[low]:.2f} with the consensus.")
     return Point(
         "Members",
         f"No member stands apart. The closest to the consensus is {names[high]} (NMI {nmi[high]:.2f}), the farthest "

@@ -194,7 +194,7 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     if method is not None:
         entries["Method"] = f"{result.method}: {method.title} ({method.reference})"
     if "auto" in result.info:
-        entries["Method chosen"] = f"automatically: {result.info['auto']}"
+        entries["Method chosen"] = f"automatically ({result.info['auto']})"
     state = "converged" if result.converged else "stopped before it converged"
     entries["Outcome"] = f"objective {result.objective:.6g} after {_counted(result.n_iter, 'iteration')}, {state}"
     if "coarsen" in result.info:

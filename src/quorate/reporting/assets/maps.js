@@ -51,8 +51,17 @@ function namesBeside(step, length) {
 
 /** Returns the names that fit below a row of bins, each `step` pixels wide, by their bin. */
 function namesBelow(step) {
-  const fits = runs().filter(({ cluster, length }) => 7 * data.names[cluster].length + 4 <= length * step);
-  return new Map(fits.map((run) => [middle(run), data.names[run.cluster]]));
+  const names = new Map();
+  let end = -Infinity;
+  for (const run of runs()) {
+    const half = 3.5 * data.names[run.cluster].length;
+    const centre = (run.start + run.length / 2) * step;
+    // A short name may be wider than its cluster, as long as it does not touch the name before it.
+    if (2 * half + 4 > Math.max(24, run.length * step) || centre - half < end + 3) continue;
+    end = centre + half;
+    names.set(middle(run), data.names[run.cluster]);
+  }
+  return names;
 }
 
 function heatmap(width) {
