@@ -118,6 +118,27 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
 
+def add_null_option(parser: argparse.ArgumentParser) -> None:
+    """--null and --no-null: whether to compare the agreement with that of permuted labels."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--null",
+        metavar="N",
+        help="compare the agreement with N permutations of the labels, or auto for 19 to 99 "
+        "(default: auto, unless that takes longer than five seconds and five times the consensus)",
+    )
+    choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
+
+
+def null_settings(arguments: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    """What `evaluate_within` is given; `seconds` is what the comparison with chance may take if it is not asked for."""
+    if arguments.no_null:
+        return {"null": None, "seconds": None}
+    if arguments.null is None:
+        return {"null": "auto", "seconds": seconds}
+    return {"null": "auto" if arguments.null == "auto" else integer(arguments.null, "--null"), "seconds": None}
+
+
 def add_force_option(parser: argparse.ArgumentParser) -> None:
     """--force."""
     parser.add_argument("--force", action="store_true", help="replace output files that exist")
