@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from ensembles import noisy_with_truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import METHODS, as_ensemble, consensus, evaluate, generate, nmi, refine
+from quorate import METHODS, Consensus, as_ensemble, consensus, evaluate, generate, nmi, plot, refine
 from quorate._data.selection import select_members
 from quorate._evaluation import chance, repetition
 from quorate._evaluation.agreement import folds, held_out_agreement
@@ -21,6 +24,7 @@ from quorate._evaluation.scores import code_beside, evaluate_within
 from quorate._evaluation.subject import subject_of
 from quorate._result_table import AMBIGUOUS
 from quorate._verdict import CLEAR, GRADES, NO_STRUCTURE, STRONG, WEAK, beyond_chance, grade_of
+from quorate.cli import main
 from quorate.reporting.verdict import headline, points
 
 PRAISE = ("strong", "clear", "better than", "represents")
@@ -264,12 +268,20 @@ def test_the_report_says_the_same_as_the_scores() -> None:
     told = {point.heading: point.text for point in points(subject)}
     assert (told["Why"], told["What to do"]) == (verdict.reason, verdict.next_step)
     noise = random_labels(0, 200, 4, 4)
-    assert headline(subject_of(consensus(noise, 4, random_state=0), noise)).endswith("no structure beyond chance.")
+    assert headline(subject_of(consensus(noise, 4, random_state=0), noise)).endswith(
+        "no evidence of structure beyond chance."
+    )
 
 
-def test_one_threshold_of_ambiguity() -> None:
-    from inspect import signature
-
-    from quorate import Consensus
-
-    assert signature(Consensus.ambiguous).parameters["below"].default == AMBIGUOUS
+def test_one_threshold_of_ambiguity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, name in ((Consensus.ambiguous, "below"), (plot.confidence_histogram, "ambiguous")):
+        assert signature(verb).parameters[name].default == AMBIGUOUS
+    table = tmp_path / "labels.csv"
+    _, labels = noisy_with_truth(0, 100, 3, 5, missing=0.0)
+    np.savetxt(table, labels, fmt="%d", delimiter=",", header="a,b,c,d,e", comments="")
+    result = consensus(labels, 3, random_state=0)
+    for options, below in (([], AMBIGUOUS), (["--ambiguous", "0.8"], 0.8)):
+        assert main(["consensus", str(table), "-k", "3", "--no-null", "--json", *options]) == 0
+        assert json.loads(capsys.readouterr().out)["ambiguous"] == {"n": len(result.ambiguous(below)), "below": below}
+    assert main(["consensus", str(table), "-k", "3", "--ambiguous", "7"]) != 0
+    assert "--ambiguous must be a number from 0 to 1" in capsys.readouterr().err

@@ -75,13 +75,13 @@ class Evidence(NamedTuple):
 
 
 TEXTS = {
-    NO_STRUCTURE: "The members agree no more than random labels would: there is no structure beyond chance.",
+    NO_STRUCTURE: "Random labels would agree about as well: there is no evidence of structure beyond chance.",
     WEAK: "The members agree more than by chance, but weakly: the clusters depend on which members are used.",
     CLEAR: "The members share clear structure, though parts of the clusters depend on which members are used.",
     STRONG: "The members share strong structure: either half of them leads to much the same clusters.",
 }
 NEXT_STEPS = {
-    NO_STRUCTURE: "Do not use these clusters. Look for better members, or for other data.",
+    NO_STRUCTURE: "Do not rely on these clusters. More objects, more members or better members may show more.",
     WEAK: "Use the clusters as a hint only. More members, better members or another number of clusters may help.",
     CLEAR: "Use the clusters, and check the objects of low confidence; more members may make the rest firmer.",
     STRONG: "Use the clusters; look at the few objects of low confidence.",

@@ -15,7 +15,7 @@ from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
 from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
-from quorate.cli.options import null_settings
+from quorate.cli.options import ambiguity_threshold, null_settings
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 
@@ -34,7 +34,8 @@ class Outcome(NamedTuple):
 
 
 def refuse_outputs(arguments: argparse.Namespace) -> None:
-    """Raise if the labels or the report cannot be written, or --null is no number, before any work is done."""
+    """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
+    ambiguity_threshold(arguments)
     checked_permutations(null_settings(arguments, 0.0)["null"])
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
@@ -99,6 +100,8 @@ def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -
     """Write the summary or the JSON object; `more` are further facts to tell."""
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+    below = ambiguity_threshold(arguments)
+    facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_command,
     add_force_option,
     add_labelling_options,
@@ -41,6 +42,7 @@ def add_consensus(commands: Any) -> None:
         "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
     )
     add_null_option(parser)
+    add_ambiguous_option(parser)
     add_labels_output(parser)
     add_force_option(parser)
     add_talk_options(parser)

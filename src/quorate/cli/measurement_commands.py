@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_column_options,
     add_command,
     add_force_option,
@@ -46,6 +47,7 @@ def add_cluster(commands: Any) -> None:
     parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
     add_method_options(parser)
     add_null_option(parser)
+    add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
     add_force_option(parser)

@@ -130,6 +130,26 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
     choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
 
 
+def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
+    """--ambiguous."""
+    parser.add_argument(
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+    )
+
+
+def ambiguity_threshold(arguments: argparse.Namespace) -> float:
+    """The confidence below which an object is called ambiguous."""
+    from quorate._result_table import AMBIGUOUS
+
+    if arguments.ambiguous is None:
+        return AMBIGUOUS
+    wanted = "a number from 0 to 1"
+    share = number(arguments.ambiguous, "--ambiguous", wanted=wanted)
+    if not 0 <= share <= 1:
+        raise ValueError(f"--ambiguous must be {wanted}, got {arguments.ambiguous!r}")
+    return share
+
+
 def null_settings(arguments: argparse.Namespace, seconds: float) -> dict[str, Any]:
     """What `evaluate_within` is given; `seconds` is what the comparison with chance may take if it is not asked for."""
     if arguments.no_null:

@@ -135,6 +135,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
+        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
         **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
