@@ -53,11 +53,14 @@ def test_scores_do_not_depend_on_the_order_of_rows(frame: pd.DataFrame) -> None:
     result = consensus(frame, 3, random_state=0)
     shuffled = frame.sample(frac=1, random_state=1)
     truth = pd.Series(TRUTH, index=frame.index)
-    expected = evaluate(result, frame, truth=TRUTH)
-    assert expected.anmi > 0.4
+    # what is repeated has a seed, and k-means starts from other rows if their order is another
+    expected = evaluate(result.labels, frame, truth=TRUTH).as_dict()
+    known = {name: value for name, value in expected.items() if value is not None}
+    assert known["anmi"] > 0.4
     labels = pd.Series(result.labels, index=frame.index)
     for given_labels in (result, labels, labels.sample(frac=1, random_state=2), labels.to_frame()):
-        assert evaluate(given_labels, shuffled, truth=truth).as_dict() == pytest.approx(expected.as_dict())
+        found = evaluate(given_labels, shuffled, truth=truth).as_dict()
+        assert {name: found[name] for name in known} == pytest.approx(known)
     assert anmi(result, shuffled) == pytest.approx(anmi(result, frame))
     assert nmi(labels, truth.sample(frac=1, random_state=3)) == nmi(result.labels, TRUTH)
 

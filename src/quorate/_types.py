@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
+from quorate._verdict import Evidence, Verdict, verdict_of
 
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
@@ -325,9 +326,11 @@ class Method:
 class Scores:
     """The scores that `evaluate` returns; they print as a table, and `as_dict` returns them as a dictionary.
 
-    A score is None if it was not asked for. `anmi` and `density` compare the labelling with the ensemble.
-    `mean_member` and `best_member` are the mean and the largest ANMI of a member, which one would get by taking a
-    member as the result, at random or the best. The other scores compare the labelling with the truth.
+    A score is None if it was not asked for. `anmi` and `density` compare the labelling with all members, including
+    those that it was made from, and `mean_member` and `best_member` compare members with one another. A consensus wins
+    such a comparison even on random labels. Fair are `agreement`, `agreement_mean_member` and `agreement_best_member`:
+    the mean NMI with members that had no part in the labelling. The scores from `expected` to `n_permutations` say what
+    permuted labels would give, and `verdict` says it in words. The other scores compare the labelling with the truth.
     """
 
     n_objects: int
@@ -342,9 +345,25 @@ class Scores:
     nmi_arithmetic: float | None = None
     ari: float | None = None
     accuracy: float | None = None
+    agreement: float | None = None
+    agreement_mean_member: float | None = None
+    agreement_best_member: float | None = None
+    expected: float | None = None
+    z: float | None = None
+    p_value: float | None = None
+    adjusted: float | None = None
+    reproducibility: float | None = None
+    n_permutations: int | None = None
+    # not a score, but the verdict must know it: whether `generate` made the members from measurements
+    from_measurements: bool = field(default=False, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """How far the labelling can be believed, as a grade and in words; see docs/trust.md."""
+        return verdict_of(Evidence(*(getattr(self, name) for name in Evidence._fields)))
 
     def as_dict(self) -> dict[str, float | int | None]:
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.repr}
 
     def __str__(self) -> str:
         known = {name: value for name, value in self.as_dict().items() if value is not None}

@@ -51,7 +51,8 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
         return replace(ensemble, counts=counts)
     labels = ensemble.labels[rows]
     chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
-    codes, kept = code_integers(chosen.labels, chosen.member_names, missing_rule(DEFAULT))
+    # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
+    codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
     return replace(
         chosen,
         labels=codes,

@@ -11,10 +11,16 @@ import shlex
 import time
 from typing import Any, NamedTuple
 
-from quorate import Consensus, Ensemble, Scores, consensus, evaluate, save_labels
+from quorate import Consensus, Ensemble, Scores, consensus, save_labels
+from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
+from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
+from quorate.cli.options import ambiguity_threshold, null_settings
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
+
+LARGEST_SHARE = 5
+"""The comparison with chance may take so many times as long as the consensus itself if nobody asked for it."""
 
 
 class Outcome(NamedTuple):
@@ -28,7 +34,9 @@ class Outcome(NamedTuple):
 
 
 def refuse_outputs(arguments: argparse.Namespace) -> None:
-    """Raise if the labels or the report cannot be written, before any work is done for them."""
+    """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
+    ambiguity_threshold(arguments)
+    checked_permutations(null_settings(arguments, 0.0)["null"])
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     if arguments.report is not None:
@@ -37,11 +45,20 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         refuse_page(arguments.report, arguments.force)
 
 
-def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, start: float | None = None) -> Outcome:
+def find_consensus(
+    arguments: argparse.Namespace,
+    ensemble: Ensemble,
+    settings: dict[str, Any],
+    step: Step,
+    *,
+    start: float | None = None,
+) -> Outcome:
     """Find the consensus and score it.
 
     Parameters
     ----------
+    arguments : Namespace
+        Says whether to compare the agreement with chance.
     ensemble : Ensemble
     settings : dict
         The keyword arguments of `quorate.consensus`; see `consensus_settings`.
@@ -55,7 +72,8 @@ def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, 
         result = consensus(ensemble, **settings)
     seconds = time.perf_counter() - start
     with step("scoring"):
-        scores = evaluate(result, ensemble)
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = evaluate_within(result, ensemble, how["seconds"], null=how["null"])
     return Outcome(result, ensemble, scores, seconds, settings["random_state"])
 
 
@@ -82,7 +100,9 @@ def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -
     """Write the summary or the JSON object; `more` are further facts to include."""
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+    below = ambiguity_threshold(arguments)
+    facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)
-    tell(arguments, {**facts, "scores": outcome.scores.as_dict()}, summary)
+    tell(arguments, {**facts, "scores": outcome.scores.as_dict(), "verdict": outcome.scores.verdict._asdict()}, summary)

@@ -15,7 +15,6 @@ from quorate import (
     Ensemble,
     Scores,
     accuracy,
-    anmi,
     as_ensemble,
     consensus,
     evaluate,
@@ -25,6 +24,7 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
+from quorate._evaluation.scores import member_anmi
 from quorate._io import refuse_place, write_aside
 from quorate._result_table import AMBIGUOUS
 
@@ -90,12 +90,12 @@ def demo(folder: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     save_ensemble(files.table, made, overwrite=overwrite)
     ensemble = load_labels(files.table, ids="id")
     result = consensus(ensemble, len(TYPES), random_state=0)
-    scores = evaluate(result, ensemble, truth=truth)
+    scores = evaluate(result, ensemble, truth=truth, null="auto")
     save_labels(files.labelling, result, overwrite=overwrite)
     _save_report(files, ensemble, result, truth, overwrite)
     rows = _comparison(ensemble, result, scores, truth)
     is_drawn = _save_picture(files.picture, ensemble, result, rows, truth, overwrite)
-    return _story(ensemble, result, rows, files, is_drawn)
+    return _story(ensemble, result, scores, rows, files, is_drawn)
 
 
 class Files(NamedTuple):
@@ -136,19 +136,24 @@ class Row(NamedTuple):
     name: str
     n_clusters: int
     labelled: float
-    anmi: float  # agreement with the four departments
+    agreement: float  # with departments that had no part in it
     nmi: float  # agreement with the truth
     right: float  # share of all customers that are placed right
 
 
 def _comparison(ensemble: Ensemble, result: Consensus, scores: Scores, truth: Array) -> list[Row]:
     rows = []
-    for name, labels, k in zip(ensemble.member_names, ensemble.labels.T, ensemble.n_clusters, strict=True):
+    # the agreement of a department with the others, and of the consensus with each department left out in turn
+    others = member_anmi(ensemble)
+    for name, labels, k, agreement in zip(
+        ensemble.member_names, ensemble.labels.T, ensemble.n_clusters, others.tolist(), strict=True
+    ):
         labelled = float(np.mean(labels >= 0))
         # a customer without a segment is not placed right
         right = accuracy(labels, truth) * labelled
-        rows.append(Row(name, int(k), labelled, anmi(labels, ensemble), nmi(labels, truth), right))
-    return [*rows, Row("consensus", result.n_clusters, 1.0, scores.anmi, scores.nmi or 0.0, scores.accuracy or 0.0)]
+        rows.append(Row(name, int(k), labelled, agreement, nmi(labels, truth), right))
+    found = (scores.agreement or 0.0, scores.nmi or 0.0, scores.accuracy or 0.0)
+    return [*rows, Row("consensus", result.n_clusters, 1.0, *found)]
 
 
 def _save_picture(
@@ -167,7 +172,7 @@ def _save_picture(
     return True
 
 
-def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files, is_drawn: bool) -> str:
+def _story(ensemble: Ensemble, result: Consensus, scores: Scores, rows: list[Row], files: Files, is_drawn: bool) -> str:
     """Return the text of the demo: what was done, the scores, the files written, and how to do the same."""
     *departments, ours = rows
     best = max(departments, key=lambda row: row.right)
@@ -180,13 +185,18 @@ The truth is known only because this demo made the customers up: there are {len(
 quorate gets only the four columns of labels, and combines them into one segmentation.
 
                segments     customers   agreement  NMI with     customers
-                         with a label  with all 4     truth  placed right
+                         with a label with others     truth  placed right
 {_figures(rows)}
 
 The consensus labels all customers and places {ours.right:.0%} of them right.
 The best department, {best.name}, places {best.right:.0%} of them right.
 It also shows where the departments disagree most: {n_unsure:,} customers have a confidence below {AMBIGUOUS:g}.
-(Agreement is the ANMI, which needs no truth. A customer without a label counts as not placed right.)
+{scores.verdict.text}
+{scores.verdict.next_step}
+
+(Agreement is the mean NMI with departments that had no part in a segmentation: a department is compared with the other
+three, and the consensus of any three with the fourth. It needs no truth. A customer without a label counts as not
+placed right.)
 
   {table:<34} the four segmentations
   {labelling:<34} the consensus: id, label, confidence
@@ -198,7 +208,8 @@ It also shows where the departments disagree most: {n_unsure:,} customers have a
 
 def _figures(rows: list[Row]) -> str:
     return "\n".join(
-        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.anmi:>12.3f}{row.nmi:>10.3f}{row.right:>14.0%}"
+        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.agreement:>12.3f}{row.nmi:>10.3f}"
+        f"{row.right:>14.0%}"
         for row in rows
     )
 
@@ -216,6 +227,6 @@ and from Python:
   from quorate import consensus, evaluate, load_labels, save_labels
   ensemble = load_labels({table!r}, ids="id")
   result = consensus(ensemble, {len(TYPES)}, random_state=0)
-  print(evaluate(result, ensemble))
+  print(evaluate(result, ensemble, null="auto"))
   save_labels({labelling!r}, result, overwrite=True)
 """

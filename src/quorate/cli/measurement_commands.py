@@ -7,11 +7,13 @@ import time
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_column_options,
     add_command,
     add_force_option,
     add_labels_output,
     add_method_options,
+    add_null_option,
     add_seed_option,
     add_talk_options,
     consensus_settings,
@@ -44,6 +46,8 @@ def add_cluster(commands: Any) -> None:
     _add_member_options(parser)
     parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
     add_method_options(parser)
+    add_null_option(parser)
+    add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
     add_force_option(parser)
@@ -125,7 +129,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
-    outcome = find_consensus(ensemble, settings, step, start=start)
+    outcome = find_consensus(arguments, ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])

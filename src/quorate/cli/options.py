@@ -120,6 +120,47 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
 
+def add_null_option(parser: argparse.ArgumentParser) -> None:
+    """--null and --no-null: whether to compare the agreement with that of permuted labels."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--null",
+        metavar="N",
+        help="compare the agreement with N permutations of the labels, or auto for 19 to 99 "
+        "(default: auto, unless that takes longer than five seconds and five times the consensus)",
+    )
+    choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
+
+
+def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
+    """--ambiguous."""
+    parser.add_argument(
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+    )
+
+
+def ambiguity_threshold(arguments: argparse.Namespace) -> float:
+    """The confidence below which an object is called ambiguous."""
+    from quorate._result_table import AMBIGUOUS
+
+    if arguments.ambiguous is None:
+        return AMBIGUOUS
+    wanted = "a number from 0 to 1"
+    share = number(arguments.ambiguous, "--ambiguous", wanted=wanted)
+    if not 0 <= share <= 1:
+        raise ValueError(f"--ambiguous must be {wanted}, got {arguments.ambiguous!r}")
+    return share
+
+
+def null_settings(arguments: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    """What `evaluate_within` is given; `seconds` is what the comparison with chance may take if it is not asked for."""
+    if arguments.no_null:
+        return {"null": None, "seconds": None}
+    if arguments.null is None:
+        return {"null": "auto", "seconds": seconds}
+    return {"null": "auto" if arguments.null == "auto" else integer(arguments.null, "--null"), "seconds": None}
+
+
 def add_force_option(parser: argparse.ArgumentParser) -> None:
     """Add --force."""
     parser.add_argument("--force", action="store_true", help="replace output files that exist")

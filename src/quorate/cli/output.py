@@ -135,7 +135,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
-        "ANMI": f"{scores.anmi:.4f}{_member_scores(scores)}",
+        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
+        **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
         "labels": "not saved; add -o FILE" if facts["output"] is None else place_of(facts["output"]),
@@ -144,7 +145,17 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         lines["report"] = place_of(facts["report"])
     if "choice" in facts:
         lines["chosen"] = facts["choice"]["reason"]
-    return aligned(lines)
+    return aligned(lines) + verdict_summary(scores)
+
+
+def verdict_summary(scores: Scores) -> str:
+    """The lines about how far to believe the result."""
+    verdict = scores.verdict
+    advice = (
+        verdict.next_step if verdict.grade or not verdict.next_step else "add --null auto to compare it with chance"
+    )
+    lines = {"verdict": verdict.text, "because": verdict.reason, "next": advice, "not told": verdict.cannot_tell}
+    return aligned({name: text for name, text in lines.items() if text})
 
 
 def _method_line(facts: dict[str, Any]) -> str:
@@ -160,11 +171,13 @@ def _sizes_line(sizes: list[int]) -> str:
     return largest + (", ..." if len(sizes) > MAX_SIZES else "")
 
 
-def _member_scores(scores: Scores) -> str:
-    """Return the ANMI of the clusterings themselves for comparison; empty if there is only one clustering."""
-    if scores.mean_member is None or scores.best_member is None:
-        return ""
-    return f" (best clustering {scores.best_member:.4f}, mean clustering {scores.mean_member:.4f})"
+def _agreement_lines(scores: Scores) -> dict[str, str]:
+    """The agreement with clusterings that were left out; and the ANMI with those that the consensus was fitted to."""
+    lines = {"ANMI": f"{scores.anmi:.4f} with the clusterings that it was made from"}
+    if scores.agreement is None or scores.agreement_best_member is None or scores.agreement_mean_member is None:
+        return lines
+    others = f"best clustering {scores.agreement_best_member:.4f}, mean clustering {scores.agreement_mean_member:.4f}"
+    return {"agreement": f"{scores.agreement:.4f} with clusterings left out ({others})", **lines}
 
 
 def ensemble_facts(ensemble: Ensemble, seconds: float) -> dict[str, Any]:
