@@ -88,7 +88,7 @@ def test_members_that_depend_on_one_another(tmp_path):
     assert same(ensemble, generate(BLOBS, 5, k=(3, 9), base=Chain(), random_state=0, checkpoint=tmp_path))
     mixed = generate(BLOBS, 5, k=4, base=[Chain(), KMeans()], random_state=0)
     assert [facts["base"] for facts in mixed.info["members"]] == ["Chain", "kmeans", "Chain", "kmeans", "Chain"]
-    with pytest.raises(ValueError, match="must see the same rows and columns"):
+    with pytest.raises(ValueError, match="must get the same rows and columns"):
         generate(BLOBS, 2, base=Chain(), rows=0.5)
 
 
