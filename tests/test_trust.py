@@ -110,8 +110,8 @@ def test_on_random_labels_a_consensus_is_no_better_than_a_member(n: int, k: int,
     ensemble = random_labels(seed, 300, n, k, missing)
     found = evaluate(consensus(ensemble, k, random_state=0), ensemble)
     assert found.anmi > (found.best_member or 0)  # the comparison that was unfair
-    # the spread of the mean of several values of NMI of independent labellings
-    assert abs(found.agreement - found.agreement_mean_member) < 0.02 + 0.1 * found.agreement_mean_member
+    # no better, but for the spread of the mean of several values of NMI of independent labellings
+    assert found.agreement < 0.02 + 1.1 * found.agreement_mean_member
 
 
 @pytest.mark.parametrize(("n_members", "k"), [(3, 2), (3, 50), (100, 2), (20, 20)])
