@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata check methods bench papers peers coverage clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -39,6 +39,9 @@ bench: $(STAMP)     ## speed as ratios against named peers, in one run
 
 papers: $(STAMP)    ## the five papers' tables and figures beside ours: make papers DATA=folder [ARGS="--quick linear_eac"]
 	$(BIN)/python -m benchmarks.papers $(if $(DATA),--data $(DATA)) $(ARGS)
+
+accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
+	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
 
 peers:              ## Quorate beside other packages, which get an environment of their own: make peers [ARGS=--quick]
 	test -d .venv-peers || $(PYTHON) -m venv .venv-peers

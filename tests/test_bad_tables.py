@@ -94,13 +94,16 @@ SHELL = {
     # several sources
     "files without ids": ("consensus good.csv good.parquet -k 3 -o out.csv", "has a column named 'id'"),
     "one file without the id": ("consensus good.csv who.csv --id id -k 3 -o out.csv", "who.csv has no column 'id'"),
-    "no object in common": ("consensus good.csv others.csv --id id -k 3 -o out.csv", "Are the objects named alike?"),
+    "no object in common": (
+        "consensus good.csv others.csv --id id -k 3 -o out.csv",
+        "Do all tables use the same names?",
+    ),
     "a file twice": ("consensus good.csv good.csv --id id -k 3 -o out.csv", "'good.csv' is named twice"),
     "a column in none": ("consensus good.csv part.csv --id id --drop cc -k 3", "none of the files has a column 'cc'"),
     "a file without columns": ("consensus good.csv part.csv --id id --columns z -k 3", "has none of the columns 'z'"),
     "standard input twice": ("consensus - - --id id -k 3", "only one of the files can come from standard input"),
     "an array without ids": ("consensus good.csv labels.npy --id id -k 3", "its content is empty"),
-    "files apart": ("consensus good.csv -k 3 part.csv", "files stand side by side"),
+    "files apart": ("consensus good.csv -k 3 part.csv", "put all files next to one another"),
     # texts
     "a wrong separator": ("consensus good.csv --sep ; --id id -k 3 -o out.csv", "say what separates them (--sep ,)"),
     "a separator of two": ("consensus good.csv --sep ,, --id id -k 3", "must be one character"),
@@ -236,7 +239,7 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "AnnData to consensus": (lambda: consensus(AnnDataLike(), 3), "got an AnnData object"),
     "join of nothing": (lambda: join(), "at least one table"),
     "join without ids": (lambda: join(FRAME, PLAIN), "table 1 does not name its objects"),
-    "join of strangers": (lambda: join(FRAME, FRAME.rename(lambda name: name + "x")), "named alike"),
+    "join of strangers": (lambda: join(FRAME, FRAME.rename(lambda name: name + "x")), "use the same names"),
     "join of rows": (lambda: join(quorate.compress(as_ensemble(FRAME))[0]), "does not name its objects"),
     "join of measurements": (
         lambda: join(FRAME, MEASURED.set_index(FRAME.index)),

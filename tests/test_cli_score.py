@@ -32,7 +32,7 @@ def labelled(table: Path, tmp_path: Path) -> Path:
 def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
     assert main(["score", *map(str, arguments), "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [member["name"] for member in found.pop("members")] == list("abcd")
+    assert [member["name"] for member in found.pop("clusterings")] == list("abcd")
     return found
 
 
@@ -40,10 +40,27 @@ def test_score(table: Path, labelled: Path, capsys: Output) -> None:
     ensemble = load_labels(table, ids="name", columns=list("abcd"))
     labels = consensus(ensemble, 3, random_state=0).labels
     expected = evaluate(labels, ensemble).as_dict()
-    assert scores_of(capsys, table, labelled, *MEMBERS) == pytest.approx(expected)
-    assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
+    found = scores_of(capsys, table, labelled, *MEMBERS, "--no-null")
+    assert found.pop("verdict")["grade"] is None
+    assert found == expected
+    assert main(["score", str(table), str(labelled), *MEMBERS, "--no-null"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(f"{evaluate(labels, ensemble)}\nclusterings  4: a (")
+    assert "verdict      The agreement was not compared with chance" in told
+
+
+def test_score_compares_with_chance(table: Path, labelled: Path, capsys: Output) -> None:
+    ensemble = load_labels(table, ids="name", columns=list("abcd"))
+    labels = consensus(ensemble, 3, random_state=0).labels
+    for null, asked in (("auto", "auto"), (7, "7")):
+        expected = evaluate(labels, ensemble, null=null)
+        found = scores_of(capsys, table, labelled, *MEMBERS, "--null", asked)
+        assert found.pop("verdict") == expected.verdict._asdict()
+        assert found == expected.as_dict()
+    assert expected.n_permutations == 7
+    assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
+    assert "verdict      The members share" in capsys.readouterr().out
+    assert "--null must be" in fails(capsys, "score", table, labelled, *MEMBERS, "--null", "many")
 
 
 def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> None:
@@ -51,8 +68,9 @@ def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> 
     labels = consensus(ensemble, 3, random_state=0).labels
     expected = evaluate(labels, ensemble, truth=np.repeat([0, 1, 2], 20)).as_dict()
     for columns in ([], ["--columns", "a,b,c,d"], ["--columns", "a,b,c,d,truth"]):
-        found = scores_of(capsys, table, labelled, "--id", "name", "--truth", "truth", *columns)
-        assert found == pytest.approx(expected)
+        found = scores_of(capsys, table, labelled, "--id", "name", "--truth", "truth", "--no-null", *columns)
+        del found["verdict"]
+        assert found == expected
     assert expected["accuracy"] is not None
     assert expected["accuracy"] > 0.9
 

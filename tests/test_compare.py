@@ -233,7 +233,7 @@ def test_over_k_takes_members_that_are_there() -> None:
         (as_ensemble([[0, 0, 1], [0, 1, 2]]), {}, ValueError, "at least five members with one number of clusters"),
         ({}, {}, ValueError, "at least one number of clusters"),
         ({"two": [[0, 1]]}, {}, TypeError, "a key of the mapping, a number of clusters, must be an integer"),
-        ({2: [0, 0, 1], 3: [0, 1, 2, 2]}, {}, ValueError, "same objects for every number"),
+        ({2: [0, 0, 1], 3: [0, 1, 2, 2]}, {}, ValueError, "same number of objects for every number"),
         ({2: [0, 0, 1]}, {"n_clusters": (2, 4)}, ValueError, "no members for n_clusters 3, 4; there are for 2"),
         ({2: [0, 0, 1]}, {"bounds": 0.1}, TypeError, "bounds must be a pair"),
         ({2: [0, 0, 1]}, {"bounds": (0.9, 0.1)}, ValueError, "the upper bound must lie in"),

@@ -128,8 +128,8 @@ def test_eac_refuses(options: dict[str, object], words: str) -> None:
 
 def test_options_decide_on_memory() -> None:
     labels = noisy(0, n=200, members=10, missing=0.1)
-    consensus(labels, 3, method="eac", max_bytes=0)
-    consensus(labels, 3, method="eac", linkage="single", max_bytes=0)
+    consensus(labels, 3, method="eac", max_bytes=1)
+    consensus(labels, 3, method="eac", linkage="single", max_bytes=1)
     for options in ({"linkage": "complete"}, {"enhanced": True}, {"normalization": "pairwise"}, {"threshold": 0.1}):
         with pytest.raises(
             MemoryError, match=r"method 'eac', .* on 1\d\d distinct rows would need .* coarsen the rows"

@@ -156,6 +156,15 @@ def test_metadata_that_is_none(tmp_path: Path, document: str) -> None:
     assert "\x1b" not in str(caught.value)
 
 
+def test_attributes_may_say_anything_in_json(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "a.zarr")
+    (path / ".zattrs").write_text(json.dumps({"codecs": [{"name": "pickle"}], "filters": "pickle"}))
+    assert load_features(path).values.tolist() == TABLE.tolist()
+    (path / ".zattrs").write_text("")
+    with pytest.raises(ValueError, match=r"\.zattrs is no JSON"):
+        load_features(path)
+
+
 @pytest.mark.parametrize("zarr_format", FORMATS)
 def test_a_missing_chunk_is_not_read_as_zeros(tmp_path: Path, zarr_format: int) -> None:
     path = write_store(tmp_path / "a.zarr", zarr_format)

@@ -91,7 +91,7 @@ def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
         "Four kinds",
         "6 clusterings of 400 objects, combined into one of 4 clusters",
         f"ANMI) of {scores.anmi:.2f}",
-        f"the best single member has one of {scores.best_member:.2f}",
+        f"the best single member one of {scores.agreement_best_member:.2f}",
         "No member stands apart.",
         "of the objects are placed right",
         "kmeans: k-means on label rows",
@@ -345,20 +345,24 @@ def test_merging_goes_by_co_association(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_verdict_follows_the_numbers() -> None:
     fine = np.repeat([0, 1, 2, 3], 25)
     same = subject_of(fine, [fine, fine, fine])
-    assert (
-        headline(same)
-        == "The members agree closely, and the consensus represents them as well as the best single member does."
-    )
-    assert "None of 100 objects is ambiguous" in points(same)[2].text
+    assert headline(same) == "The members share strong structure: either half of them leads to much the same clusters."
+    assert "None of 100 objects is ambiguous" in _text(same, "Objects")
+    assert _text(same, "Agreement").startswith("The members agree closely: two members have")
+    assert _text(same, "Agreement").endswith("so they are not compared with it.")
     rng = np.random.default_rng(0)
     apart = subject_of(fine, {"a": fine, "b": fine, "c": fine, "odd one": rng.permutation(fine)})
-    assert next(point for point in points(apart) if point.heading == "Members").text.startswith("odd one (0.0")
+    assert _text(apart, "Members").startswith("odd one (0.0")
     poor = subject_of(rng.permutation(fine), [fine, fine, fine])
-    assert headline(poor).endswith("but the consensus represents them less well than the average member does.")
-    assert points(poor)[1].text == "Of 4 clusters, all 4 are doubtful (3, 2, 0, 1)."
+    assert headline(poor).endswith("but this labelling does not follow it more than by chance.")
+    assert _text(poor, "Clusters") == "Of 4 clusters, all 4 are doubtful (3, 2, 0, 1)."
     single = subject_of(fine, {"a": fine})
     assert "only one member" in headline(single)
     assert [p.heading for p in points(single)] == ["Clusters", "Objects"]
+
+
+def _text(subject: Any, heading: str) -> str:
+    """The text of one point of the verdict."""
+    return next(point.text for point in points(subject) if point.heading == heading)
 
 
 def test_saved_labels_read_back(made: tuple[Any, Any, Page], tmp_path: Path) -> None:

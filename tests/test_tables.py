@@ -53,11 +53,14 @@ def test_scores_do_not_depend_on_the_order_of_rows(frame: pd.DataFrame) -> None:
     result = consensus(frame, 3, random_state=0)
     shuffled = frame.sample(frac=1, random_state=1)
     truth = pd.Series(TRUTH, index=frame.index)
-    expected = evaluate(result, frame, truth=TRUTH)
-    assert expected.anmi > 0.4
+    # what is repeated has a seed, and k-means starts from other rows if their order is another
+    expected = evaluate(result.labels, frame, truth=TRUTH).as_dict()
+    known = {name: value for name, value in expected.items() if value is not None}
+    assert known["anmi"] > 0.4
     labels = pd.Series(result.labels, index=frame.index)
     for given_labels in (result, labels, labels.sample(frac=1, random_state=2), labels.to_frame()):
-        assert evaluate(given_labels, shuffled, truth=truth).as_dict() == pytest.approx(expected.as_dict())
+        found = evaluate(given_labels, shuffled, truth=truth).as_dict()
+        assert {name: found[name] for name in known} == pytest.approx(known)
     assert anmi(result, shuffled) == pytest.approx(anmi(result, frame))
     assert nmi(labels, truth.sample(frac=1, random_state=3)) == nmi(result.labels, TRUTH)
 
@@ -224,7 +227,7 @@ def test_files_are_joined(frame: pd.DataFrame, tmp_path: Path, capsys: Output) -
     assert main(["consensus", *shell, "-k", "3", "-o", str(out)]) == 0
     told = capsys.readouterr().out
     assert "clusterings  5: a (3 clusters, 11.1% missing), one.b (3 clusters, 11.1% missing)" in told
-    assert "joined       one knows 80, two knows 80, three knows 90 of 90 objects" in told
+    assert "joined       one has 80, two has 80, three has 90 of 90 objects" in told
     assert out.read_text().startswith("object,label,confidence\n")
     assert main(["score", *shell[:-2], str(out), "--id", "object", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -110,7 +110,7 @@ def test_missing_in_the_shell_adds_to_minus_one(frame: pd.DataFrame, tmp_path: P
     table.to_csv(tmp_path / "table.csv")
     shell = ["consensus", str(tmp_path / "table.csv"), "--id", "object", "-k", "3", "--missing", "NA", "--json"]
     assert main(shell) == 0
-    members = json.loads(capsys.readouterr().out)["members"]
+    members = json.loads(capsys.readouterr().out)["clusterings"]
     assert [round(member["missing"] * N) for member in members] == [1, 2, 0, 0]
 
 

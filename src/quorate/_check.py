@@ -1,4 +1,4 @@
-"""The few helpers that word every option error alike: what was wanted, what came, what to do."""
+"""Checks of options; all error messages say what was wanted, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -11,42 +11,44 @@ import numpy as np
 
 T = TypeVar("T")
 LONGEST_PASTED = 400
-"""Characters of values that are suggested for pasting."""
+"""The largest number of characters of values in a shell option that an error message suggests."""
 
 
 def integer(value: Any, name: str, *, low: int, high: int | None = None, advice: str = "") -> int:
-    """`value` as an int in [low, high]; bools, floats and text are refused, never rounded."""
+    """Return `value` as an int in [low, high]; bools, floats and texts are refused, never rounded."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(_tell(f"{name} must be an integer, got {brief(value)} of type {type(value).__name__}", advice))
+        raise TypeError(
+            _message(f"{name} must be an integer, got {brief(value)} of type {type(value).__name__}", advice)
+        )
     number = int(value)
     if number < low or (high is not None and number > high):
         wanted = f"at least {low}" if high is None else f"between {low} and {high:,}"
-        raise ValueError(_tell(f"{name} must be {wanted}, got {number:,}", advice))
+        raise ValueError(_message(f"{name} must be {wanted}, got {number:,}", advice))
     return number
 
 
 def fraction(value: Any, name: str, *, low: float = 0.0, high: float = 1.0, advice: str = "") -> float:
-    """`value` as a float in [low, high]."""
+    """Return `value` as a float in [low, high]."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(_tell(f"{name} must be a number, got {brief(value)} of type {type(value).__name__}", advice))
+        raise TypeError(_message(f"{name} must be a number, got {brief(value)} of type {type(value).__name__}", advice))
     number = float(value)
     if not low <= number <= high:
-        raise ValueError(_tell(f"{name} must lie in [{low:g}, {high:g}], got {number:g}", advice))
+        raise ValueError(_message(f"{name} must lie in [{low:g}, {high:g}], got {number:g}", advice))
     return number
 
 
 def choice(value: Any, name: str, allowed: Collection[T], advice: str = "") -> T:
-    """`value` if it is one of `allowed`."""
+    """Return `value` if it is one of `allowed`; raise otherwise."""
     for candidate in allowed:
         if isinstance(value, type(candidate)) and value == candidate:
             return candidate
     options = ", ".join(repr(candidate) for candidate in allowed)
     meant = did_you_mean(value, allowed)
-    raise ValueError(_tell(f"{name} must be one of {options}, got {brief(value)}{meant}", advice))
+    raise ValueError(_message(f"{name} must be one of {options}, got {brief(value)}{meant}", advice))
 
 
 def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
-    """The name that a mistyped one is most like, as words that follow it; empty where none is near."""
+    """Return " (did you mean 'name'?)" with the allowed name closest to a mistyped one; empty if none is close."""
     import difflib
 
     names = {str(name).lower(): str(name) for name in allowed if isinstance(name, str)}
@@ -55,9 +57,9 @@ def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
 
 
 def option(name: str, *values: str) -> str:
-    """An option of the shell with its values, quoted so that it can be pasted; several values as one list.
+    """Return a shell option with its values, quoted so that it can be pasted; several values become one list.
 
-    The option alone where the values are too long, or hold characters that a terminal would obey.
+    The option is returned alone if the values are too long, or hold control characters that a terminal would act on.
     """
     import csv
     import io
@@ -75,7 +77,7 @@ def option(name: str, *values: str) -> str:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A local generator from None, an int, a SeedSequence, a Generator or a RandomState; never the global one."""
+    """Return a generator for None, an int, a SeedSequence, a Generator or a RandomState; never the global one."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
     if random_state is None or isinstance(random_state, np.random.Generator | np.random.SeedSequence):
@@ -84,7 +86,10 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def known_seed(random_state: Any) -> int | None:
-    """The seed that gives the same generator again: the one given, or a new one for None; None for a generator."""
+    """Return a seed that gives the same results again: the given integer, or a new one if `random_state` is None.
+
+    None is returned for a generator, whose seed is unknown.
+    """
     if random_state is None:
         drawn = np.random.SeedSequence().entropy
         return drawn if isinstance(drawn, int) else None
@@ -93,7 +98,7 @@ def known_seed(random_state: Any) -> int | None:
 
 
 def n_bytes(value: Any, name: str = "max_bytes") -> int:
-    """`value` as a number of bytes; 8e9 will do, infinity will not."""
+    """Return `value` as a number of bytes; floats such as 8e9 are accepted, infinity is not."""
     number = fraction(value, name, high=math.inf, advice="for example 8e9.")
     if not 1 <= number < math.inf:
         raise ValueError(f"{name} must be a number of bytes above 0, got {brief(value)}; for example 8e9.")
@@ -101,7 +106,7 @@ def n_bytes(value: Any, name: str = "max_bytes") -> int:
 
 
 def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:
-    """Refuse work before it allocates more than `max_bytes`."""
+    """Raise if work would need more than `max_bytes`; called before it allocates memory."""
     if needed > max_bytes:
         raise MemoryError(
             f"{what} would need {size(needed)}, more than max_bytes = {size(max_bytes)}; {advice} or raise max_bytes."
@@ -109,14 +114,14 @@ def memory(needed: int, max_bytes: int, what: str, advice: str) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people."""
+    """Return seconds as a short text with a unit."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def no_anndata(value: Any, name: str) -> None:
-    """Refuse an AnnData object, which holds many tables, and say which to pass."""
+    """Raise if the value is an AnnData object, which holds many tables, and advise which of them to pass."""
     if all(hasattr(value, part) for part in ("obs", "var", "obsm", "X")):
         raise TypeError(
             f"{name} must be a table, got an AnnData object; pass measurements such as adata.obsm['X_pca'] to cluster "
@@ -125,7 +130,7 @@ def no_anndata(value: Any, name: str) -> None:
 
 
 def size(n_bytes: int) -> str:
-    """Bytes for people."""
+    """Return a number of bytes as a short text with a unit."""
     amount = float(n_bytes)
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 1000:
@@ -135,10 +140,10 @@ def size(n_bytes: int) -> str:
 
 
 def brief(value: Any, *, most: int = 80, quoted: bool = True) -> str:
-    """A value from a file or a caller in one short line, without a character that a terminal would obey."""
+    """Return a value as one short line for an error message, without control characters."""
     text = repr(value) if quoted else "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
     return text if len(text) <= most else f"{text[: most - 20]} ... {text[-10:]}"
 
 
-def _tell(problem: str, advice: str) -> str:
+def _message(problem: str, advice: str) -> str:
     return f"{problem}; {advice}" if advice else f"{problem}."

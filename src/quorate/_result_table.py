@@ -1,4 +1,4 @@
-"""What a result says of each object, as a table: pandas, polars or Arrow, and the objects it is least sure of."""
+"""Results as tables of pandas, polars or Arrow with one row per object, and the objects with uncertain labels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="ResultTable")
 
 AMBIGUOUS = 0.6
-"""Confidence below which an object is called ambiguous; 0.5 is a draw between two clusters."""
+"""The confidence below which an object is ambiguous; at 0.5 it fits two clusters equally well."""
 
 
 class ResultTable:
-    """Objects with a cluster each: what `Consensus` and `Placement` have in common."""
+    """A cluster for each object, with its confidence and runner-up; the base class of `Consensus` and `Placement`."""
 
     labels: NDArray[np.int32]
     confidence: NDArray[np.float64] | None
@@ -39,21 +39,22 @@ class ResultTable:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many objects each cluster has; objects without a cluster are not counted."""
+        """The number of objects in each cluster; objects without a cluster are not counted."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
 
     def ambiguous(self, below: float = AMBIGUOUS) -> NDArray[np.intp]:
-        """The objects whose confidence lies below a threshold, by their place, the least certain first.
+        """Return the places of the objects whose confidence lies below a threshold, the least certain first.
 
         Parameters
         ----------
         below : float
-            The threshold, from 0 to 1. At a confidence of 0.5 another cluster has as good a claim to the object.
+            The threshold, from 0 to 1. At a confidence of 0.5 the object fits another cluster equally well.
 
         Returns
         -------
         array of places
-            Equally certain objects stay in their order. ``result.to_frame().iloc[result.ambiguous()]`` is their table.
+            Equally certain objects stay in their order. ``result.to_frame().iloc[result.ambiguous()]`` shows them as a
+            table.
 
         Examples
         --------
@@ -68,12 +69,12 @@ class ResultTable:
         return low[np.argsort(self.confidence[low], kind="stable")]
 
     def renamed(self: Self, names: Mapping[int, str]) -> Self:
-        """The same result with names for its clusters, which tables, files and the report then show.
+        """Return the same result with names for its clusters, which tables, files and the report then show.
 
         Parameters
         ----------
         names : mapping of cluster numbers to names
-            Clusters left out keep the name they have, at first their number. `labels` stay numbers.
+            Clusters that are not in the mapping keep their name, which is their number at first. `labels` stay numbers.
 
         Examples
         --------
@@ -97,14 +98,15 @@ class ResultTable:
 
     @property
     def shown_names(self) -> tuple[str, ...]:
-        """What the clusters are called: by `renamed`, or their numbers."""
+        """The names of the clusters that `renamed` gave, or their numbers."""
         return tuple(map(str, range(self.n_clusters))) if self.cluster_names is None else self.cluster_names
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per object as a pandas DataFrame: label, confidence and runner-up, under the index of the input.
+        """Return a pandas DataFrame with one row per object: label, confidence and runner-up.
 
-        Columns are there where their values are known. `runner_up` is the best other cluster, missing where no other
-        cluster shares a label with the object. Renamed clusters make both columns categories.
+        Its index is that of the input. Columns without known values are left out. `runner_up` is the best other
+        cluster; it is missing if no other cluster shares a label with the object. If clusters were renamed, both
+        columns are categorical.
 
         Examples
         --------
@@ -126,12 +128,14 @@ class ResultTable:
                 columns[name] = library.arrays.IntegerArray(np.maximum(values, 0), values < 0)
             else:
                 columns[name] = values
-        index = None if self.object_ids is None else library.Index(self.object_ids)
+        # ids that had no name are named "id"
+        id_name = None if self.id_name == "id" else self.id_name
+        index = None if self.object_ids is None else library.Index(self.object_ids, name=id_name)
         frame: pandas.DataFrame = library.DataFrame(columns, index=index)
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """One row per object as a polars DataFrame: id where objects have one, label, confidence, runner-up.
+        """Return a polars DataFrame with one row per object: id if objects have one, label, confidence, runner-up.
 
         Examples
         --------
@@ -144,7 +148,7 @@ class ResultTable:
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row per object as an Arrow table: id where objects have one, label, confidence, runner-up.
+        """Return an Arrow table with one row per object: id if objects have one, label, confidence, runner-up.
 
         Examples
         --------
@@ -158,18 +162,20 @@ class ResultTable:
 
 
 def _columns(result: ResultTable) -> dict[str, NDArray[Any]]:
-    found = {"label": result.labels, "confidence": result.confidence, "runner_up": result.runner_up}
-    return {name: values for name, values in found.items() if values is not None}
+    columns = {"label": result.labels, "confidence": result.confidence, "runner_up": result.runner_up}
+    return {name: values for name, values in columns.items() if values is not None}
 
 
 def _listed(result: ResultTable) -> dict[str, Any]:
-    """Columns as arrays without gaps, or as lists with None in the gaps."""
-    ids = {} if result.object_ids is None else {"id": result.object_ids}
+    """Return the columns by name: as arrays if all values are known, otherwise as lists with None for missing ones."""
+    known_columns = _columns(result)
+    id_name = "id" if result.id_name in ("", *known_columns) else result.id_name
+    ids = {} if result.object_ids is None else {id_name: result.object_ids}
     columns: dict[str, Any] = {}
-    for name, values in {**ids, **_columns(result)}.items():
+    for name, values in {**ids, **known_columns}.items():
         if name in ("label", "runner_up") and (result.cluster_names is not None or values.min() < 0):
             shown = result.cluster_names or range(result.n_clusters)
-            # the last place serves -1
+            # -1, an unknown cluster, reads the last place
             known = [*shown, None]
             columns[name] = [known[value] for value in values.tolist()]
         else:
@@ -178,7 +184,7 @@ def _listed(result: ResultTable) -> dict[str, Any]:
 
 
 def need_library(library: str) -> Any:
-    """The library that makes a table, or an error that says how to install it."""
+    """Import the library that makes a table, or raise an error that says how to install it."""
     from importlib import import_module
 
     try:

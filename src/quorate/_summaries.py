@@ -1,4 +1,4 @@
-"""Tables about a result: what its clusters are made of, how each member stands beside it, where new objects go."""
+"""Tables about a result: the labels in its clusters, its agreement with each member, the clusters of new objects."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from quorate._result_table import ResultTable, need_library
 if TYPE_CHECKING:
     import pandas
 
-MEMBERS_TOLD = 6
-"""Members whose commonest label is written in the line of a cluster."""
+MEMBERS_SHOWN = 6
+"""The number of members whose most common label is shown in the line of a cluster."""
 LENGTH = 24
-"""Characters of a name or a label that are written."""
+"""The largest number of characters of a name or a label that are shown."""
 
 
 class LabelShare(NamedTuple):
-    """How many objects of a cluster have a label of a member, which share of those the member knows, and which share
-    of all objects it knows have that label."""
+    """How common one label of a member is in a cluster.
+
+    `objects` counts the objects of the cluster that have the label, and `share` is their share of the objects of the
+    cluster that the member labels. `overall` is the share of the label among all objects that the member labels.
+    """
 
     member: str
     label: Any
@@ -34,18 +37,20 @@ class LabelShare(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Profiles:
-    """What `profiles` returns: for each cluster the share of each label of each member; prints one line per cluster.
+    """The share of each label of each member in each cluster, as `profiles` returns it; prints one line per cluster.
 
     Parameters
     ----------
     cluster_names : tuple of str
+        Names of the clusters.
     sizes : int64 array of shape (n_clusters,)
-        Objects of each cluster.
+        The number of objects in each cluster.
     member_names : tuple of str
+        Names of the members.
     categories : tuple of arrays
         The labels of each member.
     counts : int64 array of shape (n_labels, n_clusters)
-        Objects with each label in each cluster; the labels of the first member come first.
+        The number of objects with each label in each cluster; the labels of the first member come first.
     """
 
     cluster_names: tuple[str, ...]
@@ -61,7 +66,7 @@ class Profiles:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """As `counts`, divided by the objects of the cluster that the member knows; 0 where it knows none."""
+        """`counts` divided by the number of objects of the cluster that the member labels; 0 if it labels none."""
         known = np.zeros((len(self.categories), len(self.sizes)), dtype=np.int64)
         np.add.at(known, self.members, self.counts)
         result: NDArray[np.float64] = self.counts / np.maximum(known, 1)[self.members]
@@ -69,19 +74,20 @@ class Profiles:
 
     @property
     def overall(self) -> NDArray[np.float64]:
-        """The share of each label among all objects that its member knows."""
+        """The share of each label among all objects that its member labels."""
         totals = self.counts.sum(axis=1)
         result: NDArray[np.float64] = totals / np.maximum(np.bincount(self.members, weights=totals), 1)[self.members]
         return result
 
     def of(self, cluster: int, *, least: float = 0.0) -> list[LabelShare]:
-        """The labels of one cluster, the largest shares first.
+        """Return the labels of the objects in one cluster, the largest shares first.
 
         Parameters
         ----------
         cluster : int
+            The number of the cluster.
         least : float
-            Smaller shares are left out; labels that no object of the cluster has always are.
+            Smaller shares are left out. Labels that no object of the cluster has are always left out.
         """
         number = _check.integer(cluster, "cluster", low=0, high=len(self.sizes) - 1)
         smallest = _check.fraction(least, "least")
@@ -128,7 +134,7 @@ class Profiles:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Clusters with their size and all their labels, of plain types."""
+        """Return the clusters with their sizes and all their labels, as lists and dictionaries of plain types."""
         return {
             "clusters": [
                 {
@@ -142,7 +148,7 @@ class Profiles:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per cluster, member and label: cluster, member, label, objects, share, overall."""
+        """Return a pandas DataFrame with one row per cluster, member and label, and their objects, share, overall."""
         library = need_library("pandas")
         rows = [(name, *entry) for cluster, name in enumerate(self.cluster_names) for entry in self.of(cluster)]
         frame: pandas.DataFrame = library.DataFrame(rows, columns=["cluster", *LabelShare._fields])
@@ -165,11 +171,12 @@ class Profiles:
 
 
 class Standing(NamedTuple):
-    """One member beside a labelling; None where a number cannot be told.
+    """How one member compares with a labelling; a number is None if it is not defined.
 
-    `agreement` is its NMI with the labelling and `with_others` its ANMI with the other members, both on the objects it
-    knows; `missing` the share of the objects it does not know. `apart` is 1 - agreement / that of the median member:
-    0 for the median member, 1 for one that has nothing in common with the labelling, negative for one that is closer.
+    `agreement` is the member's NMI with the labelling, and `with_others` is its ANMI with the other members, both on
+    the objects that it labels. `missing` is the share of the objects that it does not label. `apart` is 1 - agreement /
+    (agreement of the median member): 0 for the median member, 1 for a member that has nothing in common with the
+    labelling, and negative for a member that is closer to it than the median one.
     """
 
     member: str
@@ -184,7 +191,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class MemberTable:
-    """What `members` returns: one `Standing` per member, in their order; prints as a table."""
+    """The table that `members` returns, which prints as one: one `Standing` per member, in their order."""
 
     rows: tuple[Standing, ...]
 
@@ -192,7 +199,7 @@ class MemberTable:
         return {"members": [row._asdict() for row in self.rows]}
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per member as a pandas DataFrame."""
+        """Return a pandas DataFrame with one row per member."""
         library = need_library("pandas")
         frame: pandas.DataFrame = library.DataFrame(list(self.rows), columns=list(Standing._fields))
         return frame.set_index("member")
@@ -212,29 +219,31 @@ class MemberTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement(ResultTable):
-    """Where `place` put new objects; a table of them is made by `to_frame`, and `save_labels` writes it.
+    """The clusters of new objects, as `place` returns them; `to_frame` makes a table of them, `save_labels` a file.
 
     Parameters
     ----------
     labels : int32 array
-        The cluster of each new object; -1 where none of its labels is known to the ensemble.
+        The cluster of each new object; -1 if none of its labels occurs in the ensemble.
     n_clusters : int
         How many clusters the labelling has, whether or not a new object is in them.
     confidence : float64 array
-        own / (own + rival) of the mean co-association with the cluster and with the best other one; 0 where unplaced.
+        own / (own + rival), where own is the mean co-association with the object's cluster and rival that with the best
+        other cluster; 0 if the object has no cluster.
     runner_up : int32 array
-        The best other cluster; -1 where no other shares a label with the object.
+        The best other cluster; -1 if no other cluster shares a label with the object.
     known : bool array
-        Whether an object of the ensemble has the same row of labels, whose cluster the new object then takes.
+        Whether an object of the ensemble has the same row of labels; the new object then takes its cluster.
     unknown_labels : mapping
-        For each member that gave labels which it does not have in the ensemble: how many objects have them.
+        For each member with new labels that do not occur in the ensemble, the number of objects that have them.
     absent_members : tuple of str
-        Members of the ensemble that the new labels say nothing of.
+        Members of the ensemble that are not among the new labels.
     object_ids : array or None
+        Names of the new objects, if they have any.
     cluster_names : tuple of str or None
-        What the labelling that the objects were placed in calls its clusters, if these are not their numbers.
+        The names of the clusters, if they were renamed.
     id_name : str
-        What the column of the objects' names is called.
+        The name of the column of the objects' names.
     """
 
     labels: NDArray[np.int32]
@@ -250,7 +259,7 @@ class Placement(ResultTable):
 
     @property
     def n_unplaced(self) -> int:
-        """How many objects have no label that the ensemble knows, and therefore no cluster."""
+        """The number of objects without a cluster, because none of their labels occurs in the ensemble."""
         return int((self.labels < 0).sum())
 
     def __repr__(self) -> str:
@@ -264,8 +273,8 @@ class Placement(ResultTable):
 
 def _line(top: list[LabelShare]) -> str:
     """The commonest labels of a cluster in words."""
-    told = [f"{_short(entry.member)} {_short(entry.label)} {entry.share:.0%}" for entry in top[:MEMBERS_TOLD]]
-    return ", ".join([*told, *(["..."] if len(top) > MEMBERS_TOLD else [])])
+    told = [f"{_short(entry.member)} {_short(entry.label)} {entry.share:.0%}" for entry in top[:MEMBERS_SHOWN]]
+    return ", ".join([*told, *(["..."] if len(top) > MEMBERS_SHOWN else [])])
 
 
 def _short(value: Any) -> str:

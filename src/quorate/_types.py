@@ -1,4 +1,4 @@
-"""The nouns: Ensemble and its soft twin, Consensus, Method, Scores. Frozen, no behaviour beyond small properties."""
+"""The data types Ensemble, SoftEnsemble, Consensus, Method and Scores, frozen and with little behaviour."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
+from quorate._verdict import Evidence, Verdict, verdict_of
 
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
@@ -24,9 +25,9 @@ NEEDS_LABELS = (
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A C-ordered view nobody can write to; copies only where the order asks for it.
+    """Return a C-ordered view that cannot be written to; the array is copied only if it is not in C order.
 
-    Kernels are compiled for exactly one kind of array, so every array they meet is made the same way.
+    Kernels are compiled for one kind of array, so that every array they get must have the same order and flags.
     """
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
@@ -34,7 +35,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Rows:
-    """What rows have whether they hold labels or memberships: counts, and members of so many clusters."""
+    """The attributes that rows of labels and rows of memberships have in common."""
 
     counts: NDArray[np.int64]
     n_clusters: NDArray[np.int64]
@@ -56,22 +57,22 @@ class _Rows:
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each member's clusters start when all clusters are numbered 0..d-1; d comes last."""
+        """The number of each member's first cluster if all d clusters are numbered 0..d-1; the last entry is d."""
         return read_only(np.concatenate([[0], np.cumsum(self.n_clusters)]).astype(np.int64))
 
     @cached_property
     def unit_weights(self) -> bool:
         return bool(np.all(self.weights == 1.0))
 
-    # An ensemble never changes, so `compress` leaves here what it found: its result, or that all rows are distinct;
-    # and `proven` that everything compiled code relies on was looked at.
-    # The result of an ensemble refers to other ensembles only, so that memory is freed without a garbage collector.
+    # An ensemble never changes, so `compress` stores its result here, or that all rows are distinct already, and
+    # `proven` stores that everything compiled code relies on was checked.
+    # A stored result never refers to its own ensemble, so that memory is freed without a garbage collector.
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
 
     def remember(self, **facts: Any) -> None:
-        """Keep what was computed about this ensemble; it is not part of its value and is not pickled."""
+        """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class Ensemble(_Rows):
     Parameters
     ----------
     labels : array of shape (n_rows, n_members)
-        Codes 0..k-1 in each column, -1 where the label is missing; C order, narrowest signed integer.
+        Codes 0..k-1 in each column, -1 for a missing label; in C order, of the narrowest signed integer type.
     counts : int64 array of shape (n_rows,)
         How many objects share the row.
     n_clusters : int64 array of shape (n_members,)
@@ -108,13 +109,13 @@ class Ensemble(_Rows):
     member_names : tuple of str
         Column names, or "member 0", "member 1", ...
     categories : tuple of arrays
-        For each member, the label each code stands for.
+        For each member, the label that each code stands for.
     object_ids : array or None
-        Names of the objects, where the data had them and rows still are objects.
+        Names of the objects, if the data had them and each row still is one object.
     id_name : str
-        What the column of these names is called.
+        The name of the column of these names.
     info : mapping
-        How the ensemble was made, where `generate` made it: the seed, and what each member drew.
+        If `generate` made the ensemble, how it did: the seed, and what was drawn for each member.
     """
 
     labels: IntArray
@@ -147,18 +148,21 @@ class Ensemble(_Rows):
 class SoftEnsemble(_Rows):
     """Many soft clusterings of the same objects, checked and coded; made by `as_soft_ensemble`.
 
-    Row i belongs to clusters ``columns[starts[i]:starts[i + 1]]``, which are increasing and numbered over all members
-    by `offsets`, by ``memberships[starts[i]:starts[i + 1]] / unit`` each. A label is a membership of `unit`; a member
-    without any in a row does not know it.
+    Row i belongs to the clusters ``columns[starts[i]:starts[i + 1]]``, with the memberships
+    ``memberships[starts[i]:starts[i + 1]] / unit``. The clusters of all members are numbered together by `offsets`,
+    and increase within a row. A label is a membership of `unit`. If a row has no membership in any cluster of a
+    member, the label of that member is missing.
 
     Parameters
     ----------
     starts : int64 array of shape (n_rows + 1,)
+        Where each row starts in `columns` and `memberships`; the last entry is their length.
     columns, memberships : int32 arrays
+        The clusters of the rows, and the memberships in them.
     counts, n_clusters, weights, member_names, object_ids, id_name, info
         As in `Ensemble`.
     categories : tuple of arrays
-        For each member, the column of its matrix (or the label) each cluster stands for.
+        For each member, the column of its matrix, or the label, that each cluster stands for.
     """
 
     starts: NDArray[np.int64]
@@ -181,7 +185,7 @@ class SoftEnsemble(_Rows):
 
     @cached_property
     def column_members(self) -> NDArray[np.int32]:
-        """The member each cluster belongs to, (d,)."""
+        """The member that each cluster belongs to, an array of length d, the number of all clusters."""
         return read_only(np.repeat(np.arange(self.n_members, dtype=np.int32), self.n_clusters))
 
     @cached_property
@@ -204,34 +208,35 @@ E = TypeVar("E", bound=Ensemble | SoftEnsemble)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus(ResultTable):
-    """One labelling made of many, and what is known about it.
+    """A consensus labelling and what its method reports about it.
 
     Parameters
     ----------
     labels : int32 array
-        Canonical: the first object is in cluster 0, each new cluster takes the next integer.
+        Clusters are numbered by first appearance: the first object is in cluster 0, and each new cluster takes the
+        next integer.
     objective : float
-        What the method optimised; its docstring says which quantity and in which direction.
+        The value that the method optimised; its docstring says which quantity and in which direction.
     n_iter, converged : int, bool
         Iterations of the returned run, and whether it stopped by itself.
     confidence : float64 array or None
-        How sure each object's label is, from 0 to 1.
+        How certain the label of each object is, from 0 to 1.
     tree : array or None
-        scipy linkage matrix whose leaves are rows (see `rows`).
+        A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
     info : mapping
-        The method's own facts.
+        Further facts that the method reports.
     method : str
-        Name in METHODS.
+        The name of the method in METHODS.
     rows : array or None
-        For each object the row of the compressed ensemble that stood for it.
+        For each object, the row of the compressed ensemble that stood for it.
     object_ids : array or None
-        Names of the objects, where the data had them.
+        Names of the objects, if the data had them.
     runner_up : int32 array or None
-        For each object the best other cluster by mean co-association; -1 where no other shares a label with it.
+        For each object, the best other cluster by mean co-association; -1 if no other cluster shares a label with it.
     cluster_names : tuple of str or None
         Names given to the clusters by `renamed`.
     id_name : str
-        What the column of these names is called.
+        The name of the column of the objects' names.
     """
 
     labels: NDArray[np.int32]
@@ -264,22 +269,22 @@ class Consensus(ResultTable):
 
         return consensus_html(self)
 
-    # Nouns hold data. What needs the members is a verb of its own, and these are doors to it: decision 0007.
+    # A Consensus holds data alone. These methods only call the functions that need the members: decision 0007.
 
     def profiles(self, ensemble: Any) -> Profiles:
-        """For each cluster the share of each label of each member: `quorate.profiles` of this result."""
+        """Return the share of each label of each member in each cluster; see `quorate.profiles`."""
         import quorate
 
         return quorate.profiles(self, ensemble)
 
     def members(self, ensemble: Any) -> MemberTable:
-        """For each member how it stands beside this result: `quorate.members` of this result."""
+        """Compare each member with this result; see `quorate.members`."""
         import quorate
 
         return quorate.members(self, ensemble)
 
     def place(self, new_labels: Any, ensemble: Any) -> Placement:
-        """The clusters of new objects, by labels of the same members: `quorate.place` of this result."""
+        """Assign new objects to the clusters by their labels of the same members; see `quorate.place`."""
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
@@ -287,18 +292,19 @@ class Consensus(ResultTable):
 
 @dataclass(frozen=True)
 class Method:
-    """A line of the register METHODS: a consensus function and what one should know before calling it.
+    """An entry of the register METHODS: a consensus function and the facts about it that its callers need.
 
-    `memory` and `time` tell how both grow with the number of distinct rows, with the options left alone. Where options
-    decide, `memory_for(ensemble, options)` tells the bytes needed beyond the linear, of options not checked yet, and
-    `instead` what to do where that is too much. A method that `combines` others is handed `runs`: for each method that
-    does not, a function of n_clusters and a generator that runs it on the same ensemble within the same limits. One
-    that takes `soft` members is handed an Ensemble or a SoftEnsemble, the others an Ensemble alone.
+    `memory` and `time` say how both grow with the number of distinct rows if all options have their defaults. If the
+    memory depends on options, `memory_for(ensemble, options)` returns the bytes needed beyond the linear part, for
+    options that are not checked yet, and `instead` is the advice to the user if they are too many. A method that
+    `combines` others gets the argument `runs`: for each method that does not combine others, a function of n_clusters
+    and a generator that runs it on the same ensemble within the same limits. A method that takes `soft` members gets
+    an Ensemble or a SoftEnsemble, the others an Ensemble only.
 
-    A method sees the members sorted by what they say, so that their order cannot change its result. `own_order` is
-    the reason why a method sees them in the order given instead; empty for a method that sees them sorted.
-    `by_member` names the entries of its info that are mappings from member names: these are given back in the members'
-    own order. A method that leaves `Consensus.confidence` at None gets the one every method shares.
+    A method gets the members sorted by their labels, so that their order cannot change its result. If it gets them in
+    the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
+    method's info that are mappings from member names; they are returned in the given order of the members. If a method
+    leaves `Consensus.confidence` at None, `solve` fills in the confidence that is the same for all methods.
     """
 
     solve: Callable[..., Consensus]
@@ -318,10 +324,13 @@ class Method:
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """What `evaluate` returns; prints as a table, `as_dict` for machines. None: not asked for.
+    """The scores that `evaluate` returns; they print as a table, and `as_dict` returns them as a dictionary.
 
-    `anmi` and `density` compare with the ensemble; `mean_member` and `best_member` are the ANMI one gets
-    for no effort by taking a member at random, or the best; the rest compares with the truth.
+    A score is None if it was not asked for. `anmi` and `density` compare the labelling with all members, including
+    those that it was made from, and `mean_member` and `best_member` compare members with one another. A consensus wins
+    such a comparison even on random labels. Fair are `agreement`, `agreement_mean_member` and `agreement_best_member`:
+    the mean NMI with members that had no part in the labelling. The scores from `expected` to `n_permutations` say what
+    permuted labels would give, and `verdict` says it in words. The other scores compare the labelling with the truth.
     """
 
     n_objects: int
@@ -336,9 +345,25 @@ class Scores:
     nmi_arithmetic: float | None = None
     ari: float | None = None
     accuracy: float | None = None
+    agreement: float | None = None
+    agreement_mean_member: float | None = None
+    agreement_best_member: float | None = None
+    expected: float | None = None
+    z: float | None = None
+    p_value: float | None = None
+    adjusted: float | None = None
+    reproducibility: float | None = None
+    n_permutations: int | None = None
+    # not a score, but the verdict must know it: whether `generate` made the members from measurements
+    from_measurements: bool = field(default=False, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """How far the labelling can be believed, as a grade and in words; see docs/trust.md."""
+        return verdict_of(Evidence(*(getattr(self, name) for name in Evidence._fields)))
 
     def as_dict(self) -> dict[str, float | int | None]:
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.repr}
 
     def __str__(self) -> str:
         known = {name: value for name, value in self.as_dict().items() if value is not None}

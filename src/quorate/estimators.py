@@ -1,4 +1,4 @@
-"""scikit-learn estimators: thin wrappers around the verbs."""
+"""scikit-learn estimators: thin wrappers around `consensus`, `generate` and `place`."""
 
 from __future__ import annotations
 
@@ -30,44 +30,53 @@ from quorate.generation.runner import Options
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
-    """One labelling out of many, as a scikit-learn clusterer whose X is a table of labels.
+    """Consensus of many labellings, as a scikit-learn clusterer whose X is a table of labels.
 
     Parameters
     ----------
     n_clusters : int, "auto", (low, high) or None, default 2
-        None where the method finds the number itself; "auto" or a range leaves the choice to `quorate.choose_k`.
+        None if the method finds the number itself; with "auto" or a range, `quorate.choose_k` chooses the number.
     method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
-        The method's own options.
+        Further options of the method.
     missing : value or list of values, default -1
-        What stands for a missing label, beside nulls.
+        The values that stand for a missing label, beside nulls.
     weights : array of shape (n_members,), optional
-        Member weights.
+        Positive weights of the members; 1 each by default.
     random_state : None, int or RandomState
-        One seed, one answer.
+        The same seed gives the same result.
     max_bytes : int
-        A quadratic method is refused above this.
+        A method that would need more memory than this raises a MemoryError before it starts.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n_objects,)
+        The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
+        How certain the label of each object is, from 0 to 1.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
+        The whole result.
     n_features_in_ : int
         Number of members.
 
+    See Also
+    --------
+    consensus : The same without scikit-learn.
+    EnsembleClustering : Takes measurements instead of labels.
+
     Notes
     -----
-    X is always (n_objects, n_members), also where members are more than objects: an estimator cannot ask back.
-    X may be a data frame with text columns. Floats are labels like any others, as scikit-learn wants it: measurements
-    belong into `EnsembleClustering`.
+    X always has the shape (n_objects, n_members), also if there are more members than objects, which `as_ensemble`
+    would refuse. X may be a data frame with text columns. Floats are labels like any others, as scikit-learn expects;
+    use `EnsembleClustering` for measurements.
 
-    `predict` places new objects as `quorate.place` does: by the cluster of training objects with the same labels, else
-    by the highest mean co-association. Columns are matched by name in data frames, by place otherwise; labels that
-    were not seen in training count as missing, with a warning. An object without any label seen in training gets -1.
+    `predict` places new objects as `quorate.place` does: a new object takes the cluster of the training objects that
+    have the same labels; if there are none, the cluster with which it has the highest mean co-association. Columns are
+    matched by name in data frames, otherwise by place. Labels that were not seen in training count as missing, with a
+    warning. An object without any label seen in training gets -1.
 
     Examples
     --------
@@ -97,7 +106,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.max_bytes = max_bytes
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
-        """Find the consensus of the labels in X, one column a member; y is ignored, as scikit-learn wants it."""
+        """Find the consensus of the labels in X, one column per member; y is ignored, as scikit-learn expects."""
         _check.no_anndata(X, "X")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
         try:
@@ -111,7 +120,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
         index = getattr(X, "index", None)
         if not getattr(index, "is_unique", True):
-            # a bootstrap sample of a data frame: scikit-learn goes by rows, and so do labels_
+            # a bootstrap sample of a data frame repeats its index; labels_ follow the rows, as in scikit-learn
             X = X.reset_index(drop=True)
         ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
         self.consensus_: Consensus = consensus(
@@ -132,7 +141,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The cluster of each object of X, new or known; -1 for one without any label seen in training."""
+        """Return the cluster of each object of X, new or known; -1 for an object without any label seen in training."""
         check_is_fitted(self)
         shape = np.shape(X)
         if len(shape) != 2:
@@ -141,16 +150,16 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         table = X if hasattr(X, "columns") and names is not None else np.asarray(X)
         new = match_rows(self._places.rows, table, self.missing)
-        found = place_new(self._places, new, None)
+        placement = place_new(self._places, new, None)
         if new.unknown:
-            told = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
-            warnings.warn(f"labels not seen in training count as missing ({told}).", UserWarning, stacklevel=2)
-        if found.n_unplaced:
-            warnings.warn(unplaced_words(found), UserWarning, stacklevel=2)
-        return found.labels
+            counts = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
+            warnings.warn(f"labels not seen in training count as missing ({counts}).", UserWarning, stacklevel=2)
+        if placement.n_unplaced:
+            warnings.warn(unplaced_words(placement), UserWarning, stacklevel=2)
+        return placement.labels
 
     def ensemble_of(self, X: Any) -> Ensemble:
-        """The labels of X as an Ensemble, read as `fit` reads them; members that label nothing in X are left out."""
+        """Return the labels of X as an Ensemble, read as `fit` reads them, without members that label nothing in X."""
         return ensemble_of_rows(X if hasattr(X, "columns") else np.asarray(X), self.missing, self.weights)
 
     def __sklearn_tags__(self) -> Any:
@@ -168,48 +177,58 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
 
 class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """Features in, one labelling out: many clusterings of X, and their consensus.
+    """Cluster measurements X many times, and find the consensus of these clusterings.
 
     Parameters
     ----------
     n_clusters : int or None, default 2
-        None where the method finds the number itself.
+        None if the method finds the number itself.
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
-        As for `generate`: how many clusters each member has, what clusters, what each member sees. By default k-means
-        or spectral members are taken, whichever suit the data (``ensemble_.info["base"]`` says why), and the rule of k
-        that goes with them starts from n_clusters; without n_clusters, k-means members.
+        As for `generate`: the number of clusters of each member, the clusterer, and the share of the objects and
+        columns that each member gets. By default the members are k-means or spectral clusterings, whichever suit the
+        data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
+        Without n_clusters the members are k-means clusterings.
     method : str, default "auto"
         The consensus function, a name in METHODS.
     method_options : dict, optional
-        Its own options.
+        Further options of the method.
     random_state : None, int or RandomState
-        One seed, one answer.
+        The same seed gives the same result.
     n_jobs : int, optional
         As for `generate`.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n_objects,)
+        The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
+        How certain the label of each object is, from 0 to 1.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
+        The whole result.
     n_features_in_ : int
+        Number of columns of X.
+
+    See Also
+    --------
+    generate : Makes the clusterings alone.
+    ConsensusClustering : Takes labels instead of measurements.
 
     Notes
     -----
-    `predict` lets each member label the new objects and takes the consensus of that row of labels: its label
-    where a training object has the same row, else the cluster with the highest mean co-association. A member of
-    the built-in k-means takes the nearest centre; a spectral member links the object with its nearest landmarks and
-    takes the nearest centre among their points; another clusterer its own `predict` where it has one, else the
-    nearest mean of its clusters. So `predict` of the training objects gives `labels_` again, unless members saw
-    only a share of them.
+    `predict` works in two steps. First each member labels the new objects: a k-means member by the nearest centre; a
+    spectral member links the object with its nearest landmarks and takes the centre nearest to their points; any
+    other clusterer by its own `predict`, or if it has none by the nearest mean of its clusters. Then an object takes
+    the cluster of the training objects that have the same row of labels; if there are none, the cluster with which
+    it has the highest mean co-association. So `predict` of the training objects returns `labels_` again, unless the
+    members were made from a share of the objects.
 
-    `transform` gives each object's mean co-association with each cluster, from 0 to 1.
+    `transform` returns the mean co-association of each object with each cluster, from 0 to 1.
 
     Examples
     --------
@@ -246,7 +265,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
-        """Cluster X many times and find the consensus; y is ignored, as scikit-learn wants it."""
+        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
         entropy = entropy_of(self.random_state)
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
@@ -266,12 +285,12 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The cluster of each object of X, new or known."""
+        """Return the cluster of each object of X, new or known."""
         check_is_fitted(self)
         return place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
 
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Mean co-association of each object of X with each cluster, (n_objects, n_clusters)."""
+        """Return the mean co-association of each object of X with each cluster, of shape (n_objects, n_clusters)."""
         check_is_fitted(self)
         return memberships(self._profiles, self._rows.offsets, self._codes(X))
 
@@ -281,12 +300,12 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return labels
 
     def ensemble_of(self, X: Any) -> Ensemble:
-        """The labels that the fitted members give the objects of X, as an Ensemble."""
+        """Return the labels that the fitted members give the objects of X, as an Ensemble."""
         check_is_fitted(self)
         return ensemble_of_rows(self._codes(X), DEFAULT)
 
     def _codes(self, X: Any) -> Any:
-        """The row of labels the members give each object of X, in the ensemble's codes."""
+        """Return the labels that the members give each object of X, one row per object, as codes of the ensemble."""
         shift, scale = self._units
         features = replace(self._features(X, reset=False), shift=shift, scale=scale)
         raw = np.stack([model.labels(features) for model in self._models], axis=1)
@@ -299,7 +318,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
         features = as_features(data)
         if reset:
-            # centres are kept in these units, and new objects must come to them
+            # the centres of the members are in these units, and new objects must be converted to them
             self._units = features.shift, features.scale
         names = getattr(self, "feature_names_in_", None)
         return features if names is None else replace(features, names=tuple(str(name) for name in names))

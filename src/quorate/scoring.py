@@ -1,4 +1,4 @@
-"""scorer: scores of a consensus for scikit-learn's grid search."""
+"""scorer: scores of consensus clusterings for scikit-learn's grid search."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WITH_TRUTH = {"nmi": nmi, "ari": ari, "accuracy": accuracy}
 
 @dataclass(frozen=True)
 class Scorer:
-    """What `scorer` returns: call it with a fitted estimator and X, as scikit-learn does; higher is better."""
+    """The function that `scorer` returns: scikit-learn calls it with a fitted estimator and X; higher is better."""
 
     name: str
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
         if hasattr(estimator, "steps"):
-            # a pipeline: the clusterer comes last, and sees what the steps before it make of X
+            # in a pipeline the clusterer comes last, and gets X as the steps before it transform it
             if len(estimator.steps) > 1:
                 X = estimator[:-1].transform(X)
             estimator = estimator.steps[-1][1]
@@ -33,15 +33,17 @@ class Scorer:
 
 
 def scorer(name: str = "agreement") -> Scorer:
-    """A scorer of consensus clusterings for `GridSearchCV` and `cross_val_score`.
+    """Return a scorer of consensus clusterings for `GridSearchCV` and `cross_val_score`.
 
-    In each fold the estimator is fitted to one part of the objects and places the other part, which is then scored.
+    In each fold the estimator is fitted to one part of the objects. It then assigns the other part to clusters, and
+    these labels are scored.
 
     Parameters
     ----------
     name : {"agreement", "density", "nmi", "ari", "accuracy"}
-        "agreement": the ANMI of the placed objects with the labels that the members give them. "density": their mean
-        co-association within clusters. The others compare with known classes, the y of ``fit(X, y)``.
+        "agreement" is the ANMI of the assigned clusters with the labels that the members give the objects, and
+        "density" is the mean co-association within these clusters. The others compare with known classes, the y of
+        ``fit(X, y)``.
 
     Returns
     -------
@@ -51,11 +53,11 @@ def scorer(name: str = "agreement") -> Scorer:
 
     Notes
     -----
-    What it can tell: which method, or which option, carries over best to objects of the same kind, for the same members
-    and the same number of clusters. What it cannot tell: whether the members are right, which only known classes
-    can. Agreement leans to the members' own numbers of clusters and density grows with the number, so neither should
-    choose the number by itself: `choose_k` compares several criteria. With `EnsembleClustering`, options that change
-    the members (k, base, n_members, and n_clusters where k is left alone) change what is agreed with.
+    The scores show which method or option generalises best to new objects, for the same members and the same number of
+    clusters. They do not show whether the members are right; only known classes can. Agreement favours the numbers of
+    clusters that the members have, and density grows with the number of clusters, so neither should choose it alone:
+    `choose_k` compares several criteria. With `EnsembleClustering`, options that change the members (k, base,
+    n_members, and n_clusters if k is not given) also change what the result is compared with.
 
     Examples
     --------

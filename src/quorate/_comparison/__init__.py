@@ -1,1 +1,1 @@
-"""Results side by side: methods and numbers of clusters (compare), and one number after another (over_k)."""
+"""Comparing results: several methods and numbers of clusters (compare), or several numbers of clusters (over_k)."""

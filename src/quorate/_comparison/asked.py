@@ -1,4 +1,4 @@
-"""Which numbers of clusters were asked for."""
+"""Reading the option that names several numbers of clusters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quorate import _check
 
 
 def numbers_asked(wanted: Any) -> tuple[int, ...]:
-    """The numbers behind an integer, a range, (lowest, highest) or a longer list, in rising order."""
+    """Return the numbers that an integer, a range, (lowest, highest) or a longer list stands for, in rising order."""
     if isinstance(wanted, numbers.Integral):
         wanted = [wanted]
     elif isinstance(wanted, list | tuple) and len(wanted) == 2:

@@ -1,7 +1,8 @@
-"""compare: methods and numbers of clusters side by side on the same labels."""
+"""compare: several methods and numbers of clusters, run and scored on the same labels."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -26,20 +27,22 @@ from quorate.methods import METHODS
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.label_rows import take
 
+logger = logging.getLogger("quorate")
+
 if TYPE_CHECKING:
     import pandas
 
 SHARE = 0.8
-"""Share of the members that a repeated run sees."""
+"""The share of the members that are drawn for a repeated run."""
 VALUES = ("agreement", "density", "stability", "seconds")
 USUAL = ("kmeans", "transfer", "lwgp", "mcla")
 
 
 class Compared(NamedTuple):
-    """One method with one number of clusters; values are None where the method gave no answer, and `failed` says why.
+    """One method with one number of clusters; if the method failed, values are None and `failed` is the reason.
 
-    `agreement` is the ANMI with the members, `density` the mean co-association within clusters, `stability` the mean
-    ARI with runs on other draws of the members (None where no run was repeated), `seconds` the median time of a run.
+    `agreement` is the ANMI with the members, `density` is the mean co-association within clusters, `stability` is the
+    mean ARI with the runs on draws of the members (None if there were none), and `seconds` is the median time of a run.
     """
 
     method: str
@@ -53,7 +56,7 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What `compare` returns: one `Compared` for each method and number of clusters; prints as a table."""
+    """The table that `compare` returns: one `Compared` for each method and number of clusters; prints as a table."""
 
     rows: tuple[Compared, ...]
     ensemble: Ensemble
@@ -69,7 +72,7 @@ class Comparison:
         return tuple(sorted({row.n_clusters for row in self.rows}))
 
     def result(self, method: str, n_clusters: int) -> Consensus:
-        """The consensus behind one line of the table."""
+        """Return the consensus of one line of the table."""
         _check.choice(method, "method", self.methods)
         _check.choice(n_clusters, "n_clusters", self.numbers)
         if (method, n_clusters) not in self.by_row:
@@ -78,17 +81,17 @@ class Comparison:
         return expand(self.by_row[method, n_clusters], self.inverse, self.ensemble.object_ids)
 
     def matrix(self, value: str = "agreement") -> FloatArray:
-        """One value as an array of shape (methods, numbers); NaN where there is none."""
+        """Return one of the values as an array of shape (methods, numbers); NaN if the method failed."""
         _check.choice(value, "value", VALUES)
-        found = {row[:2]: getattr(row, value) for row in self.rows}
-        cells = [[found[method, k] for k in self.numbers] for method in self.methods]
+        values = {row[:2]: getattr(row, value) for row in self.rows}
+        cells = [[values[method, k] for k in self.numbers] for method in self.methods]
         return np.array(cells, dtype=np.float64)
 
     def as_dict(self) -> dict[str, Any]:
         return {"comparison": [row._asdict() for row in self.rows]}
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per method and number of clusters as a pandas DataFrame."""
+        """Return a pandas DataFrame with one row per method and number of clusters."""
         library = need_library("pandas")
         frame: pandas.DataFrame = library.DataFrame(list(self.rows), columns=list(Compared._fields))
         return frame
@@ -101,15 +104,18 @@ class Comparison:
                 f"{'-':>{size}}" if value is None else f"{value:>{size}.{digits}f}"
                 for value, size, digits in zip(row[2:6], (9, 7, 9, 7), (4, 4, 4, 3), strict=True)
             ]
-            told = f"  {row.failed}" if row.failed else ""
-            lines.append(f"{row.method:<{width}}  {row.n_clusters:>4}  " + "  ".join(cells) + told)
+            reason = f"  {row.failed}" if row.failed else ""
+            lines.append(f"{row.method:<{width}}  {row.n_clusters:>4}  " + "  ".join(cells) + reason)
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
 class _Draw(NamedTuple):
-    """Distinct rows of some of the members, which rows of the whole they are made of, and a seed."""
+    """A draw of members: their distinct rows, the rows of the whole ensemble that they label, and a seed.
+
+    `kept` are the numbers of the rows of the whole ensemble, and `inverse` gives the distinct row of each of them.
+    """
 
     rows: Ensemble
     kept: NDArray[np.intp]
@@ -128,41 +134,43 @@ def compare(
 ) -> Comparison:
     """Run several methods for several numbers of clusters on the same labels and score every result.
 
-    Each method is run once on all members for each number of clusters. That labelling is scored by its agreement with
-    the members and its density. The run is then repeated on draws of four fifths of the members, the same
-    draws for all methods, each with another seed; the mean agreement of these runs with the first is the stability.
+    For each method and number of clusters, the method is first run on all members. Its labelling is scored by its
+    agreement with the members and by its density. Then the run is repeated on draws of four fifths of the members, each
+    with another seed; the draws are the same for all methods. The mean ARI of these runs with the first one is the
+    stability.
 
     Parameters
     ----------
     labels : Ensemble, or anything `as_ensemble` takes
+        The members.
     methods : sequence of str
         Names in METHODS; by default four whose time is about linear in the number of rows.
     n_clusters : int, range, (lowest, highest) or list of numbers
-        Both ends of a pair are included.
+        The numbers of clusters. Both ends of a pair are included.
     n_repeats : int
-        Repeated runs for the stability; 0 leaves it out.
+        The number of repeated runs for the stability; with 0 there is no stability.
     random_state : None, int, Generator or RandomState
-        One seed, one table but for the seconds.
+        The same seed gives the same table, except for the seconds.
     max_bytes : int
         As for `consensus`.
 
     Returns
     -------
     Comparison
-        Prints as a table; `as_dict`, `to_frame` and ``matrix("agreement")`` for machines, ``result(method, k)`` for the
-        consensus itself, `quorate.plot.comparison` for a heat map.
+        Prints as a table. `as_dict`, `to_frame` and ``matrix("agreement")`` return its values, ``result(method, k)``
+        returns one consensus, and `quorate.plot.comparison` draws a heat map.
 
     See Also
     --------
-    choose_k : several criteria for the number of clusters of one method.
-    over_k : what members with each number of clusters say about that number.
+    choose_k : Compares several criteria for the number of clusters of one method.
+    over_k : Describes, for each number of clusters, how well members of that number agree.
 
     Notes
     -----
-    Read down a column: methods with the same number of clusters can be compared by each value. Read along a row with
-    care: agreement leans to the members' own numbers of clusters, and density grows with the number. A method that
-    cannot answer stays in the table with the reason. The seconds of the first method include the compilation
-    of kernels if nothing was run before; the median over repeated runs leaves it out.
+    Methods with the same number of clusters can be compared by each value. Different numbers of clusters are harder to
+    compare: agreement favours the numbers that the members have, and density grows with the number. A method that fails
+    stays in the table with the reason. The seconds of the first method include the compilation of kernels if nothing
+    was run before; the median over repeated runs is not affected by it.
 
     Examples
     --------
@@ -182,15 +190,17 @@ def compare(
     rows, inverse = compress(ensemble)
     seed = int(rng.integers(2**62))
     draws = [_draw(rows, rng) for _ in range(n_draws)]
-    found: dict[tuple[str, int], Consensus] = {}
+    results: dict[tuple[str, int], Consensus] = {}
     table = []
     for method in names:
         for k in numbers:
             row, result = _compared(rows, method, k, seed, draws, max_bytes)
             table.append(row)
             if result is not None:
-                found[method, k] = result
-    return Comparison(tuple(table), ensemble, inverse, found)
+                results[method, k] = result
+            share = len(table) / (len(names) * len(numbers))
+            logger.info("compare: %s with %d clusters done", method, k, extra={"share": share})
+    return Comparison(tuple(table), ensemble, inverse, results)
 
 
 def _method_names(methods: Any) -> tuple[str, ...]:
@@ -200,7 +210,7 @@ def _method_names(methods: Any) -> tuple[str, ...]:
 
 
 def _draw(rows: Ensemble, rng: np.random.Generator) -> _Draw:
-    """Some of the members, and the rows that they know."""
+    """Draw some of the members, and keep the rows that they label."""
     size = max(1, round(SHARE * rows.n_members))
     members = np.sort(rng.permutation(rows.n_members)[:size])
     drawn = select_members(rows, members)
@@ -221,7 +231,7 @@ def _compared(
         try:
             other, seconds = _timed(draw.rows, method, k, draw.seed, max_bytes)
         except (ValueError, MemoryError):
-            # fewer members tell fewer rows apart: no answer is no agreement
+            # fewer members have fewer distinct rows, so that a method may fail; this counts as no agreement
             scores.append(0.0)
             continue
         times.append(seconds)

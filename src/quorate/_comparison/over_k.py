@@ -1,4 +1,4 @@
-"""over_k: consensus clustering for one number of clusters after another, as Monti et al. (2003) do it."""
+"""over_k: consensus clustering for several numbers of clusters, as proposed by Monti et al. (2003)."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
     import pandas
 
 BOUNDS = (0.1, 0.9)
-"""Between these values of the consensus index a pair of objects is called ambiguous."""
+"""A pair of objects is ambiguous if its consensus index lies between these values."""
 USUAL = (2, 9)
 
 
 class AtK(NamedTuple):
-    """What is known about one number of clusters.
+    """The criteria for one number of clusters.
 
-    `pac` is the proportion of ambiguous pairs, `area` that under the distribution of the consensus index, and
-    `delta_area` its growth relative to the number before (the area itself for the first). `agreement` is the ANMI of
-    the consensus with the members, `least_consensus` that of its least certain cluster.
+    `pac` is the proportion of ambiguous pairs, `area` is the area under the cumulative distribution of the consensus
+    index, and `delta_area` is its relative growth since the number of clusters before (the area itself for the first).
+    `agreement` is the ANMI of the consensus with the members, and `least_consensus` is the smallest mean consensus
+    index within one of its clusters.
     """
 
     n_clusters: int
@@ -54,16 +55,18 @@ class AtK(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverK:
-    """What `over_k` returns: members, consensus and consensus index for each number of clusters; prints as a table.
+    """The result of `over_k`: members, consensus and consensus index for each number of clusters; prints as a table.
 
     Parameters
     ----------
     ensembles : mapping of numbers to Ensembles
+        The members for each number of clusters.
     results : mapping of numbers to Consensus
+        Their consensus.
     distributions : mapping of numbers to distributions of the consensus index
-        ``values`` in rising order and the ``shares`` of pairs of objects with each.
+        The ``values`` of the index in rising order, and the ``shares`` of pairs of objects with each value.
     bounds : (low, high)
-        Between them a pair is ambiguous.
+        A pair is ambiguous if its consensus index lies between these values.
     """
 
     ensembles: Mapping[int, Ensemble]
@@ -77,18 +80,18 @@ class OverK:
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """The labels for each number of clusters, (n_objects, numbers)."""
+        """The labels for each number of clusters, an array of shape (n_objects, numbers)."""
         return np.column_stack([result.labels for result in self.results.values()])
 
     @cached_property
     def table(self) -> tuple[AtK, ...]:
         """One line per number of clusters."""
         gains = relative_gains([part.area for part in self.distributions.values()])
-        found = []
+        lines = []
         for place, k in enumerate(self.numbers):
             within = self._cluster_values(k)
             known = within[~np.isnan(within)]
-            found.append(
+            lines.append(
                 AtK(
                     n_clusters=k,
                     pac=self.pac(k),
@@ -98,22 +101,25 @@ class OverK:
                     least_consensus=float(known.min()) if len(known) else None,
                 )
             )
-        return tuple(found)
+        return tuple(lines)
 
     def pac(self, n_clusters: int, *, low: float | None = None, high: float | None = None) -> float:
-        """The proportion of ambiguous pairs of objects: those whose consensus index lies between the bounds."""
+        """Return the proportion of ambiguous pairs of objects: those whose consensus index lies between the bounds."""
         at = self.distributions[self._known(n_clusters)]
         first, last = _bounds((self.bounds[0] if low is None else low, self.bounds[1] if high is None else high))
         return float(at.shares[(at.values > first) & (at.values < last)].sum())
 
     def cdf(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
-        """Values of the consensus index in rising order, and the share of pairs with that index or less."""
+        """Return the values of the consensus index in rising order, and the shares of pairs with that index or less."""
         at = self.distributions[self._known(n_clusters)]
         return at.values, np.cumsum(at.shares)
 
     def matrix(self, n_clusters: int, *, max_bytes: int = MAX_BYTES) -> FloatArray:
-        """The consensus matrix (n_objects, n_objects): the share of the members that know two objects which put them
-        together; NaN where no member knows both, 1 on the diagonal."""
+        """Return the consensus matrix, an array of shape (n_objects, n_objects).
+
+        An entry is the share of members that put the two objects together, among the members that label both. It is NaN
+        if no member labels both, and 1 on the diagonal.
+        """
         rows, inverse = compress(self.ensembles[self._known(n_clusters)])
         n = len(inverse)
         advice = "draw plot.consensus_heatmap, which gathers objects in bins,"
@@ -126,7 +132,10 @@ class OverK:
         return small[np.ix_(inverse, inverse)]
 
     def cluster_consensus(self) -> pandas.DataFrame:
-        """The consensus index within each cluster, for all numbers: n_clusters, cluster, objects, consensus."""
+        """Return a table of the mean consensus index within each cluster, for all numbers of clusters.
+
+        Its columns are n_clusters, cluster, objects and consensus.
+        """
         library = need_library("pandas")
         rows = [
             (k, cluster, int(size), value)
@@ -137,9 +146,10 @@ class OverK:
         return frame
 
     def item_consensus(self, n_clusters: int) -> pandas.DataFrame:
-        """The consensus index of each object with each cluster: one row per object, one column per cluster.
+        """Return the consensus of each object with each cluster: one row per object, one column per cluster.
 
-        The index is that of the input, where it has one; the object itself is left out of its cluster.
+        The object itself does not count as one of the objects of its cluster. The index of the frame is that of the
+        input if it has one.
         """
         library = need_library("pandas")
         result = self.results[self._known(n_clusters)]
@@ -148,7 +158,7 @@ class OverK:
         return frame
 
     def labels_frame(self) -> pandas.DataFrame:
-        """The labels for each number of clusters: one row per object, one column per number."""
+        """Return the labels for each number of clusters: one row per object, one column per number."""
         library = need_library("pandas")
         ids = next(iter(self.results.values())).object_ids
         frame: pandas.DataFrame = library.DataFrame(self.labels, index=ids, columns=list(self.numbers))
@@ -158,7 +168,7 @@ class OverK:
         return {"bounds": list(self.bounds), "over_k": [row._asdict() for row in self.table]}
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row per number of clusters as a pandas DataFrame."""
+        """Return a pandas DataFrame with one row per number of clusters."""
         library = need_library("pandas")
         frame: pandas.DataFrame = library.DataFrame(list(self.table), columns=list(AtK._fields))
         return frame.set_index("n_clusters")
@@ -198,51 +208,54 @@ def over_k(
     random_state: Any = None,
     **options: Any,
 ) -> OverK:
-    """Consensus clustering for several numbers of clusters, with the usual criteria to choose between them.
+    """Run consensus clustering for several numbers of clusters, with the usual criteria to choose between them.
 
     For each number k there are members of k clusters each: those given, or clusterings of random parts of the
-    objects. Their consensus into k clusters is found, and the consensus index of all pairs of objects is described.
+    objects. First their consensus with k clusters is computed, then the distribution of the consensus index over all
+    pairs of objects.
 
     Parameters
     ----------
     source : features X, Ensemble, or mapping {k: Ensemble}
-        Features are clustered by `generate`. Members of one Ensemble are told apart by their number of clusters, of
-        which at least five must have each number. A table of labels must be made an Ensemble first, by
-        `as_ensemble`, because it cannot be told from features.
+        Features are clustered by `generate`. The members of a single Ensemble are grouped by their number of clusters;
+        numbers that fewer than five members have are left out. A table of labels must be made an Ensemble first, by
+        `as_ensemble`, because it cannot be distinguished from features.
     n_clusters : int, range, (lowest, highest) or list of numbers, optional
-        By default 2 to 9 for features, else all numbers there are.
+        By default 2 to 9 for features, otherwise all numbers for which there are members.
     method : str
-        The consensus function, a name in METHODS, or "auto". ConsensusClusterPlus takes average link: "eac".
+        The consensus function, a name in METHODS, or "auto". ConsensusClusterPlus uses average link, which is "eac".
     bounds : (low, high)
-        Between these values of the consensus index a pair of objects is ambiguous.
+        A pair of objects is ambiguous if its consensus index lies between these values.
     n_members, rows
-        For features: members for each number, and the share of the objects that each sees, as for `generate`.
+        For features: the number of members for each k, and the share of the objects that each member gets, as for
+        `generate`.
     random_state : None, int, Generator or RandomState
-        One seed, one answer.
+        The same seed gives the same result.
     **options
-        For features: further options of `generate`, such as base, columns and n_jobs. The base is k-means that starts
-        from spread-out objects, so that members differ by what they see and not by unlucky starts.
+        For features: further options of `generate`, such as base, columns and n_jobs. The default base is k-means with
+        a k-means++ start, so that members differ by the objects they get and not by bad starts.
 
     Returns
     -------
     OverK
         Prints the criteria as a table. ``results[k]`` is the consensus for k and ``ensembles[k]`` its members;
         ``labels`` holds the labels for every k. ``matrix(k)``, ``cdf(k)``, ``pac(k)``, ``cluster_consensus()`` and
-        ``item_consensus(k)`` are made on demand. `quorate.plot.consensus_cdf`, `delta_area`, `tracking` and
-        `cluster_consensus` draw it.
+        ``item_consensus(k)`` are computed when they are called. The functions `consensus_cdf`, `delta_area`,
+        `tracking` and `cluster_consensus` of `quorate.plot` draw the result.
 
     See Also
     --------
-    choose_k : criteria for the number of clusters on one ensemble, with a recommendation.
-    compare : several methods side by side.
+    choose_k : Recommends a number of clusters for one ensemble by several criteria.
+    compare : Compares several methods.
 
     Notes
     -----
-    The consensus index of two objects is the share of the members that know both which put them together [1]_. Its
-    distribution is counted over all pairs on up to 1,500 distinct rows, and over a million drawn pairs above. The
-    consensus of an object with a cluster is the index of the pairs they make, each pair by the members that know it;
-    ConsensusClusterPlus [2]_ weighs all pairs alike, which is the same where no label is missing. The proportion of
-    ambiguous pairs (PAC) [3]_ falls with k by itself on data without clusters, so the lowest is not always the best.
+    The consensus index of two objects is the share of members that put them together, among the members that label
+    both [1]_. Its distribution is counted over all pairs if there are up to 1,500 distinct rows, and over a million
+    drawn pairs if there are more. The consensus of an object with a cluster is the mean index of its pairs with the
+    objects of the cluster, in which each pair counts by the number of members that label both objects;
+    ConsensusClusterPlus [2]_ weighs all pairs equally, which is the same if no label is missing. The proportion of
+    ambiguous pairs (PAC) [3]_ falls with k even on data without clusters, so the lowest is not always the best.
 
     References
     ----------
@@ -256,8 +269,8 @@ def over_k(
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(30, 2)) for m in (0, 8, 16)])
-    >>> found = over_k(X, (2, 4), n_members=20, random_state=0)
-    >>> found.numbers, found.results[3].sizes.tolist(), found.pac(3)
+    >>> by_number = over_k(X, (2, 4), n_members=20, random_state=0)
+    >>> by_number.numbers, by_number.results[3].sizes.tolist(), by_number.pac(3)
     ((2, 3, 4), [30, 30, 30], 0.0)
     """
     low, high = _bounds(bounds)
@@ -271,7 +284,7 @@ def over_k(
 
 
 def _ensembles(source: Any, n_clusters: Any, options: dict[str, Any], rng: np.random.Generator) -> dict[int, Ensemble]:
-    """Members for each number of clusters, in rising order."""
+    """Return the members for each number of clusters, in rising order of the numbers."""
     if isinstance(source, Ensemble | Mapping):
         parts = _given(source)
         if n_clusters is None:
@@ -304,7 +317,7 @@ def _given(source: Any) -> dict[int, Ensemble]:
     parts = {keys[k]: as_ensemble(source[k]) for k in sorted(source)}
     lengths = {k: part.n_rows for k, part in parts.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"members must speak of the same objects for every number of clusters, got {lengths} of them.")
+        raise ValueError(f"members must have the same number of objects for every number of clusters, got {lengths}.")
     return parts
 
 

@@ -13,7 +13,7 @@ from quorate._data.building import as_counts, as_weights
 from quorate._data.coding import code_integers, code_table
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import Labelling, code_labelling
+from quorate._data.labelling import Labelling, code_beside
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._data.selection import select_members
@@ -31,6 +31,7 @@ class NewRows(NamedTuple):
     unknown: dict[str, int]
     absent: tuple[str, ...]
     ids: NDArray[Any] | None
+    id_name: str = "id"
 
 
 class Places(NamedTuple):
@@ -87,7 +88,7 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     (array([1, 0], dtype=int32), {'web': 1})
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", members.n_rows)
+    labelling = code_beside(labels, "labels", members)
     found = place_new(
         places_of(pair_rows(members, labelling.codes, labelling.n_clusters), compress(members)[0]),
         match_rows(members, new_labels, missing),
@@ -147,13 +148,14 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
         unknown_labels=new.unknown,
         absent_members=new.absent,
         object_ids=new.ids,
+        id_name=new.id_name,
         cluster_names=cluster_names,
     )
 
 
 def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> NewRows:
     """New rows in the codes of an ensemble: columns matched by name, labels by what they are."""
-    codes, categories, names, ids = read_rows(new_labels, missing)
+    codes, categories, names, ids, id_name = read_rows(new_labels, missing)
     place = _matched_columns(ensemble.member_names, names)
     matched = np.full((len(codes), ensemble.n_members), -1, dtype=ensemble.labels.dtype)
     unknown = {}
@@ -165,26 +167,29 @@ def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> N
             unknown[ensemble.member_names[member]] = lost
         matched[:, member] = found
     absent = tuple(name for member, name in enumerate(ensemble.member_names) if member not in place)
-    return NewRows(matched, unknown, absent, ids)
+    return NewRows(matched, unknown, absent, ids, id_name)
 
 
 def read_rows(
     labels: Any, missing: Any
-) -> tuple[IntArray, tuple[NDArray[Any], ...], tuple[str, ...], NDArray[Any] | None]:
-    """Codes, categories, names and ids of a table; members without any label are allowed, unlike in `as_ensemble`."""
+) -> tuple[IntArray, tuple[NDArray[Any], ...], tuple[str, ...], NDArray[Any] | None, str]:
+    """Codes, categories, names, ids and the name of the ids of a table.
+
+    Members without any label are allowed, unlike in `as_ensemble`.
+    """
     if isinstance(labels, Ensemble):
-        return labels.labels, labels.categories, labels.member_names, labels.object_ids
+        return labels.labels, labels.categories, labels.member_names, labels.object_ids, labels.id_name
     # a list holds one label vector per member, as everywhere; more members than new objects are nothing unusual
     table = as_table(labels, "members" if isinstance(labels, list | tuple) else "objects", None)
     rule = missing_rule(missing)
     if table.block is not None:
-        return (*code_integers(table.block, table.names, rule), table.names, table.ids)
-    return (*code_table(table.columns, table.names, rule), table.names, table.ids)
+        return (*code_integers(table.block, table.names, rule), table.names, table.ids, table.id_name)
+    return (*code_table(table.columns, table.names, rule), table.names, table.ids, table.id_name)
 
 
 def ensemble_of_rows(labels: Any, missing: Any, weights: Any = None) -> Ensemble:
     """A table as an Ensemble to score with: members without any label are left out, objects without any are kept."""
-    codes, categories, names, ids = read_rows(labels, missing)
+    codes, categories, names, ids, _ = read_rows(labels, missing)
     members = [place for place, values in enumerate(categories) if len(values)]
     whole = Ensemble(
         labels=codes,

@@ -1,8 +1,8 @@
-"""The one matching of objects by their ids: wherever two things carry ids, these decide which rows belong together.
+"""The one place where objects are matched by their ids. If two tables have ids, rows with the same id belong together.
 
 Ids are compared as texts, because a text file has no types: the id 7 of a data frame is the id "7" of a CSV file.
-Where only one side carries ids, rows are matched by order, with one exception: integers that are 0..n-1 in another
-order are the index that pandas made up, shuffled afterwards, and are refused.
+If only one of the tables has ids, rows are matched by order, with one exception: ids that are the integers 0..n-1 in
+another order are refused, because they are a default index of pandas whose rows were shuffled afterwards.
 """
 
 from __future__ import annotations
@@ -22,60 +22,66 @@ Array = NDArray[Any]
 Order = NDArray[np.intp]
 
 
-def order_of(wanted: Array | None, found: Array | None, name: str, advice: str = "") -> Order | None:
-    """For each wanted id its place among those found; None where rows are matched by order.
+def order_of(wanted: Array | None, given: Array | None, name: str, advice: str = "") -> Order | None:
+    """Return the order in which rows must be taken so that their ids are the wanted ones.
 
     Parameters
     ----------
     wanted : array or None
-        The ids in the order that is wanted; None where these objects have none.
-    found : array or None
-        The ids of the rows to be put in this order.
+        The ids in the order that is wanted; None if the wanted objects have no ids.
+    given : array or None
+        The ids of the rows to be put in this order; None if they have none.
     name : str
-        What errors call the rows to be put in order.
+        What error messages call the rows to be put in order.
     advice : str
-        What errors tell the user to do, in words that follow a semicolon.
+        What error messages advise the user to do, in words that follow a semicolon.
+
+    Returns
+    -------
+    array or None
+        For each wanted id, its place among the given ids. None if the rows are in order already, or are matched by
+        order because one of the two has no ids.
     """
-    if wanted is None or found is None:
-        _refuse_shuffled(wanted, found, name)
+    if wanted is None or given is None:
+        _refuse_shuffled(wanted, given, name)
         return None
-    if wanted.shape == found.shape and wanted.dtype == found.dtype and bool(np.all(wanted == found)):
+    if wanted.shape == given.shape and wanted.dtype == given.dtype and bool(np.all(wanted == given)):
         return None
-    places = _places(wanted, found)
-    lost, told = np.flatnonzero(places < 0), f"; {advice}." if advice else "."
+    places = _places(wanted, given)
+    lost, ending = np.flatnonzero(places < 0), f"; {advice}." if advice else "."
     if len(lost):
         raise ValueError(
-            f"in {name} there is no label for {len(lost):,} of {len(wanted):,} objects: {few(wanted[lost[:6]])}{told}"
+            f"in {name} there is no label for {len(lost):,} of {len(wanted):,} objects: {few(wanted[lost[:6]])}{ending}"
         )
-    if len(found) > len(wanted):
-        extra = np.flatnonzero(_places(found, wanted) < 0)
+    if len(given) > len(wanted):
+        extra = np.flatnonzero(_places(given, wanted) < 0)
         raise ValueError(
             f"in {name} there are labels for {len(extra):,} objects that are not in the table of labels: "
-            f"{few(found[extra[:6]])}{told}"
+            f"{few(given[extra[:6]])}{ending}"
         )
     return places
 
 
-def _places(wanted: Array, found: Array) -> Order:
-    """For each wanted id its place among those found, -1 where it is not there."""
-    both_numbers = wanted.dtype.kind in "iu" and found.dtype.kind in "iu"
-    if both_numbers or (wanted.dtype.kind == "U" and found.dtype.kind == "U"):
-        order = np.argsort(found, kind="stable")
-        where = np.minimum(np.searchsorted(found, wanted, sorter=order), len(found) - 1)
+def _places(wanted: Array, given: Array) -> Order:
+    """Return the place of each wanted id among the given ids, or -1 if it is not there."""
+    both_numbers = wanted.dtype.kind in "iu" and given.dtype.kind in "iu"
+    if both_numbers or (wanted.dtype.kind == "U" and given.dtype.kind == "U"):
+        order = np.argsort(given, kind="stable")
+        where = np.minimum(np.searchsorted(given, wanted, sorter=order), len(given) - 1)
         places = order[where]
-        return np.where(found[places] == wanted, places, -1)
-    place = {text: row for row, text in enumerate(id_texts(found))}
+        return np.where(given[places] == wanted, places, -1)
+    place = {text: row for row, text in enumerate(id_texts(given))}
     return np.array([place.get(text, -1) for text in id_texts(wanted)], dtype=np.intp)
 
 
 def id_texts(ids: Array) -> list[str]:
-    """The ids as they are written in a text file."""
+    """Return the ids as they would be written in a text file."""
     values: list[Any] = (ids.astype(np.str_) if ids.dtype.kind in "mM" else ids).tolist()
     return values if set(map(type, values)) == {str} else list(map(str, values))
 
 
 def union_of_ids(sources: Sequence[Array]) -> tuple[Array, list[Order]]:
-    """All ids in order of first appearance, and for each source the place of each of its ids among all."""
+    """Return all ids in order of first appearance, and for each source the places of its ids among them."""
     kinds = {values.dtype.kind for values in sources}
     as_they_are = len(kinds) == 1 and kinds <= {"i", "u", "U"}
     numbers: dict[Any, int] = {}
@@ -87,7 +93,10 @@ def union_of_ids(sources: Sequence[Array]) -> tuple[Array, list[Order]]:
 
 
 def aligned_result(result: Any, ids: Array | None, name: str) -> Any:
-    """A Consensus with its objects in the order of `ids`; clusters keep their numbers. Anything else as it is."""
+    """Put the objects of a Consensus in the order of `ids`; clusters keep their numbers.
+
+    Any other object is returned as it is.
+    """
     if not isinstance(result, Consensus):
         return result
     order = order_of(ids, result.object_ids, name)
@@ -97,13 +106,14 @@ def aligned_result(result: Any, ids: Array | None, name: str) -> Any:
         result,
         labels=result.labels[order],
         confidence=None if result.confidence is None else result.confidence[order],
+        runner_up=None if result.runner_up is None else result.runner_up[order],
         rows=None if result.rows is None else result.rows[order],
         object_ids=ids,
     )
 
 
 def refuse_repeated(ids: Array | None, source: str) -> None:
-    """Raise where two objects have one id, or one has none."""
+    """Raise if two objects have the same id, or if an object has none."""
     if ids is None or _are_distinct(ids):
         return
     seen: dict[Any, int] = {}
@@ -127,9 +137,9 @@ def _are_distinct(ids: Array) -> bool:
     return len(distinct) == len(values) and "" not in distinct
 
 
-def _refuse_shuffled(wanted: Array | None, found: Array | None, name: str) -> None:
-    """One side has no ids, and those of the other are a default index in another order: by order would be wrong."""
-    known = found if wanted is None else wanted
+def _refuse_shuffled(wanted: Array | None, given: Array | None, name: str) -> None:
+    """Raise if one table has no ids and those of the other are 0..n-1 shuffled: matching by order would be wrong."""
+    known = given if wanted is None else wanted
     if known is None or not is_shuffled_range(known):
         return
     which, other = ("its", "the table of labels") if wanted is None else ("the table's", name)
@@ -149,6 +159,6 @@ def is_shuffled_range(ids: Array) -> bool:
 
 
 def few(names: Any) -> str:
-    """The first five of several names, for an error."""
+    """Return the first five of several names for an error message."""
     values = list(names.tolist() if isinstance(names, np.ndarray) else names)
     return ", ".join(_check.brief(value, most=40) for value in values[:5]) + (", ..." if len(values) > 5 else "")

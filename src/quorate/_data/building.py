@@ -1,4 +1,4 @@
-"""The one maker of an Ensemble: coded columns in, a checked Ensemble out."""
+"""The one place where an Ensemble is made: it checks columns that are coded already."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 class EmptyMemberError(ValueError):
-    """Raised where members label no object at all; `members` are their names."""
+    """Raised if members label no object at all; `members` are the names of these members."""
 
     def __init__(self, members: list[str]) -> None:
         super().__init__(f"{', '.join(map(repr, members))} labels no object at all; leave it out.")
@@ -36,12 +36,12 @@ def build_ensemble(
     info: Mapping[str, Any] | None = None,
     keep_unlabelled: bool = False,
 ) -> Ensemble:
-    """Check what was coded and make an Ensemble of it.
+    """Check coded labels and make an Ensemble of them.
 
     Parameters
     ----------
     labels : array of shape (n_rows, n_members)
-        Codes by first appearance in each column, -1 where the label is missing.
+        Codes in order of first appearance in each column, -1 for a missing label.
     names : tuple of str
         One name per member.
     categories : tuple of arrays
@@ -50,7 +50,7 @@ def build_ensemble(
         As in `Ensemble`; None stands for weights of 1, counts of 1, no ids and no information. Weights may be a
         mapping from names of members.
     keep_unlabelled : bool
-        Whether rows may be without any label, because they are dealt with later.
+        Whether rows without any label are accepted, because the caller checks or removes them later.
 
     Returns
     -------
@@ -77,30 +77,33 @@ def build_ensemble(
 
 
 def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
-    """Raise where a member labels no object."""
+    """Raise if a member labels no object."""
     empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
     if empty:
         raise EmptyMemberError(empty)
 
 
 def unlabelled_rows(labels: Array) -> NDArray[np.intp]:
-    """The rows that have no label in any member."""
+    """Return the numbers of the rows that have no label in any member."""
     return np.flatnonzero(labels.max(axis=1) < 0) if labels.min() < 0 else np.empty(0, dtype=np.intp)
 
 
 def refuse_unlabelled(labels: Array) -> None:
-    """Raise where an object has no label in any member."""
-    silent = unlabelled_rows(labels)
-    if len(silent):
-        shown = ", ".join(str(row) for row in silent[:5]) + (", ..." if len(silent) > 5 else "")
+    """Raise if an object has no label in any member."""
+    unlabelled = unlabelled_rows(labels)
+    if len(unlabelled):
+        shown = ", ".join(str(row) for row in unlabelled[:5]) + (", ..." if len(unlabelled) > 5 else "")
         raise ValueError(
-            f"{len(silent):,} of {len(labels):,} objects have no label in any member (rows {shown}, counted from 0); "
-            f"leave them out: nothing is known about them (load_labels: skip_empty=True; shell: --skip-empty)."
+            f"{len(unlabelled):,} of {len(labels):,} objects have no label in any member (rows {shown}, counted from "
+            f"0); leave them out: nothing is known about them (load_labels: skip_empty=True; shell: --skip-empty)."
         )
 
 
 def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """One positive, finite weight per member; ones where none are given, and for members a mapping does not name."""
+    """Return one positive, finite weight per member.
+
+    The weight is 1 if no weights are given, and for members that a mapping of weights does not name.
+    """
     n_members = len(names)
     if weights is None:
         return np.ones(n_members)
@@ -115,7 +118,7 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def _is_named_series(weights: Any) -> bool:
-    """A pandas Series whose index holds texts: the names of the members."""
+    """Whether this is a pandas Series whose index holds texts, which are names of members."""
     index: Any = getattr(weights, "index", None)
     return hasattr(index, "tolist") and all(isinstance(name, str) for name in index.tolist())
 
@@ -132,7 +135,7 @@ def _weights_by_name(weights: dict[Any, Any], names: tuple[str, ...]) -> list[An
 
 
 def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
-    """One count of at least 1 per row; ones where none are given."""
+    """Return one count of at least 1 per row; all are 1 if none are given."""
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     values = np.asarray(counts)
@@ -144,7 +147,7 @@ def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 def as_ids(ids: Any, n_rows: int) -> Array:
-    """One id per object, as an array that cannot be written to."""
+    """Return one id per object, as an array that cannot be written to."""
     values = np.asarray(ids)
     if values.shape != (n_rows,):
         raise ValueError(f"ids must have one value per object, {n_rows:,} in all, got shape {values.shape}.")

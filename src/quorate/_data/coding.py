@@ -1,4 +1,4 @@
-"""From columns of any type to codes by first appearance and the categories they stand for."""
+"""Turning columns of any type into codes in order of first appearance, and the categories that they stand for."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Coded = tuple[Array, tuple[Array, ...]]
 
 
 def narrowest(n_codes: int) -> np.dtype[Any]:
-    """The narrowest signed integer that holds codes 0..n_codes-1."""
+    """Return the narrowest signed integer type that holds the codes 0..n_codes-1."""
     return np.min_scalar_type(-max(n_codes, 1))
 
 
 def code_table(columns: list[Array], names: tuple[str, ...], rule: MissingRule) -> Coded:
-    """Code each column; returns the label matrix and the categories of each column."""
+    """Code each column, and return the label matrix and the categories of each column."""
     return stack_columns([code_values(column, name, rule) for column, name in zip(columns, names, strict=True)])
 
 
 def stack_columns(columns: list[tuple[Array, Array]]) -> tuple[Array, tuple[Array, ...]]:
-    """Coded columns, each with its categories, as one label matrix of the narrowest type and all categories."""
+    """Put coded columns into one label matrix of the narrowest type; return it and the categories of each column."""
     categories = tuple(values for _, values in columns)
     labels = np.empty((len(columns[0][0]), len(columns)), dtype=narrowest(max(map(len, categories))))
     for place, (codes, _) in enumerate(columns):
@@ -35,7 +35,7 @@ def stack_columns(columns: list[tuple[Array, Array]]) -> tuple[Array, tuple[Arra
 
 
 def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Codes (n,) and categories of one column of any type."""
+    """Return the codes, an array of length n, and the categories of one column of any type."""
     values = _native(values)
     kind = values.dtype.kind
     if kind == "b":
@@ -53,14 +53,14 @@ def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Arr
 
 
 def code_integers(values: Array, names: tuple[str, ...], rule: MissingRule) -> Coded:
-    """Code an integer table (n, H) whole; no copy where it is coded already and narrow."""
+    """Code all columns of an integer table (n, H) at once; nothing is copied if it is coded and narrow already."""
     values = read_only(_native(values))
     low, high = values.min(axis=0).astype(np.int64), values.max(axis=0).astype(np.int64)
     if rule.values == (-1,) and low.min() >= -1:
         seen = is_coded(values, np.zeros(values.shape[1], dtype=np.int64))
         if seen.min() >= 0:
             return values.astype(narrowest(int(seen.max())), copy=False), tuple(np.arange(k) for k in seen)
-    # Python integers: the span of int64 labels may not fit into int64
+    # computed with Python integers, because the span of int64 labels may not fit into int64
     spans = [int(top) - int(bottom) + 1 for top, bottom in zip(high, low, strict=True)]
     if max(spans) > 8 * len(values) + 65_536:
         return _code_sparse(values, names, rule)
@@ -77,13 +77,13 @@ def code_integers(values: Array, names: tuple[str, ...], rule: MissingRule) -> C
         _categories(lookup[starts[column] : starts[column + 1]], low[column], seen[column])
         for column in range(values.shape[1])
     )
-    for name, found in zip(names, categories, strict=True):
-        rule.refuse_negative(found[found < 0].tolist(), name)
+    for name, labels in zip(names, categories, strict=True):
+        rule.refuse_negative(labels[labels < 0].tolist(), name)
     return codes.astype(narrowest(int(seen.max())), copy=False), categories
 
 
 def _categories(lookup: Array, low: np.int64, n_seen: np.int64) -> Array:
-    """The values behind codes 0..n_seen-1."""
+    """Return the values that the codes 0..n_seen-1 stand for."""
     categories = np.empty(n_seen, dtype=np.int64)
     places = np.flatnonzero(lookup >= 0)
     categories[lookup[places]] = places + low
@@ -91,25 +91,25 @@ def _categories(lookup: Array, low: np.int64, n_seen: np.int64) -> Array:
 
 
 def _code_sparse(values: Array, names: tuple[str, ...], rule: MissingRule) -> Coded:
-    """Labels like 10**12: rank them first, then code the ranks."""
-    columns, found = [], []
+    """Code labels that span too wide a range for a lookup table, like 10**12: rank them first, then code the ranks."""
+    columns, all_categories = [], []
     for column, name in enumerate(names):
         distinct, ranks = np.unique(values[:, column], return_inverse=True)
         is_missing = np.isin(distinct, rule.integers)
         rule.refuse_negative(distinct[~is_missing & (distinct < 0)].tolist(), name)
         codes, (categories,) = _code_masked(ranks, is_missing[ranks], name)
         columns.append(codes[:, 0])
-        found.append(distinct[categories])
-    labels = np.stack(columns, axis=1).astype(narrowest(max(map(len, found))), copy=False)
-    return labels, tuple(found)
+        all_categories.append(distinct[categories])
+    labels = np.stack(columns, axis=1).astype(narrowest(max(map(len, all_categories))), copy=False)
+    return labels, tuple(all_categories)
 
 
 def _code_masked(values: Array, missing: Array, name: str) -> Coded:
-    """Code integers of any sign, of which some are masked."""
+    """Code integers of any sign, some of which are missing."""
     if not missing.any():
         return code_integers(values[:, None], (name,), MissingRule(()))
     if values.min(where=~missing, initial=0) < 0:
-        # ranks leave -1 free to stand for the masked
+        # ranks are never negative, so that -1 can stand for the missing values
         distinct, ranks = np.unique(values, return_inverse=True)
         codes, (order,) = _code_masked(ranks, missing, name)
         return codes, (distinct[order],)
@@ -139,9 +139,9 @@ def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array
     try:
         codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int64, len(values))
     except TypeError:
-        guilty = next(v for v in values if not _hashable(v))
+        unhashable = next(v for v in values if not _hashable(v))
         raise ValueError(
-            f"{name} holds a {type(guilty).__name__} where a single label was expected; pass one label per object "
+            f"{name} holds a {type(unhashable).__name__} where a single label was expected; pass one label per object "
             f"and one column per member, an (n_objects, n_members) table."
         ) from None
     return drop_missing(codes, list(numbers), [rule.covers(value) for value in numbers], name, rule)
@@ -150,7 +150,7 @@ def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array
 def drop_missing(
     codes: Array, categories: list[Any], missing: list[bool], name: str, rule: MissingRule
 ) -> tuple[Array, Array]:
-    """Take the categories that stand for missing labels out and close the gaps in the codes."""
+    """Remove the categories that stand for missing labels, and renumber the codes of the others without gaps."""
     kept = [value for value, gone in zip(categories, missing, strict=True) if not gone]
     rule.refuse_negative(kept, name)
     gone = np.asarray(missing, dtype=bool)
@@ -159,7 +159,7 @@ def drop_missing(
 
 
 def as_array(values: list[Any]) -> Array:
-    """A 1-D array of the values' common type; of objects where they have none."""
+    """Return the values as a 1-D array of their common type, or of objects if they have none."""
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and not is_null(values[0]):
         array = np.asarray(values)
@@ -180,7 +180,7 @@ def _signed(values: Array, name: str) -> Array:
 
 
 def _native(values: Array) -> Array:
-    """In the byte order of this machine, the only one kernels can read."""
+    """Return the values in the byte order of this machine, the only one that kernels can read."""
     return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 

@@ -1,4 +1,4 @@
-"""Exact compression of an ensemble to its distinct rows (compress), also block by block (merge)."""
+"""Exact compression of an ensemble to its distinct rows (compress), also for several parts of a table (merge)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ from quorate.solvers import label_rows
 
 
 def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
-    """Distinct rows with counts, in order of first appearance; nothing is lost.
+    """Reduce an ensemble to its distinct rows with counts, in order of first appearance; nothing is lost.
 
-    Objects with equal label rows cannot be told apart by any method that sees labels alone, so one row
-    with their number stands for all of them. The ensemble remembers the result, because an ensemble never changes:
-    a second call costs nothing, and neither does compressing what is compressed already.
+    A method that uses labels alone cannot distinguish objects with equal label rows, so that one row with a count
+    stands for all of them. The result is stored in the ensemble, which never changes: a second call costs nothing,
+    and neither does compressing an ensemble that is compressed already.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or SoftEnsemble
+        The ensemble to compress.
 
     Returns
     -------
-    ensemble : Ensemble, or SoftEnsemble where that was given
-        One row for each distinct row, counts added up.
+    ensemble : Ensemble, or SoftEnsemble if one was given
+        One row for each distinct row, with the sum of its counts.
     inverse : array of shape (n_rows,)
-        Where each row went: ``compressed.labels[inverse]`` is the input again. It cannot be written to.
+        The compressed row of each row: ``compressed.labels[inverse]`` is the input again. It cannot be written to.
 
     See Also
     --------
-    merge : the same for several ensembles of different objects.
-    coarsen : fewer rows still, at a loss.
+    merge : Compresses several ensembles of different objects to one.
+    coarsen : Reduces the rows further, with a loss.
 
     Examples
     --------
@@ -60,23 +65,33 @@ def _distinct_rows(ensemble: E) -> tuple[E, NDArray[np.intp]]:
 
 
 def _added_counts(ensemble: AnyEnsemble, inverse: NDArray[np.intp]) -> NDArray[np.int64]:
-    # bincount adds in float64, which is exact below 2**53 objects; where all counts are 1 it need not make them floats
+    # bincount adds weights in float64, which is exact up to 2**53 objects; counts that are all 1 need no weights
     alone = ensemble.n_objects == ensemble.n_rows
     return np.bincount(inverse, weights=None if alone else ensemble.counts).astype(np.int64)
 
 
 def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
-    """One compressed ensemble out of several that hold different objects.
+    """Combine several ensembles of different objects into one compressed ensemble.
 
-    Each part may be coded by itself: its categories say what the codes mean, so `merge` of
+    The parts may be coded independently, because their categories say which label each code stands for: `merge` of
     ``compress(as_ensemble(chunk))[0]`` over the chunks of a table equals compressing the whole table.
+
+    Parameters
+    ----------
+    parts : iterable of Ensemble
+        Ensembles that have the same members with the same weights.
 
     Returns
     -------
     ensemble : Ensemble
-        The distinct rows of all parts, counts added up.
+        The distinct rows of all parts, with the sums of their counts.
     where : list of arrays
-        For each part, where its rows went.
+        For each part, the row of the result that each of its rows became.
+
+    See Also
+    --------
+    compress : Compresses a single ensemble.
+    join : Combines tables of the same objects that have different members.
 
     Examples
     --------
@@ -112,12 +127,12 @@ def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
 def _labelled(part: Any) -> Ensemble:
     if isinstance(part, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
-    found: Ensemble = proven(part)
-    return found
+    ensemble: Ensemble = proven(part)
+    return ensemble
 
 
 def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...], list[list[NDArray[Any]]]]:
-    """Categories of all parts by first appearance, and for each part and member the new codes of its codes."""
+    """Return the categories of all parts in order of first appearance, and the new codes for each part and member."""
     categories = []
     codings: list[list[NDArray[Any]]] = [[] for _ in parts]
     for member in range(parts[0].n_members):
@@ -125,14 +140,14 @@ def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...],
         values = _one_type([part.categories[member] for part in parts])
         for labels, coding in zip(values, codings, strict=True):
             codes = [numbers.setdefault(v, len(numbers)) for v in labels.tolist()]
-            # the last place serves code -1, which stays missing
+            # code -1, a missing label, reads the last place and stays -1
             coding.append(np.array([*codes, -1], dtype=np.int64))
         categories.append(_gather(values, [coding[-1][:-1] for coding in codings], len(numbers)))
     return tuple(categories), codings
 
 
 def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Categories of several parts in one type: as objects where NumPy would turn numbers into texts."""
+    """Convert the categories of all parts to one type; to objects if NumPy would turn numbers into texts."""
     kinds = {labels.dtype.kind for labels in values}
     common = np.result_type(*values) if len(kinds) == 1 or kinds <= set("bif") else np.dtype(object)
     return [labels.astype(common) for labels in values]

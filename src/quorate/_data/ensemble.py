@@ -25,8 +25,9 @@ def as_ensemble(
 ) -> Ensemble:
     """Check and code a table of labels: one row per object, one column per member.
 
-    The labels are read as columns, each column is coded by first appearance, missing labels become -1, and what
-    cannot be a table of labels is refused with the reason.
+    First the labels are read as columns. Then each column is coded: its labels are numbered by first appearance, and
+    missing labels become -1. Last, the table is checked; columns that cannot be clusterings and objects without any
+    label raise a ValueError that gives the reason.
 
     Parameters
     ----------
@@ -37,17 +38,17 @@ def as_ensemble(
     weights : array of shape (n_members,) or mapping, optional
         Positive member weights, by order or by name of the member; 1 each by default.
     missing : value or list of values, default -1
-        What stands for a missing label. None, NaN, NaT and nulls of data frames always do. Where something
-        is declared, -1 no longer is missing; other negative integers are an error either way.
-        An empty list makes every value that is not null a label.
+        The values that stand for a missing label. None, NaN, NaT and nulls of data frames are always missing. If other
+        values are given, -1 is missing only if it is among them; negative integers that are not are an error.
+        With an empty list every value that is not null is a label.
     orientation : {"objects", "members"}, optional
         What one row (of an array or data frame) or one item (of a list) stands for. A table with more
         members than objects is refused without it.
     ids : str or array of shape (n_objects,), optional
-        Names of the objects, or the name of the column of a data frame that holds them. A pandas index
-        other than 0..n-1 is used by itself. No two objects may have the same name.
+        Names of the objects, or the name of the column of a data frame that holds them. By default they are the
+        pandas index, unless that is 0..n-1. No two objects may have the same name.
     counts : array of shape (n_objects,), optional
-        How many objects each row stands for, where the table is aggregated already.
+        How many objects each row stands for, if the table is aggregated already.
     check : bool, default True
         Refuse columns that cannot be clusterings: numbers with digits after the decimal point (of 5 objects or
         more), which are measurements, and columns with a label of its own for each object (of more than 20) or for
@@ -56,13 +57,14 @@ def as_ensemble(
     Returns
     -------
     Ensemble
+        One row per object and one column of codes per member.
 
     See Also
     --------
-    load_labels : read the table from a file.
-    as_soft_ensemble : the same for matrices of memberships.
-    compress : one row per distinct row of labels.
-    join : one table from several, by the names of the objects.
+    load_labels : Reads the table from a file.
+    as_soft_ensemble : Does the same for matrices of memberships.
+    compress : Reduces an ensemble to its distinct rows.
+    join : Combines several tables by the names of the objects.
 
     Examples
     --------
@@ -98,7 +100,10 @@ def read_ensemble(
     counts: Any = None,
     check: bool = True,
 ) -> Ensemble:
-    """As `as_ensemble` for a table; objects without any label are kept, because files are dealt with later."""
+    """Make an ensemble from a table as `as_ensemble` does, but keep objects without any label.
+
+    Functions that read several files check for such objects only after the files are joined.
+    """
     rule = missing_rule(missing)
     table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
     if table.block is not None:
@@ -121,7 +126,7 @@ def read_ensemble(
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
-    """The ensemble with other weights, ids or counts, where they are given."""
+    """Return the ensemble with those weights, ids and counts replaced that are not None."""
     if weights is not None:
         ensemble = vary(ensemble, weights=as_weights(weights, ensemble.member_names))
     if ids is not None:

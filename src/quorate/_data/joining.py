@@ -1,4 +1,4 @@
-"""join: one ensemble from several tables that speak of the same objects, or of some of them, matched by id."""
+"""join: one ensemble from several tables that label the same objects, or overlapping sets of objects, matched by id."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ logger = logging.getLogger("quorate")
 def join(
     *tables: Any, ids: str | None = None, weights: Any = None, missing: Any = DEFAULT, check: bool = True
 ) -> Ensemble:
-    """One ensemble from several tables of labels, matched by the names of the objects.
+    """Combine several tables of labels into one ensemble, matching objects by their names.
 
     Parameters
     ----------
     *tables : data frames, Series, mappings of Series, Ensembles; or one mapping from names to these
-        Each must name its objects: by a pandas index, by the column `ids`, or as an Ensemble with ids. Other tables
-        may know other objects.
+        Each must name its objects: by a pandas index, by the column `ids`, or as an Ensemble with ids. The tables need
+        not contain the same objects.
     ids : str, optional
         The column that names the objects, in each data frame that has it.
     weights : array or mapping, optional
@@ -43,13 +43,14 @@ def join(
     Returns
     -------
     Ensemble
-        The objects of all tables, in order of first appearance; the labels of an object are missing in tables that do
-        not know it. Members that have the same name in two tables get the name of the table in front.
-        ``info["joined"]`` tells for each table how many objects it knows.
+        The objects of all tables, in order of first appearance. An object that is not in a table has no label in the
+        members of that table. If members of two tables have the same name, the name of the table is put before it.
+        ``info["joined"]`` gives the number of objects in each table.
 
     See Also
     --------
-    load_labels : the same for a list of files.
+    load_labels : Reads and joins a list of files.
+    merge : Combines ensembles of different objects that have the same members.
 
     Examples
     --------
@@ -61,18 +62,18 @@ def join(
     (('web.segment', 'shop.segment'), ['ann', 'bob', 'cid', 'dora'], [[0, 0], [1, -1], [1, 1], [-1, 1]])
     """
     named = _named_tables(tables)
-    found = []
+    ensembles = []
     for name, table in named.items():
         if isinstance(table, Ensemble):
-            found.append(table)
+            ensembles.append(table)
             continue
         columns = getattr(table, "column_names", getattr(table, "columns", table if isinstance(table, Mapping) else ()))
         own = ids if ids is not None and ids in list(columns) else None
         try:
-            found.append(as_ensemble(table, ids=own, missing=missing, orientation="objects", check=check))
+            ensembles.append(as_ensemble(table, ids=own, missing=missing, orientation="objects", check=check))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    joined = join_ensembles(found, list(named))
+    joined = join_ensembles(ensembles, list(named))
     refuse_unlabelled(joined.labels)
     return with_options(joined, weights, None, None)
 
@@ -88,7 +89,10 @@ def _named_tables(tables: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ensemble:
-    """The ensembles side by side, matched by id; `sources` are their names, for members and errors."""
+    """Put the members of several ensembles side by side, with objects matched by id.
+
+    `sources` are the names of the ensembles, for the names of members and for error messages.
+    """
     for ensemble, source in zip(ensembles, sources, strict=True):
         _refuse_nameless(ensemble, source)
     object_ids, places = union_of_ids([_ids_of(ensemble) for ensemble in ensembles])
@@ -102,11 +106,11 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
         matrix[place, start : start + ensemble.n_members] = ensemble.labels
         start += ensemble.n_members
     known = [values for ensemble in ensembles for values in ensemble.categories]
-    # another order of the objects, so that clusters appear in another order as well
+    # coded anew, because objects in another order mean clusters in another order of first appearance
     codes, kept = code_integers(matrix, names, MissingRule((-1,)))
     joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
     for source, n_known in joined.items():
-        logger.info("join: %s knows %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
+        logger.info("join: %s has %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
     return build_ensemble(
         codes,
         names,
@@ -120,15 +124,15 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
 
 
 def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
-    """The ensemble without the objects that have no label in any member, and the rows that stay."""
+    """Return the ensemble without the objects that have no label in any member, and the numbers of the rows kept."""
     empty = unlabelled_rows(ensemble.labels)
     kept = np.setdiff1d(np.arange(ensemble.n_rows), empty, assume_unique=True)
     if not len(empty):
         return ensemble, kept
     if ensemble.object_ids is None:
         raise ValueError(
-            f"skip_empty (--skip-empty) would leave {len(empty):,} objects out, and without names nobody could tell "
-            f"which; name the objects with ids= (--id)."
+            f"skip_empty (--skip-empty) would leave {len(empty):,} objects out, and without names it would be "
+            f"unknown which; name the objects with ids= (--id)."
         )
     left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
     chosen = vary(
@@ -157,7 +161,7 @@ def _refuse_nameless(ensemble: Ensemble, source: str) -> None:
 
 
 def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources: Sequence[str]) -> None:
-    """Tables without a single object in common with the others were rather named by different columns."""
+    """Raise if a table has no object in common with the others, because then its ids are probably of another kind."""
     if len(places) < 2:
         return
     uses = np.bincount(np.concatenate(places))
@@ -165,7 +169,7 @@ def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources:
         if uses[place].max() == 1:
             raise ValueError(
                 f"none of the {len(place):,} objects of {source} is in another table; its first ones are "
-                f"{few(_ids_of(ensemble)[:3])}. Are the objects named alike?"
+                f"{few(_ids_of(ensemble)[:3])}. Do all tables use the same names?"
             )
 
 

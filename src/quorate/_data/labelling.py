@@ -1,4 +1,4 @@
-"""The one coder of a single labelling: labels of any type, or a Consensus, as codes beside what they stand for."""
+"""The one place where a single labelling is coded: labels of any type, or a Consensus, become codes and categories."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from quorate._types import AnyEnsemble, Consensus
 class Labelling(NamedTuple):
     """One label per object, coded as a member of an ensemble is.
 
-    `codes` are numbered by first appearance, -1 where an object has no label; ``categories[code]`` is the label that a
-    code stands for; `ids` are the names of the objects, where the labels had them.
+    `codes` are numbered by first appearance, and -1 if an object has no label. ``categories[code]`` is the label that
+    a code stands for. `ids` are the names of the objects if the labels had them, otherwise None.
     """
 
     codes: NDArray[np.int32]
@@ -40,26 +40,26 @@ def code_labelling(
     missing: Any = DEFAULT,
     advice: str = "",
 ) -> Labelling:
-    """Code one label per object, in the order of the ids where both sides have ids.
+    """Code one label per object; if `ids` are given and the labels have ids too, in the order of `ids`.
 
     Parameters
     ----------
     labels : array of labels, Series, table of one column, or Consensus
-        The clusters of a Consensus keep their numbers. A data frame may have its ids in a second column, of the name
-        `id_name`.
+        The clusters of a Consensus keep their numbers. A data frame may have its ids in a second column, named
+        `id_name` or "id".
     name : str
-        What errors call the labels.
+        What error messages call the labels.
     n_rows : int, optional
         How many labels there must be: one for each row of an ensemble.
     ids : array, optional
-        The names of these rows. Labels that carry ids, too, are put in this order, and refused where an id is on one
-        side alone; labels without ids are taken by order.
+        The names of these rows. Labels that have ids too are put in this order; they are refused if an id is missing
+        on one side. Labels without ids are matched by their order.
     id_name : str
         The name of the column of ids in the ensemble's table.
     missing : value or list of values, default -1
         What stands for a missing label, beside nulls.
     advice : str
-        What an error about their number tells the user to do.
+        What the error message about a wrong number of labels advises the user to do.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def code_labelling(
     else:
         table = _one_column(labels, name, id_name)
         column = table.columns[0] if table.block is None else table.block[:, 0]
-        # a plain array never carries ids, so that its order is all there is
+        # a plain array never has ids, so that it can only be matched by order
         order = order_of(ids, table.ids, name) if table.ids is not None or table.has_index else None
         if order is not None:
             column = column[order]
@@ -81,7 +81,7 @@ def code_labelling(
 
 
 def code_beside(labels: Any, name: str, ensemble: AnyEnsemble, *, advice: str = "") -> Labelling:
-    """Code one label per row of an ensemble, by id where both have ids; as `code_labelling`."""
+    """Code one label per row of an ensemble, matched by id if both have ids; see `code_labelling`."""
     return code_labelling(
         labels, name, ensemble.n_rows, ids=ensemble.object_ids, id_name=ensemble.id_name, advice=advice
     )
@@ -107,9 +107,9 @@ def _one_column(labels: Any, name: str, id_name: str) -> Table:
 
 def _refuse_number(coded: Labelling, name: str, n_rows: int | None, advice: str) -> None:
     if n_rows is not None and len(coded.codes) != n_rows:
-        told = advice or "pass the ensemble that the labels were made for"
+        then = advice or "pass the ensemble that the labels were made for"
         raise ValueError(
-            f"{name} must have one label per row of the ensemble, {n_rows:,} in all, got {len(coded.codes):,}; {told}."
+            f"{name} must have one label per row of the ensemble, {n_rows:,} in all, got {len(coded.codes):,}; {then}."
         )
     if not coded.n_clusters:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Which values stand for a missing label."""
+"""The rule which values stand for a missing label."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 DEFAULT: Any = -1
-"""What stands for a missing label where nobody says otherwise, beside nulls."""
+"""The value that stands for a missing label, beside nulls, unless the user passes others."""
 
 
 @dataclass(frozen=True)
 class MissingRule:
-    """Nulls are always missing; `values` are missing too; other negative integers are refused.
+    """Which values are missing labels: nulls and `values`. Other negative integers are refused.
 
-    An empty `values` declares that every value that is not null is a label, negative or not.
+    If `values` is empty, every value that is not null is a label, also if it is negative.
     """
 
     values: tuple[Any, ...]
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """Those an int64 table can hold."""
+        """The values that an int64 table can hold."""
         whole = [int(v) for v in self.values if isinstance(v, int) or (_is_number(v) and float(v).is_integer())]
         return tuple(v for v in whole if -(2**63) <= v < 2**63)
 
@@ -37,14 +37,14 @@ class MissingRule:
         return any(isinstance(v, str) and v == value for v in self.values)
 
     def covers_text(self, text: str) -> bool:
-        """As `covers`, for a cell of a text file, which has no type: '0' is both a text and a number."""
+        """Whether a cell of a text file is missing; cells have no type, so that '0' matches a text and a number."""
         if text == "" or text in self.values:
             return True
         number = as_number(text)
         return number is not None and self.covers(number)
 
     def refuse_negative(self, categories: Iterable[Any], member: str) -> None:
-        """Raise where an integer below zero is neither declared missing nor declared harmless."""
+        """Raise if a label is a negative number, unless `values` is empty, which allows such labels."""
         if not self.values:
             return
         negative = [value for value in categories if _is_number(value) and value < 0]
@@ -68,7 +68,7 @@ class MissingRule:
 
 
 def missing_rule(missing: Any) -> MissingRule:
-    """The rule for a user's `missing=`: the default, one value, or several."""
+    """Return the rule for the user's option `missing`, which is one value or several."""
     if isinstance(missing, MissingRule):
         return missing
     if missing is None or isinstance(missing, str | bytes) or not isinstance(missing, Iterable):
@@ -83,7 +83,7 @@ def missing_rule(missing: Any) -> MissingRule:
 
 
 def is_null(value: Any) -> bool:
-    """None, NaN, NaT and pandas.NA."""
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:
@@ -93,8 +93,8 @@ def is_null(value: Any) -> bool:
 
 
 def as_number(text: str) -> int | float | None:
-    """The number a text spells, None where it spells none; an integer where it can be one."""
-    if "_" in text:  # Python reads 1_2 as 12; to a user they are two labels
+    """Return the number that a text stands for, as an integer if possible; None if the text is not a number."""
+    if "_" in text:  # Python reads 1_2 as 12, but in a table 1_2 and 12 are two labels
         return None
     try:
         return int(text)

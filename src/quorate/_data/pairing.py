@@ -1,4 +1,4 @@
-"""The one pairing of label rows with the clusters of a labelling: what every score and every figure counts over."""
+"""The one place where label rows are paired with the clusters of a labelling; scores and figures count these pairs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from quorate.solvers.contingency import contingency
 class Pairing(NamedTuple):
     """Distinct pairs of a label row and a cluster, sorted by cluster and then by row.
 
-    A row whose objects are in two clusters stands in two pairs. Objects without a cluster are in none.
+    A row whose objects are in two clusters is in two pairs. Objects without a cluster are in no pair.
 
     Attributes
     ----------
     rows : Ensemble
-        One row per pair; its counts are the objects of the pair.
+        One row per pair; its counts are the numbers of objects in the pairs.
     labels : int32 array of shape (n_pairs,)
         The cluster of each pair.
     distinct : array of shape (n_pairs,)
-        The number of its row among the distinct rows of the ensemble.
+        For each pair, the number of its row among the distinct rows of the ensemble.
     sizes : array of shape (n_clusters,)
-        How many objects each cluster has; floats where squares of them might not fit into 64 bits.
+        How many objects each cluster has; floats if their squares might not fit into 64 bits.
     """
 
     rows: Ensemble
@@ -41,7 +41,7 @@ class Pairing(NamedTuple):
 
 
 def pair_rows(ensemble: Ensemble, codes: IntArray, n_clusters: int) -> Pairing:
-    """Pair the rows of an ensemble with a labelling of them; codes are below n_clusters, -1 where unlabelled."""
+    """Pair the rows of an ensemble with a labelling of them; codes are below n_clusters, or -1 for no label."""
     rows, inverse = compress(ensemble)
     pairs = contingency(codes, inverse, n_clusters, rows.n_rows, ensemble.counts)
     paired = replace(rows, labels=rows.labels[pairs.second], counts=pairs.counts.astype(np.int64))
@@ -49,13 +49,16 @@ def pair_rows(ensemble: Ensemble, codes: IntArray, n_clusters: int) -> Pairing:
 
 
 def locate_pairs(ensemble: Ensemble, codes: IntArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Where the pairs of `pair_rows` stand in the ensemble.
+    """Locate the pairs of `pair_rows` in the ensemble.
 
     Returns
     -------
-    known : the rows of the ensemble that have a label, increasing
-    pair : for each of these the number of its pair
-    first : for each pair the first row of the ensemble that it holds
+    known : array
+        The numbers of the rows of the ensemble that have a label, in increasing order.
+    pair : array
+        For each of these rows, the number of its pair.
+    first : array
+        For each pair, the first row of the ensemble that belongs to it.
     """
     rows, inverse = compress(ensemble)
     known = np.flatnonzero(codes >= 0)

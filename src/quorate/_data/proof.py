@@ -1,8 +1,8 @@
-"""What compiled code relies on, proven in one place: indices, starts, shapes, counts and types.
+"""The one place where the properties that compiled code relies on are proven: indices, starts, shapes, counts, types.
 
-Kernels do not look whether an index lies within an array: a label that is too large would make them read, or write,
-memory that is not theirs. `as_ensemble` and its relatives make ensembles that are right by construction, and mark them.
-An ensemble made by hand, or by `dataclasses.replace`, is proven once, at the first public function it is handed to.
+Kernels do not check whether an index lies within an array: a label that is too large would make them read or write
+memory outside of it. `as_ensemble` and similar functions make ensembles that are right by construction, and mark them
+as proven. An ensemble made by hand, or by `dataclasses.replace`, is proven by the first public function that gets it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from quorate._types import AnyEnsemble, E, Ensemble, SoftEnsemble
 Array = NDArray[Any]
 
 MAX_OBJECTS = 2**53
-"""Objects that all counts together may stand for: the largest number up to which float64 holds every integer, so that
-sums of counts are exact in float64 as well as in int64."""
+"""The largest sum of all counts. Up to this number float64 holds every integer, so that sums of counts are exact in
+float64 as well as in int64."""
 MAX_LABELS = 2**60
-"""Objects times members: twice the sum over the labels of all objects, as `correlation` needs it, fits into int64."""
+"""The largest number of objects times members, so that twice the number of labels, as in `correlation`, fits int64."""
 _BLOCK = 64
 _ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
 
 
 def proven(ensemble: E) -> E:
-    """The ensemble itself, once everything that kernels rely on is known to hold; proven once for each object."""
+    """Return the ensemble after checking everything that kernels rely on; each ensemble is checked only once."""
     if not isinstance(ensemble, Ensemble | SoftEnsemble):
         raise TypeError(
             f"an Ensemble was expected, got {type(ensemble).__name__}; make one with as_ensemble(labels) or "
@@ -48,19 +48,22 @@ def proven(ensemble: E) -> E:
 
 
 def vary(ensemble: E, **changes: Any) -> E:
-    """As `dataclasses.replace`, keeping the proof: for changes that the caller has checked, or cannot break it."""
+    """Do what `dataclasses.replace` does, but keep the mark that the ensemble is proven.
+
+    The caller must have checked the changes, or the changes must be such that they cannot break the proof.
+    """
     varied: E = replace(ensemble, **changes)
     varied.remember(is_proven=ensemble.is_proven)
     return varied
 
 
 def prove_counts(counts: NDArray[np.int64], n_members: int) -> None:
-    """Raise unless all counts are at least 1 and no sum over them can leave int64, or lose digits in float64."""
+    """Raise unless all counts are at least 1 and no sum of them can overflow int64 or lose digits in float64."""
     if not len(counts):
         raise ValueError("an ensemble must hold at least one row, got none.")
     if counts.min() < 1:
         raise ValueError(f"counts must be at least 1: how many objects each row stands for; got {counts.min()}.")
-    # the sum in float64 cannot overflow, and is right to far more digits than this comparison needs
+    # the sum in float64 cannot overflow, and has far more correct digits than this comparison needs
     total = float(counts.sum(dtype=np.float64))
     total = int(counts.sum()) if total < 2 * MAX_OBJECTS else int(total)
     if total > MAX_OBJECTS:
@@ -101,18 +104,18 @@ def _prove_labels(ensemble: Ensemble) -> None:
     ids = ensemble.object_ids
     _require(ids is None or np.shape(ids) == shape[:1], "object_ids must have one value per row", np.asarray(ids))
     low, highest = int(labels.min()), _column_maxima(labels)
-    guilty = np.flatnonzero(highest >= ensemble.n_clusters)
-    if low < -1 or len(guilty):
-        member = int(guilty[0]) if len(guilty) else int(np.argmin(labels.min(axis=0)))
-        found = highest[member] if len(guilty) else low
+    too_high = np.flatnonzero(highest >= ensemble.n_clusters)
+    if low < -1 or len(too_high):
+        member = int(too_high[0]) if len(too_high) else int(np.argmin(labels.min(axis=0)))
+        code = highest[member] if len(too_high) else low
         raise ValueError(
             f"labels of an Ensemble are codes from 0 to n_clusters - 1, or -1 where missing; member {member} has "
-            f"{ensemble.n_clusters[member]:,} clusters and the code {found:,}; {_ADVICE}"
+            f"{ensemble.n_clusters[member]:,} clusters and the code {code:,}; {_ADVICE}"
         )
 
 
 def _column_maxima(labels: Array) -> Array:
-    """The largest label of each column; many rows at once, for short rows leave a processor idle."""
+    """Return the largest label of each column; rows are taken in blocks, because numpy is slow along short rows."""
     n_rows, n_members = labels.shape
     whole = n_rows - n_rows % _BLOCK
     parts = [labels[whole:]]
@@ -168,8 +171,8 @@ def prove_indices(indices: Array, size: int, name: str) -> None:
         )
 
 
-def _require(holds: bool, wanted: str, found: Array) -> None:
+def _require(holds: bool, wanted: str, array: Array) -> None:
     if not holds:
         raise ValueError(
-            f"{wanted}; got {found.dtype} of shape {found.shape}, {brief(np.ravel(found)[:5].tolist())}; {_ADVICE}"
+            f"{wanted}; got {array.dtype} of shape {array.shape}, {brief(np.ravel(array)[:5].tolist())}; {_ADVICE}"
         )

@@ -1,4 +1,4 @@
-"""The one selection of members and objects, and its counterpart: an ensemble with one more member."""
+"""The one place where members and rows of an ensemble are selected, or a member is added."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from quorate._types import Ensemble, IntArray
 
 
 def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ensemble:
-    """Some of the members, by number and in the order given; codes and rows stay as they are.
+    """Select members by their numbers, in the order given; codes and rows stay as they are.
 
-    An object that none of them labels stays, as a row that shares nothing with any other.
+    An object that none of these members labels is kept as a row without labels.
     """
     places = np.asarray(members, dtype=np.intp)
     return replace(
@@ -33,7 +33,7 @@ def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ens
 
 
 def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemble:
-    """Some of the members, by name; refused where that leaves an object without any label."""
+    """Select members by name; raise if that leaves an object without any label."""
     if names == ensemble.member_names:
         return ensemble
     chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
@@ -43,15 +43,16 @@ def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemb
 
 
 def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -> Ensemble:
-    """Some of the rows, with these counts, coded anew.
+    """Select rows, give them these counts, and code the labels anew.
 
-    Clusters that none of the rows is in are gone, and so are members that label none of them.
+    Clusters without any of these rows are left out, and so are members that label none of them.
     """
     if len(rows) == ensemble.n_rows:
         return replace(ensemble, counts=counts)
     labels = ensemble.labels[rows]
     chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
-    codes, kept = code_integers(chosen.labels, chosen.member_names, missing_rule(DEFAULT))
+    # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
+    codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
     return replace(
         chosen,
         labels=codes,
@@ -63,7 +64,7 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
 def add_member(
     ensemble: Ensemble, codes: IntArray, categories: NDArray[Any], *, name: str | None = None, weight: float = 1.0
 ) -> Ensemble:
-    """The ensemble with one more member, whose codes are given for each row."""
+    """Return the ensemble with one more member, which has one code per row."""
     number = np.asarray(weight, dtype=np.float64)
     if number.ndim or not 0 < number < np.inf:
         raise ValueError(f"weight must be positive, got {brief(weight)}; leave out a member that should not count.")

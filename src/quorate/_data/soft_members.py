@@ -1,4 +1,4 @@
-"""The door for soft clusterings: matrices of memberships, and labels beside them, as one SoftEnsemble."""
+"""as_soft_ensemble and harden: matrices of memberships, with label vectors among them, become one SoftEnsemble."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
 TOLERANCE = 1e-3
-"""How far the memberships of an object may be from adding up to 1: what three printed digits leave."""
+"""How much the sum of an object's memberships may differ from 1, so that numbers printed with three digits pass."""
 UNIT = SoftEnsemble.unit
 
 
 class _Member(NamedTuple):
-    """Memberships (n, k) in units, sparse by column; clusters by first appearance, and what each stands for."""
+    """One member: a CSC matrix of shape (n, k) with memberships in units of 2^-16, and the names of its k clusters."""
 
     matrix: Any
     categories: NDArray[Any]
@@ -33,14 +33,14 @@ class _Member(NamedTuple):
 def as_soft_ensemble(
     members: Any, *, weights: Any = None, missing: Any = DEFAULT, ids: Any = None, counts: Any = None
 ) -> SoftEnsemble:
-    """Check and code soft clusterings: one matrix a member, one row an object, one column a cluster.
+    """Check and code soft clusterings: one matrix per member, with one row per object and one column per cluster.
 
     Parameters
     ----------
     members : list or mapping of matrices and label vectors, Ensemble or SoftEnsemble
-        A matrix (n_objects, n_clusters), dense, sparse or a data frame, holds memberships from 0 to 1; those of an
-        object add up to 1, or are all 0 or all NaN where the member does not know it. A label vector may stand beside
-        them: its labels are memberships of 1.
+        A matrix of shape (n_objects, n_clusters), dense, sparse or a data frame, holds memberships from 0 to 1. Those
+        of an object add up to 1, or are all 0 or all NaN if the member does not contain the object. Label vectors may
+        be among the members; their labels are memberships of 1.
     weights : array of shape (n_members,), optional
         Positive member weights; 1 each by default.
     missing : value or list of values, default -1
@@ -54,11 +54,17 @@ def as_soft_ensemble(
     -------
     SoftEnsemble
 
+    See Also
+    --------
+    as_ensemble : Does the same for labels.
+    harden : Turns memberships into labels.
+
     Notes
     -----
-    Memberships that add up to 1 within 0.001 are divided by their sum, and then rounded to multiples of 2^-16, so that
-    sums of them are exact; those below 2^-17 are zeros, and clusters without any others are left out. Clusters are
-    numbered by the first object in which they differ, the larger membership first: for labels, by first appearance.
+    The memberships of an object, which must add up to 1 within 0.001, are divided by their sum and then rounded to
+    multiples of 2^-16, so that sums of them are exact. Memberships below 2^-17 become zeros, and clusters that have no
+    others are left out. Of two clusters, the one with the larger membership of the first object in which they differ
+    is numbered first. For labels this is the order of first appearance.
 
     Examples
     --------
@@ -76,18 +82,18 @@ def as_soft_ensemble(
         return _with_options(members, weights, ids, counts)
     names, values = _named(members)
     values, index, id_name = _aligned(values, names)
-    found = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
-    _refuse_lengths(found, names)
-    stacked = _stacked(found, names)
+    coded = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
+    _refuse_lengths(coded, names)
+    stacked = _stacked(coded, names)
     ensemble = SoftEnsemble(
         starts=stacked.indptr.astype(np.int64),
         columns=stacked.indices.astype(np.int32),
         memberships=stacked.data.astype(np.int32),
         counts=np.ones(stacked.shape[0], dtype=np.int64),
-        n_clusters=np.array([len(member.categories) for member in found], dtype=np.int64),
-        weights=np.ones(len(found)),
+        n_clusters=np.array([len(member.categories) for member in coded], dtype=np.int64),
+        weights=np.ones(len(coded)),
         member_names=names,
-        categories=tuple(member.categories for member in found),
+        categories=tuple(member.categories for member in coded),
         object_ids=index,
         id_name=id_name,
     )
@@ -95,17 +101,22 @@ def as_soft_ensemble(
 
 
 def harden(members: Any) -> Ensemble:
-    """The labels of the likeliest clusters: an Ensemble, for methods and scores that take labels alone.
+    """Label each object by its likeliest cluster in each member, for methods and scores that take labels alone.
 
     Parameters
     ----------
     members : SoftEnsemble, or anything `as_soft_ensemble` takes
+        The soft clusterings.
 
     Returns
     -------
     Ensemble
-        Each member labels each object it knows by its cluster of the largest membership; of equal ones by the cluster
-        numbered first. Clusters that are nobody's likeliest are gone.
+        Each label is the cluster in which the object has its largest membership; of several equal ones, the cluster
+        that is numbered first. Clusters that are the likeliest of no object are left out.
+
+    See Also
+    --------
+    as_soft_ensemble : Checks and codes soft clusterings.
 
     Examples
     --------
@@ -148,17 +159,17 @@ def _named(members: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 
 def _aligned(values: list[Any], names: tuple[str, ...]) -> tuple[list[Any], NDArray[Any] | None, str]:
-    """Pandas members in the order of the first that has an index, and this index with its name."""
+    """Put pandas members in the order of the first that has an index; return them, this index and its name."""
     indexes = [getattr(value, "index", None) if hasattr(value, "iloc") else None for value in values]
-    found = [index_ids(index) for index in indexes]
-    first = next((place for place, ids in enumerate(found) if ids is not None), None)
+    all_ids = [index_ids(index) for index in indexes]
+    first = next((place for place, ids in enumerate(all_ids) if ids is not None), None)
     if first is None:
         return values, None, "id"
     aligned = []
-    for value, index, ids, name in zip(values, indexes, found, names, strict=True):
-        order = None if index is None else order_of(found[first], ids, repr(name))
+    for value, index, ids, name in zip(values, indexes, all_ids, names, strict=True):
+        order = None if index is None else order_of(all_ids[first], ids, repr(name))
         aligned.append(value if order is None else value.iloc[order])
-    return aligned, found[first], index_name(indexes[first])
+    return aligned, all_ids[first], index_name(indexes[first])
 
 
 def _member(values: Any, name: str, missing: Any) -> _Member:
@@ -175,7 +186,7 @@ def _member(values: Any, name: str, missing: Any) -> _Member:
 
 
 def _checked(values: Any, name: str) -> Any:
-    """Memberships as a sparse matrix of float64, each known row adding up to 1."""
+    """Return the memberships as a sparse matrix of float64, in which each row that is not empty adds up to 1."""
     from scipy.sparse import csr_array
 
     sparse = as_csr(values, name) if hasattr(values, "tocsr") else _floats(values, name)
@@ -185,7 +196,7 @@ def _checked(values: Any, name: str) -> Any:
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     if unknown.any():
         partly = np.intersect1d(row[unknown], row[~unknown & (matrix.data != 0)])
-        _refuse(partly, name, "mix NaN and memberships", "A row is all NaN where the member does not know the object")
+        _refuse(partly, name, "mix NaN and memberships", "A row is all NaN if the member does not label the object")
         matrix.data[unknown] = 0.0
     outside = row[(matrix.data < 0) | (matrix.data > 1 + TOLERANCE)]
     _refuse(np.unique(outside), name, "have values outside of [0, 1]", "Pass labels as 1-D vectors, not as matrices")
@@ -224,9 +235,10 @@ def _in_units(matrix: Any, name: str) -> Any:
 
 
 def _numbered(matrix: Any, categories: NDArray[Any]) -> _Member:
-    """Clusters in an order that does not depend on the one given: by the first object in which they differ.
+    """Put the clusters in an order that does not depend on the given one: by the first object in which they differ.
 
-    Columns are compared as bytes: of two, that comes first whose next membership stands in a lower row, or is larger.
+    Columns are compared as bytes. Where two columns first differ, that one comes first whose membership is in a lower
+    row or, in the same row, is larger.
     """
     matrix.sort_indices()
     pairs = np.column_stack([matrix.indices, UNIT - matrix.data]).astype(">u4")
@@ -240,30 +252,30 @@ def _cluster_names(values: Any, n_clusters: int) -> NDArray[Any]:
     return np.array([str(c) for c in values.columns]) if hasattr(values, "columns") else np.arange(n_clusters)
 
 
-def _refuse_lengths(found: list[_Member], names: tuple[str, ...]) -> None:
-    lengths = [member.matrix.shape[0] for member in found]
+def _refuse_lengths(members: list[_Member], names: tuple[str, ...]) -> None:
+    lengths = [member.matrix.shape[0] for member in members]
     if len(set(lengths)) > 1:
         odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
         raise ValueError(
-            f"members speak of different numbers of objects: {names[0]} of {lengths[0]:,}, {names[odd]} of "
-            f"{lengths[odd]:,}; a row of zeros says that a member does not know an object."
+            f"members must have the same number of objects, but {names[0]} has {lengths[0]:,} and {names[odd]} has "
+            f"{lengths[odd]:,}; use a row of zeros for an object that a member does not label."
         )
-    empty = [repr(name) for name, member in zip(names, found, strict=True) if not len(member.categories)]
+    empty = [repr(name) for name, member in zip(names, members, strict=True) if not len(member.categories)]
     if empty:
-        raise ValueError(f"{', '.join(empty)} knows no object at all; leave it out.")
+        raise ValueError(f"{', '.join(empty)} labels no object at all; leave it out.")
 
 
-def _stacked(found: list[_Member], names: tuple[str, ...]) -> Any:
+def _stacked(members: list[_Member], names: tuple[str, ...]) -> Any:
     from scipy.sparse import hstack
 
-    stacked = hstack([member.matrix for member in found], format="csr")
+    stacked = hstack([member.matrix for member in members], format="csr")
     stacked.sort_indices()
-    silent = np.flatnonzero(np.diff(stacked.indptr) == 0)
-    if len(silent):
-        shown = ", ".join(map(str, silent[:5].tolist())) + (", ..." if len(silent) > 5 else "")
+    empty = np.flatnonzero(np.diff(stacked.indptr) == 0)
+    if len(empty):
+        shown = ", ".join(map(str, empty[:5].tolist())) + (", ..." if len(empty) > 5 else "")
         raise ValueError(
-            f"{len(silent):,} of {stacked.shape[0]:,} objects are known to no member (rows {shown}, counted from 0); "
-            f"leave them out: nothing is known about them."
+            f"{len(empty):,} of {stacked.shape[0]:,} objects have no membership in any member (rows {shown}, counted "
+            f"from 0); leave them out: nothing is known about them."
         )
     return stacked
 

@@ -1,4 +1,4 @@
-"""Sparse matrices, handed in or from files, as CSR whose indices are proven before scipy or a kernel follows them."""
+"""Converting sparse matrices to CSR; their indices are checked before scipy or a kernel uses them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from quorate._data.proof import prove_compressed, prove_indices
 Array = NDArray[Any]
 
 MAX_COLUMNS = 2**27
-"""Every centre of a cluster holds a number for every column, so that more columns cost more than a gigabyte each."""
+"""The largest number of columns. Every centre holds one number per column, so that it takes up to a gigabyte."""
 _COMPRESSED = {"csr": 0, "csc": 1}
 
 
 def as_csr(matrix: Any, name: str = "X") -> Any:
-    """A sparse matrix of any format as CSR, proven before and after the conversion."""
+    """Convert a sparse matrix of any format to CSR; its indices are checked before and after the conversion."""
     prove_sparse(matrix, name)
     if matrix.format == "csr":
         return matrix
-    found = matrix.tocsr()
-    prove_compressed(found.indptr, found.indices, tuple(matrix.shape), name)
-    return found
+    converted = matrix.tocsr()
+    prove_compressed(converted.indptr, converted.indices, tuple(matrix.shape), name)
+    return converted
 
 
 def prove_sparse(matrix: Any, name: str = "X") -> None:
-    """Raise where the indices of a sparse matrix lead out of it; conversions of scipy follow them without a look."""
+    """Raise if an index of a sparse matrix lies outside of it, because scipy converts matrices without checking."""
     shape = tuple(matrix.shape)
     refuse_shape(shape, name)
     kind = matrix.format
@@ -53,21 +53,21 @@ def is_sparse_file(arrays: Mapping[str, Array]) -> bool:
 
 
 def csr_from_file(arrays: Mapping[str, Array], name: str) -> Any:
-    """CSR of the arrays that `scipy.sparse.save_npz` writes for the formats csr, csc and coo.
+    """Build a CSR matrix from the arrays that `scipy.sparse.save_npz` writes for the formats csr, csc and coo.
 
-    The format decides, where the file tells it: the arrays of a square CSC matrix would also do for a CSR matrix,
-    which would be its transpose.
+    If the file states its format, the arrays are read in that format. It cannot be guessed from the arrays: those of a
+    square CSC matrix are also a valid CSR matrix, its transpose.
     """
     from scipy.sparse import coo_array, csc_array, csr_array
 
-    kind = _told_format(arrays)
+    kind = _stated_format(arrays)
     wanted = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}.get(kind)
     if wanted is None:
         raise ValueError(f"{name} holds a sparse matrix of the format {brief(kind)}; save it as csr: matrix.tocsr().")
     lacking = [key for key in wanted if key not in arrays]
     if lacking:
         raise ValueError(f"{name} holds a sparse matrix of the format {kind!r} without its array {lacking[0]!r}.")
-    shape = _told_shape(arrays["shape"], name)
+    shape = _stated_shape(arrays["shape"], name)
     data, first, second = arrays["data"], arrays[wanted[0]], arrays[wanted[1]]
     _prove_values(data, first, name)
     if kind == "coo":
@@ -82,30 +82,30 @@ def csr_from_file(arrays: Mapping[str, Array], name: str) -> Any:
 
 
 def refuse_shape(shape: tuple[int, ...], name: str) -> None:
-    """Raise where a matrix is not two-dimensional, or so wide that its centres would not fit into memory."""
+    """Raise if a matrix is not two-dimensional, or so wide that its centres would not fit into memory."""
     if len(shape) != 2:
         raise ValueError(f"{name} must be (n_objects, n_columns), got a sparse array of shape {shape}.")
     if shape[1] > MAX_COLUMNS:
         raise ValueError(
-            f"{name} has {shape[1]:,} columns, and at most {MAX_COLUMNS:,} can be clustered, for every centre holds a "
-            f"number for each; leave out columns that hold nothing."
+            f"{name} has {shape[1]:,} columns, and at most {MAX_COLUMNS:,} can be clustered, because every centre "
+            f"holds one number per column; leave out columns that hold nothing."
         )
 
 
-def _told_format(arrays: Mapping[str, Array]) -> str:
+def _stated_format(arrays: Mapping[str, Array]) -> str:
     if "format" not in arrays:
         return "csr"
-    found = arrays["format"]
-    value = found.item() if found.size == 1 else found.dtype
+    stated = arrays["format"]
+    value = stated.item() if stated.size == 1 else stated.dtype
     return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _told_shape(found: Array, name: str) -> tuple[int, int]:
-    if found.shape != (2,) or found.dtype.kind not in "iu" or found.min() < 0:
+def _stated_shape(stated: Array, name: str) -> tuple[int, int]:
+    if stated.shape != (2,) or stated.dtype.kind not in "iu" or stated.min() < 0:
         raise ValueError(
-            f"{name} must hold the shape of a matrix as two numbers, got {brief(np.ravel(found).tolist())}."
+            f"{name} must hold the shape of a matrix as two numbers, got {brief(np.ravel(stated).tolist())}."
         )
-    shape = int(found[0]), int(found[1])
+    shape = int(stated[0]), int(stated[1])
     refuse_shape(shape, name)
     return shape
 

@@ -1,4 +1,4 @@
-"""What is no clustering: columns of ids and of measurements, refused before they become members without a sign."""
+"""Refusing columns of ids and of measurements, which would spoil a result silently if they became members."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from quorate import _check
 
 Array = NDArray[Any]
 MEASURED_FROM = 5
-"""Objects from which numbers with decimals are taken for measurements; fewer are an example, not data."""
+"""The number of objects from which on a column of numbers with decimals counts as measurements."""
 ALL_DIFFERENT_FROM = 21
-"""Objects from which a column in which every label is different is taken for ids; smaller tables are left alone."""
+"""The number of objects from which on a column in which all labels differ counts as ids."""
 ALMOST_FROM = 50
-"""Objects from which a column in which almost every label is different is."""
+"""The number of objects from which on a column in which almost all labels differ counts as ids."""
 ALMOST = 0.9
+"""Almost all labels differ if there are more labels than this fraction of the objects."""
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 DIGITS = re.compile(r"\s*[+-]?\d+\s*")
 
@@ -25,23 +26,25 @@ DIGITS = re.compile(r"\s*[+-]?\d+\s*")
 def refuse_suspects(
     labels: Array, names: tuple[str, ...], categories: tuple[Array, ...], *, source: str = "", declared: bool = False
 ) -> None:
-    """Raise where a column cannot be a clustering.
+    """Raise if a column cannot be a clustering.
 
     Parameters
     ----------
     labels : array of shape (n_rows, n_members)
-        Codes, -1 where missing.
+        Codes, -1 for a missing label.
     names, categories : tuples
-        Of the members.
+        The names of the members, and for each member the labels that its codes stand for.
     source : str
-        The file that holds the columns, where there is one.
+        The name of the file that holds the columns; empty if there is none.
     declared : bool
-        Whether the columns were named by the user as clusterings: then labels may be as many as objects.
+        Whether the user named the columns as clusterings: then they may have as many labels as objects.
     """
     where = f"{source}: " if source else ""
     measured = [place for place, values in enumerate(categories) if is_measurement(values)]
     if measured and len(labels) >= MEASURED_FROM:
-        raise ValueError(where + _told_measured([names[place] for place in measured], categories[measured[0]], source))
+        raise ValueError(
+            where + _measurement_message([names[place] for place in measured], categories[measured[0]], source)
+        )
     if declared or len(labels) < ALL_DIFFERENT_FROM:
         return
     for place, values in enumerate(categories):
@@ -63,18 +66,18 @@ def _refuse_ids(codes: Array, name: str, n_labels: int, where: str) -> None:
     all_different = n_labels == n_known >= ALL_DIFFERENT_FROM
     if not (all_different or (n_known >= ALMOST_FROM and n_labels > ALMOST * n_known)):
         return
-    told = (
+    how_many = (
         f"a label of its own for each of the {n_known:,}" if all_different else f"{n_labels:,} labels for {n_known:,}"
     )
     known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
     raise ValueError(
-        f"{where}column {known} has {told} objects, so it looks like their ids or like a measurement; pass ids={known} "
-        f"({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or pass "
-        f"check=False (--no-check) if it is a clustering."
+        f"{where}column {known} has {how_many} objects, so it looks like their ids or like a measurement; pass "
+        f"ids={known} ({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or "
+        f"pass check=False (--no-check) if it is a clustering."
     )
 
 
-def _told_measured(names: list[str], categories: Array, source: str) -> str:
+def _measurement_message(names: list[str], categories: Array, source: str) -> str:
     several = f"columns {', '.join(map(_check.brief, names[:5]))}{', ...' if len(names) > 5 else ''} hold"
     which = several if len(names) > 1 else f"column {_check.brief(names[0])} holds"
     examples = ", ".join(_check.brief(value, quoted=False) for value in categories[:3].tolist())

@@ -1,4 +1,4 @@
-"""Whatever holds a table of labels, as plain columns: arrays, lists, mappings, and data frames of any kind."""
+"""Reading a table of labels as plain columns from arrays, lists, mappings and data frames of any kind."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from quorate import _check
 from quorate._data.alignment import order_of, refuse_repeated
 
 Array = NDArray[Any]
-JOIN = "quorate.join takes tables of different objects and leaves gaps where a table does not know an object"
+JOIN = "quorate.join takes tables of different objects; an object that is not in a table has no label there"
 
 
 class Table(NamedTuple):
-    """One column per member; `block` instead of `columns` where all labels are integers of one array.
+    """A table of labels with one column per member.
 
-    `ids` name the objects, under the name `id_name`; `has_index` tells whether the table came with a pandas index, be
-    it one that pandas made up.
+    If all labels are integers of one array, they are in `block`, and `columns` is empty. `ids` are the names of the
+    objects, and `id_name` is the name of their column. `has_index` is true if the table had a pandas index, even if it
+    was the default one.
     """
 
     columns: list[Array]
@@ -38,7 +39,7 @@ class Table(NamedTuple):
 
 
 def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
-    """Read `labels` with objects as rows, or as `orientation` says; `ids` may name a column of a data frame."""
+    """Read `labels` as a table, rows as `orientation` says; `ids` may name the column of ids in a data frame."""
     if orientation is not None:
         _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
     _check.no_anndata(labels, "labels")
@@ -59,19 +60,19 @@ def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
 
 
 def holds_matrices(labels: Any) -> bool:
-    """Whether this is a list or mapping with a matrix of memberships among its members, not label vectors alone."""
+    """Whether this is a list or mapping that has a matrix of memberships among its members."""
     if isinstance(labels, Mapping):
         return any(is_matrix(member) for member in labels.values())
     return isinstance(labels, list | tuple) and any(is_matrix(member) for member in labels)
 
 
 def is_matrix(member: Any) -> bool:
-    """A matrix, data frame or list of rows with two dimensions; a frame of one column is a label vector."""
+    """Whether this is a matrix, a data frame or a list of rows; a data frame of one column is a label vector."""
     if hasattr(member, "columns") and hasattr(member, "shape"):
         return len(member.shape) == 2 and member.shape[1] > 1
     if hasattr(member, "ndim"):
         return bool(member.ndim == 2)
-    # strings are sequences, too
+    # strings are sequences too, so that only lists and tuples are looked into
     first = member[0] if isinstance(member, list | tuple) and len(member) else None
     return isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
 
@@ -114,7 +115,7 @@ def _from_array(array: Array, orientation: str | None) -> Table:
 
 
 def _plain(array: Array) -> Array:
-    """A masked array with None where it is masked; any other as it is, without its subclass."""
+    """Convert to a plain array: masked entries become None, and any other subclass is dropped."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         known = ~np.ma.getmaskarray(array)
         plain = np.full(array.shape, None, dtype=object)
@@ -139,7 +140,7 @@ def _from_sequence(labels: Any, orientation: str | None) -> Table:
 
 
 def _from_mapping(labels: Mapping[Any, Any], ids: str | None) -> Table:
-    """Label vectors by the name of their member; one of them may be the ids."""
+    """Read a mapping from names of members to label vectors, one of which may be the ids."""
     members = [(str(name), vector) for name, vector in labels.items() if ids is None or name != ids]
     table = _from_vectors([vector for _, vector in members], tuple(name for name, _ in members))
     if ids is None or ids not in labels:
@@ -148,7 +149,7 @@ def _from_mapping(labels: Mapping[Any, Any], ids: str | None) -> Table:
 
 
 def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
-    """A list of label vectors, one per member; Series are put in the order of the first that has an index."""
+    """Read a list of label vectors, one per member; Series are put in the order of the first that has an index."""
     _refuse_scalars(vectors, "label vector")
     names = names or _member_names(len(vectors))
     refuse_duplicates(names)
@@ -178,18 +179,18 @@ def _one_length(vectors: Sequence[Any], what: str) -> bool:
         odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
         raise ValueError(
             f"labels are ragged: {what} 0 has {lengths[0]} labels, {what} {odd} has {lengths[odd]}; every member must "
-            f"speak of the same objects, with None where it has no label."
+            f"have one entry per object, None if it has no label for the object."
         )
     return True
 
 
 def label_vector(values: Any, name: str) -> Array:
-    """One label vector as a 1-D array, types kept (np.asarray would turn [1, 'a', None] into text)."""
+    """Return a label vector as a 1-D array that keeps the types; np.asarray would turn [1, 'a', None] into texts."""
     return _read_vector(values, name).columns[0]
 
 
 def _read_vector(values: Any, name: str) -> Table:
-    """The same as a table of one column, with the ids of a Series."""
+    """Read a label vector as a table of one column, with the index of a Series as ids."""
     frame = None
     if isinstance(values, np.ndarray):
         array = _plain(values)
@@ -218,7 +219,7 @@ def _plain_vector(values: list[Any]) -> Array:
 
 
 def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table | None:
-    """Through narwhals: pandas, polars, pyarrow and others alike; None where it is none of them."""
+    """Read a data frame or series of pandas, polars, pyarrow and others by narwhals; None if it is none of these."""
     import narwhals as nw
 
     native = labels
@@ -240,24 +241,24 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     names = tuple(str(name) for name in frame.columns)
     refuse_duplicates(names)
     if ids is None:
-        found = index_ids(index)
+        object_ids = index_ids(index)
     else:
         if ids not in names:
-            told = _check.did_you_mean(ids, names)
-            raise ValueError(f"ids={ids!r} is not a column{told}; the columns are {', '.join(map(repr, names))}.")
-        found = _series(list(frame.iter_columns())[names.index(ids)])
-        refuse_repeated(found, f"column {ids!r}")
-    # by place: a column whose name is a number would be taken for a row
+            meant = _check.did_you_mean(ids, names)
+            raise ValueError(f"ids={ids!r} is not a column{meant}; the columns are {', '.join(map(repr, names))}.")
+        object_ids = _series(list(frame.iter_columns())[names.index(ids)])
+        refuse_repeated(object_ids, f"column {ids!r}")
+    # columns are not looked up by name, because a name that is a number would be taken for a row
     kept = [(column, name) for column, name in zip(frame.iter_columns(), names, strict=True) if name != ids]
     columns = [_series(column) for column, _ in kept]
     if orientation == "members":
         return _from_array(np.column_stack([np.asarray(c, dtype=object) for c in columns]), "members")
     id_name = index_name(index) if ids is None else ids
-    return Table(columns, tuple(name for _, name in kept), found, None, id_name, index is not None)
+    return Table(columns, tuple(name for _, name in kept), object_ids, None, id_name, index is not None)
 
 
 def _series(series: Any) -> Array:
-    """One column as an array; nulls as NaN in floats, NaT in times, None in everything else."""
+    """Return one column as an array; nulls become NaN in floats, NaT in times, and None in any other type."""
     if series.dtype.is_nested():
         raise ValueError(f"{series.name} holds {series.dtype} where a single label was expected; leave it out.")
     nulls = series.is_null().to_numpy()
@@ -271,7 +272,7 @@ def _series(series: Any) -> Array:
 
 
 def index_ids(index: Any) -> Array | None:
-    """A pandas index as ids, unless it is the one pandas makes up; an index with repeated values is refused."""
+    """Return a pandas index as ids, or None if it is the default one; raise if values are repeated."""
     if index is None or (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
         return None
     ids = np.asarray(index)
@@ -283,7 +284,7 @@ def index_ids(index: Any) -> Array | None:
 
 
 def index_name(index: Any) -> str:
-    """What a column of the index is called."""
+    """Return the name of the index, or "id" if it has none."""
     name = getattr(index, "name", None)
     return name if isinstance(name, str) and name else "id"
 

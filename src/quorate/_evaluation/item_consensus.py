@@ -1,4 +1,4 @@
-"""Item and cluster consensus by the consensus index: co-association over the members that know both objects."""
+"""Item and cluster consensus by the consensus index: co-association over the members that label both objects."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from quorate.solvers.label_rows import one_hot
 
 
 def row_consensus(labelled: LabelledRows) -> FloatArray:
-    """(rows, clusters): consensus index of each row's objects with the other objects of each cluster.
+    """Return the (rows, clusters) consensus index of each row's objects with the other objects of each cluster.
 
-    Each pair counts by the weight of the members that know both; NaN where no member knows the object and another one
-    of the cluster. O(rows x members x clusters).
+    Each pair is weighted by the weight of the members that label both objects. The value is NaN if no member labels
+    both the object and another object of the cluster. The cost is O(rows x members x clusters).
     """
     rows = labelled.rows
     together, known = _sums(labelled)
     own = np.arange(rows.n_rows), labelled.labels
-    # an object is not a pair with itself
+    # An object does not form a pair with itself.
     self_known = (rows.labels >= 0) @ rows.weights
     together[own] -= self_known
     known[own] -= self_known
@@ -27,7 +27,10 @@ def row_consensus(labelled: LabelledRows) -> FloatArray:
 
 
 def cluster_consensus(labelled: LabelledRows) -> FloatArray:
-    """Of each cluster: the consensus index of its pairs of objects, pooled in the same way; NaN for a single object."""
+    """Return the consensus index of the pairs of objects of each cluster, weighted in the same way.
+
+    It is NaN for a cluster of a single object.
+    """
     rows = labelled.rows
     together, known = _sums(labelled)
     own = np.arange(rows.n_rows), labelled.labels
@@ -41,8 +44,11 @@ def cluster_consensus(labelled: LabelledRows) -> FloatArray:
 
 
 def _sums(labelled: LabelledRows) -> tuple[FloatArray, FloatArray]:
-    """For each row and cluster, the weight of the members that put the row with an object of the cluster, added up
-    over these objects, and the weight of those that know both."""
+    """Return two (rows, clusters) tables of weights of members, summed over the objects of each cluster.
+
+    The first counts the members that put the row together with an object of the cluster, the second those that label
+    both.
+    """
     rows = labelled.rows
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, labelled.labels, labelled.n_clusters)
     weights = np.repeat(rows.weights, rows.n_clusters)[:, None]
@@ -52,7 +58,7 @@ def _sums(labelled: LabelledRows) -> tuple[FloatArray, FloatArray]:
 
 
 def _known_by_member(rows: Ensemble, table: FloatArray) -> FloatArray:
-    """(members, clusters): how many objects of each cluster each member knows."""
+    """Return the (members, clusters) number of objects of each cluster that each member labels."""
     result: FloatArray = np.add.reduceat(table, rows.offsets[:-1], axis=0)
     return result
 

@@ -1,4 +1,4 @@
-"""members: how each member stands beside a labelling."""
+"""`members`: how well each member agrees with a labelling."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._evaluation.scored import score_labelling
 from quorate._summaries import MemberTable, Standing
 from quorate._types import FloatArray
 from quorate.solvers.member_agreement import mean_of_others, member_pairs, missing_shares
 
 APART = 0.5
-"""A member stands apart whose NMI with the consensus is below this share of the median member's."""
+"""A member stands apart if its NMI with the consensus is below this share of the median over members."""
 
 
 def members(labels: Any, ensemble: Any) -> MemberTable:
-    """For each member its agreement with a labelling, its clusters, what it leaves out, and how far it stands apart.
+    """Return for each member its agreement with a labelling, its clusters, its missing labels, and how far it is apart.
 
     Parameters
     ----------
     labels : Consensus, or labels of the objects
-        One label per row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble. Rows without a label are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
 
     Returns
     -------
     MemberTable
-        One row per member; `as_dict` and `to_frame` for machines.
+        One row per member; `as_dict` and `to_frame` return the same for use in programs.
 
     See Also
     --------
@@ -39,8 +39,8 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
 
     Notes
     -----
-    A member stands apart if its agreement is below half that of the median member. It may be a bad clustering, or one
-    that looks at another side of the objects. The agreement between members costs O(rows x members^2).
+    A member stands apart if its agreement is below half the median over members. It may be a poor clustering, or one
+    that describes another aspect of the objects. The agreement between members costs O(rows x members^2).
 
     Examples
     --------
@@ -51,7 +51,7 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
     odd            2     0.0%      0.000        0.204   1.000  stands apart
     """
     table = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", table.n_rows)
+    labelling = code_beside(labels, "labels", table)
     agreement = score_labelling(labelling, table).member_nmi()
     distinct, _ = compress(table)
     values, shared = member_pairs(distinct, "geometric")
@@ -64,9 +64,9 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
                 clusters=int(table.n_clusters[place]),
                 missing=float(missing),
                 weight=float(table.weights[place]),
-                agreement=_told(agreement[place]),
-                with_others=_told(others[place]),
-                apart=_told(apart[place]),
+                agreement=_none_for_nan(agreement[place]),
+                with_others=_none_for_nan(others[place]),
+                apart=_none_for_nan(apart[place]),
                 stands_apart=bool(apart[place] > 1 - APART),
             )
             for place, (name, missing) in enumerate(zip(table.member_names, missing_shares(table), strict=True))
@@ -75,7 +75,10 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
 
 
 def standing_apart(agreement: FloatArray) -> FloatArray:
-    """1 - agreement / that of the median member; NaN where it cannot be told, 0 where the median agrees in nothing."""
+    """Return 1 - agreement / median agreement.
+
+    It is NaN for members whose agreement is not known, and 0 if the median agreement is 0.
+    """
     if np.isnan(agreement).all():
         return agreement
     median = float(np.nanmedian(agreement))
@@ -83,5 +86,5 @@ def standing_apart(agreement: FloatArray) -> FloatArray:
     return result
 
 
-def _told(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if math.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""profiles: which labels of each member the clusters are made of."""
+"""`profiles`: the labels of each member that the clusters consist of."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Any
 import numpy as np
 
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import code_beside
 from quorate._data.pairing import Pairing, pair_rows
 from quorate._summaries import Profiles
 from quorate.ops.tables import cluster_counts
 
 
 def profiles(labels: Any, ensemble: Any) -> Profiles:
-    """For each cluster, the share of each label of each member in it: what the cluster is made of.
+    """Return for each cluster the share of each label of each member in it.
 
     Parameters
     ----------
     labels : Consensus, or labels of the objects
-        One label per row of the ensemble; unlabelled rows are left out.
+        One label per row of the ensemble. Rows without a label are left out.
     ensemble : Ensemble, or anything `as_ensemble` takes
 
     Returns
     -------
     Profiles
-        Prints one line per cluster with the commonest label of the members; ``of(cluster)`` lists all labels of a
-        cluster, `as_dict` and `to_frame` hold everything.
+        It is printed with one line per cluster that shows the most frequent label of each member. ``of(cluster)`` lists
+        all labels of a cluster; `as_dict` and `to_frame` contain everything.
 
     See Also
     --------
-    members : the same question the other way round, one line per member.
+    members : How well each member agrees with the labelling, one line per member.
 
     Notes
     -----
-    Shares are those of the objects a member knows, so that they add up to 1 for each member and cluster. Compare a
-    share with `overall`, the share of that label among all objects: a label that everybody has tells nothing.
-    O(rows x members).
+    Shares refer to the objects that a member labels, so that they add up to 1 for each member and cluster. Compare a
+    share with `overall`, the share of that label among all objects: a label that is frequent everywhere does not
+    distinguish the cluster. The cost is O(rows x members).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def profiles(labels: Any, ensemble: Any) -> Profiles:
     1  2 objects (40%)  marketing Gold 100%, web S 100%
     """
     members = as_ensemble(ensemble)
-    labelling = code_labelling(labels, "labels", members.n_rows)
+    labelling = code_beside(labels, "labels", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
     return profiles_of_pairs(pairs, tuple(map(str, labelling.categories.tolist())))
 

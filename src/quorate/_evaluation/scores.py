@@ -10,6 +10,7 @@ from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
+from quorate._evaluation.repetition import checked_permutations
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
@@ -20,6 +21,7 @@ from quorate._evaluation.scored import (
     scores_of_truth,
     shared_table,
 )
+from quorate._evaluation.trust import trust_in
 from quorate._types import FloatArray, Scores
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
@@ -244,7 +246,7 @@ def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
     return mean_of_others(values, shared * rows.weights)
 
 
-def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
+def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None) -> Scores:
     """Score a labelling against the ensemble it was made from, and against the truth if that is given.
 
     Parameters
@@ -255,6 +257,9 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
         A row with a count of c represents c objects.
     truth : array of labels, optional
         The known classes of the objects.
+    null : None, int, True or "auto"
+        Whether to compare the agreement with chance: an int is a number of permutations, True and "auto" permute 19 to
+        99 times until the answer is clear. Each permutation repeats the consensus on at most 2,000 objects.
 
     Returns
     -------
@@ -264,6 +269,20 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
         objects in different clusters, or 0 if there is only one cluster. `best_member` is the highest ANMI (geometric)
         of a member with the others, and `mean_member` the mean NMI over pairs of members, with the same weights; both
         are None if there is no pair [1]_. With `truth` there are also `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
+
+        For a Consensus, `agreement` is its mean NMI with members that it was not made from: members are left out in
+        turn, one by one or in five groups, and the same method is run on the others. `agreement_mean_member` and
+        `agreement_best_member` judge members in the same way. These three are None for other labellings.
+
+        With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
+        compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`
+        is the mean ARI of the consensuses of two halves of the members. `verdict` says in words what follows.
+
+    Notes
+    -----
+    `anmi` compares a consensus with the members that it was fitted to, and `best_member` compares a member with others.
+    Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
+    `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
 
     References
     ----------
@@ -281,10 +300,20 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
     mean member          0.481421
     best member          0.581044
     """
+    return evaluate_within(labels, ensemble, None, truth=truth, null=null)
+
+
+def evaluate_within(
+    labels: Any, ensemble: Any, seconds: float | None, *, truth: Any = None, null: Any = None
+) -> Scores:
+    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds."""
+    n_permutations = checked_permutations(null)
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members, advice=ADVICE)
     scored = score_labelling(labelling, members)
     mean_member, best_member = member_scores(compress(members)[0])
+    known: dict[str, Any] = {} if truth is None else dict(scores_of_truth(labelling, truth, members))
+    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds)._asdict()
     return Scores(
         n_objects=int(scored.sizes.sum()),
         n_clusters=labelling.n_clusters,
@@ -294,7 +323,7 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None) -> Scores:
         inter_density=mean_density_between(scored),
         mean_member=mean_member,
         best_member=best_member,
-        **({} if truth is None else scores_of_truth(labelling, truth, members)),
+        **known,
     )
 
 

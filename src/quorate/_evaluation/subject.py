@@ -16,9 +16,12 @@ from quorate._data.labelling import Labelling, code_beside
 from quorate._data.pairing import Pairing, locate_pairs, pair_rows
 from quorate._evaluation.binning import LabelledRows, with_places
 from quorate._evaluation.profiles import profiles_of_pairs
+from quorate._evaluation.repetition import AFFORDABLE_SECONDS
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
+from quorate._evaluation.trust import Trust, trust_in
 from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._verdict import Evidence, Verdict, verdict_of
 from quorate.solvers.confidence import row_confidence
 from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
 
@@ -124,6 +127,17 @@ class Subject:
         Both are None if there is no pair.
         """
         return pair_scores(*self.between_members, self.ensemble.weights)
+
+    @cached_property
+    def trust(self) -> Trust:
+        """How far the labelling can be believed; not compared with chance if that would take too long."""
+        return trust_in(self.result, self.labelling, self.ensemble, 0, seconds=AFFORDABLE_SECONDS)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The same in words."""
+        known = {**self.trust._asdict(), "mean_member": self.member_scores[0]}
+        return verdict_of(Evidence(*(known[name] for name in Evidence._fields)))
 
     @cached_property
     def missing(self) -> FloatArray:

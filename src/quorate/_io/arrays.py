@@ -27,7 +27,7 @@ _ID_NAME = "id_name"
 
 
 def read_arrays(path: FilePath) -> dict[str, Array]:
-    """The arrays of a file by name; a file of one array has it under "labels"."""
+    """Return the arrays of a file by name; the array of a file that holds a single one is named "labels"."""
     kind = format_of(path)
     if kind == "zarr":
         return {name: prove_texts(values, name, path) for name, values in read_zarr(path).items()}
@@ -37,22 +37,22 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
 def ensemble_from_arrays(
     arrays: Mapping[str, Array], name: str, choose: Choose, missing: Any, orientation: str | None, check: bool
 ) -> Ensemble:
-    """An ensemble from the array of labels and, where they are there, ids, names, weights, counts, categories."""
+    """Build an ensemble from the array of labels, and from ids, names, weights, counts and categories if present."""
     labels = _label_array(arrays, name)
     refuse_repeated(arrays.get(_IDS), name)
     categories = _saved_categories(arrays, labels, name)
     if labels.dtype.kind in "US":
-        # an empty text is no label in any kind of file
+        # an empty text counts as a missing label in every file format
         missing = MissingRule((*missing_rule(missing).values, ""))
     ensemble = read_ensemble(
         labels,
         weights=arrays.get(_WEIGHTS),
-        # labels with categories beside them are codes, whatever stood for missing before they were coded
+        # labels saved with their categories are codes, in which only -1 is missing, whatever the caller declares
         missing=-1 if categories else missing,
         orientation="objects" if categories else orientation,
         ids=arrays.get(_IDS),
         counts=arrays.get(_COUNTS),
-        # what was saved with its categories was an ensemble already
+        # labels saved with their categories were checked when their ensemble was made
         check=check and not categories,
     )
     if _ID_NAME in arrays and arrays[_ID_NAME].size == 1:
@@ -69,7 +69,7 @@ def ensemble_from_arrays(
 
 
 def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
-    """What `ensemble_from_arrays` needs to give the same ensemble back."""
+    """Return the arrays from which `ensemble_from_arrays` builds the same ensemble again."""
     arrays = {_LABELS: ensemble.labels, _NAMES: np.array(ensemble.member_names, dtype=np.str_)}
     if not ensemble.unit_weights:
         arrays[_WEIGHTS] = ensemble.weights
@@ -85,7 +85,7 @@ def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
 
 
 def without_objects(values: Array, name: str) -> Array:
-    """Texts as an array of texts: an array of Python objects could only be pickled."""
+    """Convert an array of Python strings to a numpy array of texts, because Python objects could only be pickled."""
     if values.dtype.kind != "O":
         return values
     if not all(isinstance(value, str) for value in values):
@@ -94,15 +94,16 @@ def without_objects(values: Array, name: str) -> Array:
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
-    # before numpy 2.1 allow_pickle would be one more array here; `without_objects` sees to it that none is pickled
+    # allow_pickle=False is not passed: before numpy 2.1, savez would store it as one more array of that name.
+    # Nothing is pickled all the same, because the callers pass every array through `without_objects`.
     named: dict[str, Any] = dict(arrays)
     np.savez_compressed(file, **named)
 
 
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
-    """A group, in format 2: the only one in which texts of fixed width are specified.
+    """Write the arrays as a Zarr group in format 2, the only format that specifies texts of fixed width.
 
-    Chunks of zeros are written like any others, so that a chunk that is not there has been lost.
+    Chunks that hold only zeros are written as well, so that the reader knows that an absent chunk was lost.
     """
     zarr = need_zarr()
     options = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
@@ -120,18 +121,21 @@ def _label_array(arrays: Mapping[str, Array], name: str) -> Array:
     tables = [key for key, values in arrays.items() if values.ndim == 2]
     if len(tables) == 1:
         return arrays[tables[0]]
-    found = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
+    held = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
     raise ValueError(
-        f"{name} must hold an array named 'labels' or exactly one 2-D array, found {found}; "
+        f"{name} must hold an array named 'labels' or exactly one 2-D array, found {held}; "
         f"save the labels as np.savez(path, labels=labels)."
     )
 
 
 def _saved_categories(arrays: Mapping[str, Array], labels: Array, name: str) -> list[Array]:
-    """For each member what its codes stand for, proven to have a value for each of them; empty where none are there."""
+    """Return, for each member, the values its codes stand for; an empty list if the file holds no categories.
+
+    Raises ValueError if a member has codes without a value.
+    """
     if f"{_CATEGORIES}0" not in arrays or labels.ndim != 2:
         return []
-    found = []
+    categories = []
     for member in range(labels.shape[1]):
         values = arrays.get(f"{_CATEGORIES}{member}", np.empty(0))
         n_codes = 1 + int(labels[:, member].max(initial=-1)) if labels.dtype.kind in "iu" else -1
@@ -140,8 +144,8 @@ def _saved_categories(arrays: Mapping[str, Array], labels: Array, name: str) -> 
                 f"{name}: the array '{_CATEGORIES}{member}' must hold one value for each code of member {member}, "
                 f"{n_codes:,} in all, and the labels must be integers; it has the shape {values.shape}."
             )
-        found.append(values)
-    return found
+        categories.append(values)
+    return categories
 
 
 def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:

@@ -1,4 +1,4 @@
-"""Which columns of a file are read, and several files joined to one ensemble."""
+"""The choice of the columns that are read from a file, and the joining of several files to one ensemble."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ _ID_NAMES = ("id", "ID", "Id", "object_id", "__index_level_0__", "")
 
 
 class Columns(NamedTuple):
-    """What the user says about columns: the ids, those that are members (None: all others), those to leave out.
+    """The user's options about columns.
 
-    `beside` is read as a member where a file has it, whatever the others say: the truth.
+    `ids` is the column of ids, `members` are the columns of the members (None: all other columns), and `drop` are
+    the columns to leave out. `beside` names the column of true labels: it is read like a member if a file has it,
+    whether or not `members` names it.
     """
 
     ids: str | None = None
@@ -32,7 +34,10 @@ class Columns(NamedTuple):
 def load_sources(
     path: FilePath | Sequence[FilePath], wanted: Columns, load: Callable[[FilePath, Choose], Ensemble]
 ) -> Ensemble:
-    """One file as it is, or several joined by id; `load` reads one file, with the function that chooses its columns."""
+    """Load one file, or several files and join them by id.
+
+    `load` reads a single file; its second argument is the function that chooses the columns of that file.
+    """
     if isinstance(path, str | os.PathLike):
         return load(path, lambda names: choose_columns(names, wanted, name_of(path)))
     paths = list(path)
@@ -49,11 +54,11 @@ def load_sources(
 
 
 def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
-    """As `choose_columns` for one of several files, each of which has some of the columns."""
+    """Return the function that chooses the columns of one of several files, each of which has some of them."""
 
     def choose(names: tuple[str, ...]) -> Choice:
         seen.extend(names)
-        # arrays name their objects by an array of ids, not by a column
+        # files of arrays keep the ids in an array of their own, not in a column
         own = wanted._replace(ids=None) if format_of(path) in ("npy", "npz", "zarr") else wanted
         members = own.members
         if members is not None and names:
@@ -68,7 +73,10 @@ def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
 
 
 def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choice:
-    """What the user's words pick out of the names of a file; no names, nothing to pick."""
+    """Choose the columns that the user's options select from the column names of a file.
+
+    If the file has no column names, no option may select columns, and the choice is empty.
+    """
     ids, columns = wanted.ids, wanted.members
     if not names and (wanted.drop or columns is not None or ids is not None):
         chosen = ", ".join(map(repr, [*wanted.drop, *(columns or ()), *(() if ids is None else (ids,))]))
@@ -105,7 +113,7 @@ def _declared(
 
 
 def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str) -> None:
-    """Raise where a name that is wanted is not among the names of the columns."""
+    """Raise if one of the wanted names is not among the names of the columns."""
     unknown = [name for name in wanted if name not in names]
     if unknown:
         known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
@@ -117,17 +125,17 @@ def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str)
 
 
 def _refuse_id_name(names: tuple[str, ...], source: str, drop: tuple[str, ...]) -> None:
-    """A column of ids taken for a clustering would spoil the result without a sign."""
-    guilty = next((name for name in names if name in _ID_NAMES and name not in drop), None)
-    if guilty is not None:
+    """Raise if a column has a typical name of ids, because ids read as a clustering would silently spoil the result."""
+    suspect = next((name for name in names if name in _ID_NAMES and name not in drop), None)
+    if suspect is not None:
         raise ValueError(
-            f"{source} has a column named {guilty!r}, which looks like the objects' ids; pass ids={guilty!r} "
-            f"({_check.option('--id', guilty)}), or name the members with columns= (--columns) if it is one of them."
+            f"{source} has a column named {suspect!r}, which looks like the objects' ids; pass ids={suspect!r} "
+            f"({_check.option('--id', suspect)}), or name the members with columns= (--columns) if it is one of them."
         )
 
 
 def short_names(paths: Sequence[FilePath]) -> list[str]:
-    """The names of the files without folder and suffix where these differ, else with them."""
+    """Return the names of the files without folder and suffix if these differ, otherwise the longer names."""
     full = [name_of(path) for path in paths]
     names = [Path(name).name for name in full]
     stems = [name.split(".")[0] or name for name in names]

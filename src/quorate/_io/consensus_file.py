@@ -18,7 +18,7 @@ from quorate._types import Consensus
 
 Array = NDArray[Any]
 MARK = "quorate_consensus"
-"""The array that holds the JSON text, by which a file of ours is known."""
+"""The name of the array that holds the JSON text. Only files written by `save_consensus` have this array."""
 VERSION = 1
 _FACTS = ("objective", "n_iter", "converged", "method", "id_name")
 _ARRAYS = {
@@ -27,7 +27,7 @@ _ARRAYS = {
     "runner_up": "runner_up",
     "tree": "tree",
     "rows": "rows",
-    # the name under which load_labels looks for them as well
+    # load_labels looks for the ids under this name too
     "ids": "object_ids",
 }
 _PER_OBJECT = ("labels", "confidence", "runner_up", "rows", "ids")
@@ -43,23 +43,24 @@ def save_consensus(path: FilePath, result: Consensus, *, overwrite: bool = False
     Parameters
     ----------
     path : str or path
-        A name that ends in .npz. The file is written under another name and then renamed, so that it is never
-        there by half.
+        A name that ends in .npz. The file is written under another name and then renamed, so that an incomplete
+        file never has this name.
     result : Consensus
-        Labels, confidence, runner-up, tree, rows, ids, names of clusters, method, objective, and the `info`, the
-        seed among it.
+        The result to save: its labels, confidence, runner-up, tree, rows, ids, names of clusters, method and
+        objective, and its `info`, which includes the seed.
     overwrite : bool, default False
         Whether an existing file may be replaced.
 
     See Also
     --------
-    save_labels : the labels as a table for other programs.
+    load_consensus : Reads the file again.
+    save_labels : Writes the labels as a table for other programs.
 
     Notes
     -----
     The file holds arrays of numbers and texts, and one JSON text; nothing in it is pickled, so that reading it
     cannot run code. Values of `info` are kept if they are plain (numbers, texts, arrays, lists and mappings of them,
-    the `Choice` of `choose_k`); tuples come back as lists. The names of those that are not are kept as
+    the `Choice` of `choose_k`); tuples come back as lists. Other values are left out, and their names are kept as
     ``info["left_out"]``.
 
     Examples
@@ -87,14 +88,14 @@ def save_consensus(path: FilePath, result: Consensus, *, overwrite: bool = False
             left_out.append(name)
     if left_out:
         info["left_out"] = left_out
-    told = {
+    description = {
         "format": MARK,
         "version": VERSION,
         **{name: _encoded(getattr(result, name), arrays) for name in _FACTS},
         "cluster_names": None if result.cluster_names is None else list(result.cluster_names),
         "info": info,
     }
-    arrays[MARK] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    arrays[MARK] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
     write_aside(path, lambda file: write_npz(file, arrays), overwrite=overwrite)
 
 
@@ -109,7 +110,7 @@ def load_consensus(path: FilePath) -> Consensus:
     Returns
     -------
     Consensus
-        Equal to the one saved, but for values of `info` that could not be kept (``info["left_out"]`` names them).
+        The saved result, without the values of `info` that could not be kept (``info["left_out"]`` names them).
 
     Raises
     ------
@@ -130,26 +131,27 @@ def load_consensus(path: FilePath) -> Consensus:
     arrays, source = read_arrays(path), name_of(path)
     if MARK not in arrays:
         raise ValueError(f"{source} was not written by save_consensus; load_labels reads tables of labels.")
-    told = _told(arrays[MARK], source)
-    names = told["cluster_names"]
+    description = _read_description(arrays[MARK], source)
+    names = description["cluster_names"]
     _refuse_arrays(arrays, names, source)
     try:
         held: dict[str, Any] = {
             **{attribute: arrays.get(name) for name, attribute in _ARRAYS.items()},
-            **{name: told[name] for name in _FACTS},
+            **{name: description[name] for name in _FACTS},
             "cluster_names": None if names is None else tuple(names),
-            "info": {name: _decoded(value, arrays) for name, value in told["info"].items()},
+            "info": {name: _decoded(value, arrays) for name, value in description["info"].items()},
         }
         return Consensus(**held)
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(source, repr(error)) from error
 
 
-def _told(text: Array, source: str) -> dict[str, Any]:
+def _read_description(text: Array, source: str) -> dict[str, Any]:
+    """Parse the JSON text of a saved result, and raise if facts are missing or the version is another one."""
     try:
-        told = json.loads(text.tobytes().decode())
-        version = told["version"]
-        if told["format"] != MARK or not {*_FACTS, "cluster_names", "info"} <= set(told):
+        description: dict[str, Any] = json.loads(text.tobytes().decode())
+        version = description["version"]
+        if description["format"] != MARK or not {*_FACTS, "cluster_names", "info"} <= set(description):
             raise ValueError("facts are missing")
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(source, "its description cannot be read") from error
@@ -158,8 +160,7 @@ def _told(text: Array, source: str) -> dict[str, Any]:
             f"{source} was written by another version of quorate (format {version}, this one reads {VERSION}); "
             f"install a newer quorate."
         )
-    found: dict[str, Any] = told
-    return found
+    return description
 
 
 def _refuse_format(path: FilePath) -> None:
@@ -170,7 +171,7 @@ def _refuse_format(path: FilePath) -> None:
 
 
 def _refuse_arrays(arrays: Mapping[str, Array], names: list[str] | None, source: str) -> None:
-    """Raise unless the arrays are such as a Consensus holds: a number out of range could cost any amount of memory."""
+    """Raise unless the arrays fit a Consensus, because a number out of range could cost any amount of memory."""
     labels = arrays.get("labels")
     if labels is None or labels.ndim != 1 or labels.dtype != np.int32 or not len(labels):
         raise _damaged(source, "it has no labels of at least one object")
@@ -196,7 +197,7 @@ def _damaged(source: str, what: str) -> ValueError:
 
 
 def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
-    """A value as JSON knows it; mappings and arrays are marked, arrays go into `arrays`."""
+    """Return a value in a form that JSON can hold; an array is added to `arrays` and replaced by its name there."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,4 +1,4 @@
-"""Tables in .xlsx files, through openpyxl where it is installed: the first sheet, with a header in its first row."""
+"""Tables in .xlsx files, read by openpyxl: the first sheet, whose first row that is not empty is the header."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 class Sheet(NamedTuple):
-    """The chosen columns of a sheet, values of any type, None where a cell is empty."""
+    """The chosen columns of a sheet: values of any type, and None for an empty cell."""
 
     choice: Choice
     columns: dict[str, Array]
@@ -76,7 +76,7 @@ def _column(rows: list[list[Any]], place: int) -> Array:
 
 
 def warn_of_nulls_in(values: Array, covered: Any, name: str) -> None:
-    """Tell where a label is a text such as NA, as for the other kinds of files."""
+    """Warn if a label is a text such as NA, as for the other file formats."""
     distinct = list(dict.fromkeys(values.tolist()))
     warn_of_nulls(distinct, [bool(covered(value)) for value in distinct], name)
 

@@ -30,7 +30,10 @@ Array = NDArray[Any]
 
 
 class Reading(NamedTuple):
-    """How a file is read, beside the choice of its columns."""
+    """The options of `load_labels` for reading one file, except those that choose its columns.
+
+    `declared` says that the user named the columns of the members, so that they may look like ids.
+    """
 
     missing: Any = DEFAULT
     orientation: str | None = None
@@ -60,7 +63,7 @@ def load_labels(
         .csv (also .csv.gz; .tsv and .txt), .parquet, .xlsx, .npy, .npz or .zarr; "-" reads CSV from standard input.
         Text is UTF-8, or UTF-16 with a byte order mark, and has a header. An .npz or Zarr group holds the table as
         "labels", or as its only 2-D array, and may hold "ids", "names" and "weights". Several files are joined by
-        id, as `join` does it; members of the same name get the name of their file in front.
+        id, as `join` does; if members of different files have the same name, the file's name is put before it.
     ids : str, optional
         The column that names the objects. Without it every column is a member, and a column that looks
         like ids is refused.
@@ -69,18 +72,19 @@ def load_labels(
     drop : list of str
         Columns to leave out.
     missing : value or list of values, default -1
-        What stands for a missing label; nulls and empty texts always do, and "nan" in text files.
+        The values that stand for a missing label. Nulls and empty texts always count as missing, and so does "nan"
+        in text files.
     orientation : {"objects", "members"}, optional
         What one row stands for. With "members", `ids` is the column that names the members, and the header
         names the objects.
     weights : array of shape (n_members,) or mapping, optional
         Positive member weights, by order or by name; 1 each by default.
     sep : str, optional
-        What separates the columns of a text file: a character, or "comma", "semicolon", "tab" or "pipe". Which of
-        these it is is recognised by default.
+        What separates the columns of a text file: a character, or "comma", "semicolon", "tab" or "pipe". By default
+        it is recognised from the first lines of the file.
     skip_empty : bool, default False
-        Leave out objects that have no label in any member, instead of refusing the table; ``info["skipped"]`` tells
-        how many. The objects must have ids.
+        Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
+        them. The objects must have ids.
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
         labels as objects.
@@ -88,11 +92,18 @@ def load_labels(
     Returns
     -------
     Ensemble
+        One row per object, with the ids and the names of the members as the file has them.
+
+    See Also
+    --------
+    as_ensemble : Builds an ensemble from labels in memory.
+    save_ensemble : Writes an ensemble to a file.
+    join : Joins tables of labels by id.
 
     Notes
     -----
-    A CSV file has no types. A column whose every label spells a number holds numbers, and "1", "01" and
-    "1.0" are one label; any other column holds texts, as they are.
+    A CSV file has no types. If every label of a column is written as a number, the column holds numbers, and "1",
+    "01" and "1.0" are the same label. Any other column holds texts, which are kept as they are.
 
     Examples
     --------
@@ -115,7 +126,10 @@ def load_labels(
 
 
 def settled(ensemble: Ensemble, skip_empty: bool) -> tuple[Ensemble, Array | None]:
-    """Refuse objects without any label, or leave them out; and the rows that stay, None where all do."""
+    """Raise if an object has no label at all, or leave such objects out if `skip_empty` is true.
+
+    Returns the ensemble and the numbers of the rows that were kept, or None if all were.
+    """
     if not skip_empty:
         refuse_unlabelled(ensemble.labels)
         return ensemble, None
@@ -127,7 +141,7 @@ def _names(columns: Sequence[str] | str | None) -> Sequence[str] | None:
 
 
 def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
-    """One file, with the columns chosen once their names are known; objects without any label are kept."""
+    """Load one file; `choose` picks the columns once their names are known. Objects without any label are kept."""
     if how.orientation is not None:
         _check.choice(how.orientation, "orientation", ("objects", "members"), "what one row stands for.")
     kind, name = format_of(path), name_of(path)
@@ -170,7 +184,7 @@ def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
 def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
     members = [sheet.columns[column] for column in sheet.choice.members]
     rule = missing_rule(how.missing)
-    # an empty text is no label in any kind of file
+    # an empty text counts as a missing label in every file format
     rule = MissingRule((*rule.values, "")) if rule.values else rule
     if how.orientation == "members":
         return read_ensemble(np.column_stack(members), ids=None, missing=rule, orientation="members", check=how.check)
@@ -184,7 +198,7 @@ def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
 
 
 def _sheet_ids(values: Array) -> Array:
-    """Ids of a sheet as texts: Excel turns some of them into numbers, and 7.0 is the id 7."""
+    """Return the ids of a sheet as texts; Excel turns some ids into numbers, so that 7.0 is read as the id 7."""
     whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values.tolist()]
     return text_ids(["" if value is None else str(value) for value in whole])
 

@@ -1,4 +1,4 @@
-"""Tables of measurements in files: numbers, one row an object; what `quorate generate` and `cluster` read."""
+"""Reading tables of measurements, numbers with one row per object, for `quorate generate` and `quorate cluster`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Array = NDArray[Any]
 
 
 class Measurements(NamedTuple):
-    """Values (n_objects, n_columns), an array, a memory map or CSR; column names and ids where the file has them."""
+    """A table of measurements, with column names and ids if the file has them.
+
+    `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
+    """
 
     values: Any
     names: tuple[str, ...] | None = None
@@ -54,7 +57,12 @@ def load_features(
     drop : sequence of str
         Columns to leave out.
     sep : str, optional
-        What separates the columns of a text file; recognised by default, and with it decimal commas.
+        What separates the columns of a text file. By default it is recognised from the first lines, as decimal
+        commas are.
+
+    Returns
+    -------
+    Measurements
     """
 
     def choose(names: tuple[str, ...]) -> Choice:
@@ -67,19 +75,19 @@ def load_features(
         with reading(path) as file:
             refuse_content(path, file.peek(8))
             read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep)
-        found = Measurements(read.values, read.choice.members, read.ids)
+        measurements = Measurements(read.values, read.choice.members, read.ids)
     elif kind == "xlsx":
-        found = _from_sheet(read_sheet(path, choose), name_of(path))
+        measurements = _from_sheet(read_sheet(path, choose), name_of(path))
     elif kind == "parquet":
         table, choice = read_parquet(path, choose)
         named = None if choice.ids is None else np.asarray(table.column(choice.ids).to_pylist())
-        found = Measurements(table.select(list(choice.members)), choice.members, named)
+        measurements = Measurements(table.select(list(choice.members)), choice.members, named)
     else:
         if ids is not None or columns is not None or drop:
             raise ValueError(f"{name_of(path)} has no column names, so none can be chosen; slice the array instead.")
-        found = Measurements(_read_array(path, kind))
-    refuse_repeated(found.ids, name_of(path))
-    return found
+        measurements = Measurements(_read_array(path, kind))
+    refuse_repeated(measurements.ids, name_of(path))
+    return measurements
 
 
 def _choose(
@@ -115,6 +123,6 @@ def _read_array(path: FilePath, kind: str) -> Any:
         return csr_from_file(arrays, name_of(path))
     tables = [key for key, values in arrays.items() if values.ndim == 2]
     if len(tables) != 1:
-        found = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
-        raise ValueError(f"{name_of(path)} must hold exactly one 2-D array, or a sparse matrix, found {found}.")
+        held = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
+        raise ValueError(f"{name_of(path)} must hold exactly one 2-D array, or a sparse matrix, found {held}.")
     return arrays[tables[0]]

@@ -1,4 +1,4 @@
-"""One labelling from a file, put in the order of the objects of an ensemble; what `quorate score` reads."""
+"""Reading one labelling from a file in the order of the objects of an ensemble, for `quorate score`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ Array = NDArray[Any]
 
 
 class Labelling(NamedTuple):
-    """Labels, and the truth where the file has it, one per object; what the labels stand for in the file."""
+    """One labelling: codes, one per object, and the values in the file that they stand for.
+
+    `truth` holds the codes of the true labels, or None if the file has none.
+    """
 
     labels: Array
     truth: Array | None
     categories: Array
 
     def named(self) -> Array:
-        """The labels as they are in the file."""
+        """Return the labels as they are in the file."""
         return self.categories[self.labels]
 
 
@@ -46,22 +49,22 @@ def load_with_truth(
     skip_empty: bool = False,
     check: bool = True,
 ) -> tuple[Ensemble, Array | None]:
-    """As `load_labels`, with the column `truth`, if a file has it, taken out of the members."""
+    """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
     how = Reading(missing, None, sep, check, declared=columns is not None)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
-    found = None
+    true_labels = None
     if truth is not None and truth in ensemble.member_names:
         place = ensemble.member_names.index(truth)
-        found = ensemble.labels[:, place]
+        true_labels = ensemble.labels[:, place]
         members = [member for member in range(ensemble.n_members) if member != place]
         if not members:
-            raise ValueError(f"there is no column beside the truth {truth!r}; members were expected.")
+            raise ValueError(f"the truth {truth!r} is the only column of labels; at least one column must be a member.")
         ensemble = select_members(ensemble, members)
     ensemble, kept = settled(ensemble, skip_empty)
-    if found is not None and kept is not None:
-        found = found[kept]
-    return with_options(ensemble, weights, None, None), found
+    if true_labels is not None and kept is not None:
+        true_labels = true_labels[kept]
+    return with_options(ensemble, weights, None, None), true_labels
 
 
 def load_labelling(
@@ -73,16 +76,19 @@ def load_labelling(
     truth: str | None = None,
     sep: str | None = None,
 ) -> Labelling:
-    """Read `column`, and `truth` if it is there; rows are matched by id where both sides have ids, else by order."""
+    """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
+
+    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order.
+    """
     source = name_of(path)
 
     def choose(names: tuple[str, ...]) -> Choice:
         if not names:
             return Choice(None, ())
         id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
-        found = column if column in names else _only_column(names, id_column, truth, source, column)
-        extra = () if truth is None or truth not in names or truth == found else (truth,)
-        return Choice(id_column if ensemble.object_ids is not None else None, (found, *extra))
+        label_column = column if column in names else _only_column(names, id_column, truth, source, column)
+        extra = () if truth is None or truth not in names or truth == label_column else (truth,)
+        return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
 
     table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False))
     if table.object_ids is not None:

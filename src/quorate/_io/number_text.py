@@ -1,4 +1,4 @@
-"""CSV of numbers: every line is proven to have one cell per column before numpy reads it."""
+"""CSV files of numbers: every line is checked to have one cell per column before numpy reads it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ Array = NDArray[Any]
 
 _POINT = "\u00b7"
 _SWAPPED = str.maketrans({",": ".", ".": _POINT})
-"""Points for decimal commas, and for points a mark that no number has: a cell with both is refused, not misread."""
+"""Turns decimal commas into points, and points into a character that is in no number.
+
+A cell with both, such as 1.234,5, is therefore refused instead of misread.
+"""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 
 
 class Numbers(NamedTuple):
-    """Values (n_objects, n_columns) of the chosen columns, and the texts of the column of ids, if one was chosen."""
+    """The chosen columns as values of shape (n_objects, n_columns), and the ids as texts if their column was chosen."""
 
     values: NDArray[np.float64]
     choice: Choice
@@ -37,7 +40,7 @@ def read_numbers(
 ) -> Numbers:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
-    What separates the columns is recognised where `sep` does not say it, and so are decimal commas.
+    What separates the columns is recognised unless `sep` is given. Decimal commas are recognised as well.
     """
     stream = open_text(source, source.peek(2))
     header: tuple[str, ...] = ()
@@ -69,7 +72,10 @@ def _has_decimal_commas(lines: list[str], delimiter: str, places: list[int]) -> 
 
 
 class _Lines:
-    """The rows of a table as lines without quotation marks, all of the header's width; notes the ids as they pass."""
+    """Iterates over the rows of a table as lines without quotation marks, and collects the ids on the way.
+
+    Raises ValueError at a row that has more or fewer cells than the header.
+    """
 
     def __init__(
         self,
@@ -97,29 +103,32 @@ class _Lines:
                 raise ValueError(f"{self.name} has a blank line after data row {n_rows}; every object needs a number.")
             n_rows += 1
             cells = [] if '"' not in line and self.id_place is None else self._cells(line, supply)
-            found = len(cells) if cells else line.count(self.delimiter) + 1
-            if found != width:
-                self._refuse_width(found, n_rows)
+            n_cells = len(cells) if cells else line.count(self.delimiter) + 1
+            if n_cells != width:
+                self._refuse_width(n_cells, n_rows)
             if self.id_place is not None:
                 self.ids.append(cells[self.id_place])
             yield self._plain(cells, n_rows) if cells else line
 
     def _cells(self, line: str, supply: Iterator[str]) -> list[str]:
-        """The cells of the row that starts with this line; a quoted cell may go on in the lines after it."""
+        """Return the cells of the row that starts with this line; a quoted cell may continue on the following lines."""
         return next(csv.reader(itertools.chain([line], supply), delimiter=self.delimiter, strict=True))
 
     def _plain(self, cells: list[str], row: int) -> str:
-        """The row as one line in which only the chosen cells stand, so that no other can be taken for several."""
+        """Return the row as one line in which all cells but the chosen ones are empty.
+
+        A cell that is not read may hold the delimiter between quotation marks; it must not count as several cells.
+        """
         for place in self.wanted:
             if self.delimiter in cells[place] or "\n" in cells[place] or "\r" in cells[place]:
                 raise ValueError(no_number(self.name, self.header[place], cells[place], row))
         return self.delimiter.join(cell if place in self.wanted else "" for place, cell in enumerate(cells))
 
-    def _refuse_width(self, found: int, row: int) -> None:
-        commas = self.delimiter == "," and found > len(self.header)
+    def _refuse_width(self, n_cells: int, row: int) -> None:
+        commas = self.delimiter == "," and n_cells > len(self.header)
         advice = " If these are decimal commas, write points, or separate the columns by tabs (.tsv)." if commas else ""
         raise ValueError(
-            f"{self.name}, data row {row} has {found} cells, but the header has {len(self.header)}; every row needs "
+            f"{self.name}, data row {row} has {n_cells} cells, but the header has {len(self.header)}; every row needs "
             f"one cell per column.{advice}"
         )
 
@@ -133,18 +142,18 @@ def _some(lines: _Lines, name: str) -> Iterator[str]:
 
 
 def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
-    """numpy's complaint about a cell, with the column's name and the line's number."""
-    found = re.search(r"could not convert string (.*) to float64 at row (\d+), column (\d+)", reason, re.DOTALL)
-    if found is None:
+    """Return numpy's error message about a cell, with the name of the column and the number of the data row."""
+    cell = re.search(r"could not convert string (.*) to float64 at row (\d+), column (\d+)", reason, re.DOTALL)
+    if cell is None:
         return reason if reason.startswith(name) else f"{name}: {reason}"
-    text, row, column = found.group(1), int(found.group(2)), int(found.group(3))
+    text, row, column = cell.group(1), int(cell.group(2)), int(cell.group(3))
     if _POINT in text:
         text = text.replace(".", ",").replace(_POINT, ".")
     return no_number(name, header[column - 1], text[1:-1] if text[:1] in "'\"" else text, row + 1)
 
 
 def no_number(name: str, column: str, text: str, row: int) -> str:
-    """What an error says about a cell; rows are counted from 1."""
+    """Return the error message about a cell that is not a number; rows are counted from 1."""
     advice = (
         "write decimal points instead of commas."
         if _DECIMAL_COMMA.fullmatch(text)

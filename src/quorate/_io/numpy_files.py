@@ -1,4 +1,4 @@
-"""Arrays from .npy and .npz files of any origin: never unpickled, and whatever is wrong with them told in one line."""
+"""Reading arrays from .npy and .npz files of any origin: nothing is unpickled, and any fault is a one-line error."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _LARGEST_CODE_POINT = 0x10FFFF
 
 
 def read_npy(path: FilePath) -> Array:
-    """The array of an .npy file."""
-    with reading(path) as file, _telling(path):
+    """Return the array of an .npy file."""
+    with reading(path) as file, _wording_errors(path):
         refuse_content(path, file.peek(8), b"\x93NUMPY")
         return prove_texts(_array(np.load(file, allow_pickle=False), "labels"), "it", path)
 
 
 def map_npy(path: FilePath) -> Array:
-    """The array of an .npy file, mapped and not read."""
+    """Return the array of an .npy file as a memory map, without reading it."""
     with reading(path) as file:
         refuse_content(path, file.peek(8), b"\x93NUMPY")
-    with _telling(path):
+    with _wording_errors(path):
         return _array(np.load(path, mmap_mode="r", allow_pickle=False), "labels")
 
 
 def read_npz(path: FilePath) -> dict[str, Array]:
-    """The arrays of an .npz file by name."""
-    with reading(path) as file, _telling(path):
+    """Return the arrays of an .npz file by name."""
+    with reading(path) as file, _wording_errors(path):
         refuse_content(path, file.peek(8), b"PK\x03\x04")
         with np.load(file, allow_pickle=False) as archive:
             name, times = max(Counter(archive.files).items(), key=lambda item: item[1], default=("", 0))
             if times > 1:
                 raise ValueError(f"it holds {times} arrays named {brief(name)}")
-            found = {name: _array(archive[name], name) for name in archive.files}
-    return {name: prove_texts(values, name, path) for name, values in found.items()}
+            arrays = {name: _array(archive[name], name) for name in archive.files}
+    return {name: prove_texts(values, name, path) for name, values in arrays.items()}
 
 
 def prove_texts(values: Array, name: str, path: FilePath) -> Array:
-    """Refuse texts that hold numbers which are no characters: Python cannot make text of them, nor write them."""
+    """Raise if a text holds a code that is not a Unicode character, because Python can neither print nor write it."""
     if values.dtype.kind == "U" and values.size and values.dtype.itemsize:
         native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="), copy=False))
         points = native.reshape(-1).view(np.uint32)
@@ -55,15 +55,15 @@ def prove_texts(values: Array, name: str, path: FilePath) -> Array:
     return values
 
 
-def _array(found: Any, name: str) -> Array:
-    if not isinstance(found, np.ndarray):
+def _array(entry: Any, name: str) -> Array:
+    if not isinstance(entry, np.ndarray):
         raise ValueError(f"its entry {brief(name)} is no array")
-    return found
+    return entry
 
 
 @contextmanager
-def _telling(path: FilePath) -> Iterator[None]:
-    """Errors of numpy and zipfile, which have no common family when a file is damaged, in words."""
+def _wording_errors(path: FilePath) -> Iterator[None]:
+    """Turn the errors that numpy and zipfile raise at a damaged file, which share no base class, into a ValueError."""
     try:
         yield
         return

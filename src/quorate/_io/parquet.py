@@ -1,4 +1,4 @@
-"""Parquet in and out, through pyarrow where it is installed."""
+"""Reading and writing Parquet files by pyarrow, which must be installed for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def need_pyarrow() -> Any:
 
 
 def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
-    """The chosen columns as a pyarrow table, and the choice."""
+    """Return the chosen columns as a pyarrow table, and the choice."""
     with reading(path) as file:
         refuse_content(path, file.peek(4), b"PAR1")
         pyarrow = need_pyarrow()
@@ -43,7 +43,10 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
 
 
 def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Codes and categories of a table of one column; texts never become one Python string an object."""
+    """Return the codes and categories of one column of a table.
+
+    Only the distinct texts become Python strings, not the text of every object.
+    """
     kinds = need_pyarrow().types
     column = table[name]
     if not kinds.is_dictionary(column.type):
@@ -51,16 +54,16 @@ def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
             return code_values(as_table(table, "objects", None).columns[0], name, rule)
         column = column.dictionary_encode()
     whole = column.unify_dictionaries().combine_chunks()
-    # a file's own dictionary has any order, and may hold labels that nobody has
+    # the dictionary in the file may have any order, and may hold labels that no object has
     places = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     codes, (order,) = code_integers(places[:, None], (name,), MissingRule((-1,)))
     known = whole.dictionary.to_pylist()
-    # the last place serves code -1
+    # code -1, a missing label, reads the last place
     categories = [*(known[place] for place in order.tolist()), None]
     missing = [rule.covers(value) or value == "" for value in categories]
     warn_of_nulls(categories, missing, name)
-    kept, found = drop_missing(codes[:, 0], categories, missing, name, rule)
-    return kept.astype(narrowest(len(found)), copy=False), found
+    kept, labels = drop_missing(codes[:, 0], categories, missing, name, rule)
+    return kept.astype(narrowest(len(labels)), copy=False), labels
 
 
 def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | None]]) -> None:

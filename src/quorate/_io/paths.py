@@ -1,4 +1,4 @@
-"""Files as such: which format a name asks for, what the first bytes say, and writing aside before renaming."""
+"""Paths and files: the format that a name asks for, the check of the first bytes, and writing aside before renaming."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMATS = {
     ".xlsx": "xlsx",
 }
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
-# what a file of another kind starts with; a name that promises text must not lead us to parse these
+# the first bytes of other kinds of files: a file that has the suffix of a text file but starts so must not be parsed
 _FIRST_BYTES = {
     b"PAR1": "a Parquet file",
     b"\x93NUMPY": "a NumPy .npy file",
@@ -39,7 +39,7 @@ _FIRST_BYTES = {
 
 
 def format_of(path: FilePath) -> str:
-    """csv, tsv, parquet, npy, npz, zarr or xlsx, by the suffix; standard input and output speak CSV."""
+    """Return csv, tsv, parquet, npy, npz, zarr or xlsx, by the suffix; standard input and output are CSV."""
     if is_standard(path):
         return "csv"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -55,7 +55,7 @@ def format_of(path: FilePath) -> str:
 
 
 def written_format_of(path: FilePath) -> str:
-    """The same for a file to write; .xlsx files are read only."""
+    """Return the format of a file to be written, as `format_of` does; .xlsx is refused, because it is only read."""
     kind = format_of(path)
     if kind == "xlsx":
         raise ValueError(f"cannot write {os.fspath(path)}: .xlsx files are only read; write .csv, which Excel opens.")
@@ -67,13 +67,13 @@ def is_standard(path: FilePath) -> bool:
 
 
 def name_of(path: FilePath) -> str:
-    """How messages call the file."""
+    """Return the name of the file for error messages."""
     return "standard input" if is_standard(path) else os.fspath(path)
 
 
 @contextmanager
 def reading(path: FilePath) -> Iterator[io.BufferedReader]:
-    """Open for reading, unpacked where the name ends in .gz; errors name the path and the reason."""
+    """Open a file for reading, and unpack it if its name ends in .gz; errors name the path and the reason."""
     if is_standard(path):
         if sys.stdin is None or sys.stdin.closed:
             raise ValueError("standard input is closed, and the table was to be read from it; name a file instead.")
@@ -98,7 +98,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
 
 
 _being_read: list[tuple[int, int]] = []
-"""Number and size of each text file that is being read, from its start to its end."""
+"""File descriptor and size in bytes of each text file that is being read, the file opened last at the end."""
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _noted(path: FilePath, file: IO[bytes]) -> Iterator[None]:
 
 
 def share_read() -> float | None:
-    """How much of the text file that is being read is behind us, from 0 to 1; None where none is, or nobody knows."""
+    """Return which fraction of the text file being read has been read; None if there is none or it is unknown."""
     try:
         number, size = _being_read[-1]
         return min(1.0, os.lseek(number, 0, os.SEEK_CUR) / size)
@@ -124,7 +124,7 @@ def share_read() -> float | None:
 
 
 def refuse_unreadable(path: FilePath) -> None:
-    """A missing file and a folder in place of a file, in words."""
+    """Raise if the file does not exist, or if it is a folder where a file is needed or the other way round."""
     place, kind = Path(path), format_of(path)
     if not place.exists():
         raise FileNotFoundError(f"cannot read {place}: there is no such file.")
@@ -135,31 +135,31 @@ def refuse_unreadable(path: FilePath) -> None:
 
 
 def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:
-    """Raise where the first bytes belong to another kind of file than the suffix says.
+    """Raise if the first bytes of a file belong to another format than its suffix says.
 
-    `wanted` is what the file must start with; without it text is expected, and any text will do.
+    `wanted` are the bytes that the file must start with. Without them any text is accepted.
     """
     if wanted and head.startswith(wanted):
         return
-    found = next((kind for start, kind in _FIRST_BYTES.items() if head.startswith(start)), None)
-    if found is None and wanted:
-        found = "empty" if not head else "something else, perhaps text"
-    if found is not None:
+    content = next((kind for start, kind in _FIRST_BYTES.items() if head.startswith(start)), None)
+    if content is None and wanted:
+        content = "empty" if not head else "something else, perhaps text"
+    if content is not None:
         raise ValueError(
-            f"{name_of(path)} should be a .{format_of(path)} file by its name, but its content is {found}; "
+            f"{name_of(path)} should be a .{format_of(path)} file by its name, but its content is {content}; "
             f"give it the suffix of its content or write it anew."
         )
 
 
 def refuse_output(path: FilePath, overwrite: bool) -> None:
-    """Raise where `path` cannot or must not be written, before any work is done for it."""
+    """Raise if `path` cannot or must not be written; called before any work is done for it."""
     written_format_of(path)
     if not is_standard(path):
         refuse_place(path, overwrite)
 
 
 def refuse_place(path: FilePath, overwrite: bool) -> None:
-    """The same for a file of any kind."""
+    """Raise as `refuse_output` does, but for a file with any suffix."""
     place = Path(path)
     if not place.parent.is_dir():
         reason = "is not a folder" if place.parent.exists() else "does not exist"
@@ -173,7 +173,7 @@ def refuse_place(path: FilePath, overwrite: bool) -> None:
 
 
 def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
-    """Write under a temporary name in the same folder, then rename: readers see the old file or the new one."""
+    """Write under a temporary name in the same folder, then rename, so that readers see the old file or the new one."""
     refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside = _aside(target)
@@ -191,7 +191,7 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
 
 
 def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
-    """As `write_aside` for a format that is a folder; an old folder is moved away and comes back on failure."""
+    """Do what `write_aside` does for a format that is a folder; an old folder is put back if writing fails."""
     refuse_place(path, overwrite)
     target = Path(os.path.realpath(path))
     aside, old = _aside(target), _aside(target)

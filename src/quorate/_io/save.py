@@ -1,4 +1,4 @@
-"""save_labels and save_ensemble: the format follows from the suffix."""
+"""save_labels and save_ensemble, which write files in the format that the suffix names."""
 
 from __future__ import annotations
 
@@ -19,24 +19,30 @@ Array = NDArray[Any]
 
 
 def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "label", overwrite: bool = False) -> None:
-    """Write one labelling, with the objects' ids and the confidence where they are known.
+    """Write one labelling to a file, with the objects' ids and the confidence if they are known.
 
     Parameters
     ----------
     path : str or path
         .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
-        file holds the labels alone. The file is written under another name and then renamed, so that it is
-        never there by half.
+        file holds the labels alone. The file is written under another name and then renamed, so that an incomplete
+        file never has this name.
     labels : Consensus, Placement or integer array of shape (n_objects,)
-        The labelling; -1 is missing and becomes an empty cell. Clusters that were `renamed` are written by their
-        names; .npy, .npz and .zarr files keep the numbers, with the names beside them as the array "clusters".
+        The labelling. -1 means missing and becomes an empty cell. If the clusters were `renamed`, their names are
+        written; .npz and .zarr files keep the numbers, and the names as the array "clusters"; .npy files keep the
+        numbers alone.
     ids : array of shape (n_objects,), optional
-        Names of the objects; those of the Consensus by default. Their column has the name that it has in the table
-        the Consensus was made from, "id" where there is none.
+        Names of the objects; those of the Consensus by default. Their column has the same name as in the table
+        that the Consensus was made from, or "id" if it had none.
     name : str, default "label"
         Name of the column of labels.
     overwrite : bool, default False
         Whether an existing file may be replaced.
+
+    See Also
+    --------
+    save_consensus : Writes everything that a Consensus holds.
+    save_ensemble : Writes a table of labels.
 
     Examples
     --------
@@ -60,7 +66,7 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
     if kind in ("npy", "npz", "zarr"):
         shown = None if names is None else np.array(names)
         arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence, "clusters": shown}
-        write_arrays(path, {key: found for key, found in arrays.items() if found is not None}, overwrite)
+        write_arrays(path, {key: array for key, array in arrays.items() if array is not None}, overwrite)
         return
     distinct, codes = np.unique(values, return_inverse=True)
     shift = int(distinct[0] == -1)
@@ -72,17 +78,17 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
 
 
 def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False) -> None:
-    """Write an ensemble with the labels it was made of, so that `load_labels` gives it back.
+    """Write an ensemble with the labels it was made of, so that `load_labels` can read it again.
 
-    Everything is kept in .npz and .zarr. CSV and Parquet keep names, ids and labels, not weights and counts;
-    a .npy file keeps the codes alone.
+    The .npz and .zarr formats keep everything. CSV and Parquet keep names, ids and labels, but no weights and
+    counts. A .npy file keeps the codes alone.
 
     Parameters
     ----------
     path : str or path
         .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output.
     ensemble : Ensemble
-        What to write. Ids go into a column of the name that they had, "id" where they had none.
+        The ensemble to write. The column of ids has the same name as before, or "id" if it had none.
     overwrite : bool, default False
         Whether an existing file may be replaced.
 

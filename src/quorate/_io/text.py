@@ -1,7 +1,7 @@
-"""CSV in and out: Python's csv module in blocks, every column coded while it is read.
+"""Reading CSV files with Python's csv module in blocks of rows; every column is coded while it is read.
 
-A table of n x H labels is never held as n x H Python strings: a block of rows is, its columns are numbered
-by first appearance, and only the few distinct texts of each column are looked at afterwards.
+A table of n x H labels is never held as n x H Python strings. Only one block of rows is; its texts are numbered by
+first appearance in their column, and afterwards only the few distinct texts of each column are looked at.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NULL_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
 
 
 class Choice(NamedTuple):
-    """Which columns of a table are read: the one that names the rows, if any, and the members."""
+    """The columns of a table that are read: the column that names the rows, if there is one, and the members."""
 
     ids: str | None
     members: tuple[str, ...]
@@ -42,7 +42,7 @@ Choose = Callable[[tuple[str, ...]], Choice]
 
 
 class Texts(NamedTuple):
-    """Columns as read: codes by first appearance, the texts they stand for, the rows' names."""
+    """Columns as they were read: codes in order of first appearance, the texts they stand for, and the rows' names."""
 
     names: tuple[str, ...]
     codes: list[Array]
@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class _Numbers(dict[str, int]):
-    """Texts numbered by first appearance: asking for a new one gives it the next number."""
+    """Numbers texts by first appearance: looking up a new text gives it the next number."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -64,8 +64,8 @@ def read_csv(
 ) -> Texts:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
-    What separates the columns is recognised where `sep` does not say it, and `default` where nothing speaks for
-    another. With `transposed` each row is one member: then the texts' names are the rows' names, and `ids` the header.
+    What separates the columns is recognised unless `sep` is given; it is `default` if the first lines do not settle
+    it. With `transposed` each row is one member: then `names` are the names of the rows, and `ids` is the header.
     """
     stream = open_text(source, source.peek(2))
     reader: Any = None
@@ -91,7 +91,10 @@ def read_csv(
 
 
 class _Rows:
-    """The rows of a reader, all of the header's width; remembers on which line each of them ended."""
+    """Iterates over the rows of a reader, and records the line on which each row ended.
+
+    Raises ValueError at a row that has more or fewer cells than the header.
+    """
 
     def __init__(self, reader: Any, width: int, name: str) -> None:
         self.reader, self.width, self.name = reader, width, name
@@ -105,7 +108,7 @@ class _Rows:
                 if row:
                     raise ValueError(
                         f"{self.name}, line {line} has {len(row)} cells, but the header has {self.width}; "
-                        f"every row needs one cell a column, empty where there is no label."
+                        f"every row needs one cell per column, which is empty if there is no label."
                     )
                 blank = blank or line
                 continue
@@ -119,7 +122,7 @@ class _Rows:
 def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:
-        raise ValueError(f"{name} is empty; a header line and one row an object were expected.")
+        raise ValueError(f"{name} is empty; a header line and one row per object were expected.")
     try:
         refuse_duplicates(header)
     except ValueError as error:
@@ -135,7 +138,7 @@ def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
 
 
 def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
-    """A header of numbers that do not rise is rather the first object of a file without a header."""
+    """Warn if the header holds numbers that do not rise, because it is probably the first object of the table."""
     numbers = [as_number(cell) for cell in header]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers) or (len(known) == 1 and known[0] == 0):
@@ -150,7 +153,7 @@ def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
 
 
 def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
-    """One row an object: blocks of rows, turned into columns, each coded by its own dictionary."""
+    """Read a table with one row per object: blocks of rows become columns, each coded by a dictionary of its own."""
     places = [header.index(name) for name in choice.members]
     id_place = None if choice.ids is None else header.index(choice.ids)
     numbers = [_Numbers() for _ in places]
@@ -169,7 +172,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
 
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
-    """One row a member: each row is coded as it comes, the header names the objects."""
+    """Read a table with one row per member: each row is coded as it is read, and the header names the objects."""
     places = [header.index(name) for name in choice.members]
     id_place = None if choice.ids is None else header.index(choice.ids)
     names = _Numbers()
@@ -191,7 +194,7 @@ def _number(column: Iterable[str], seen: _Numbers) -> Array:
 
 
 def _number_ids(column: Iterable[str], names: _Numbers, rows: _Rows) -> None:
-    """Add names of rows; as long as all differ, a name's number is the number of its row."""
+    """Add names of rows, and raise if one is empty or repeated: if all differ, a name's number is that of its row."""
     for row, text in enumerate(column, start=len(names)):
         if not text:
             raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
@@ -203,14 +206,17 @@ def _number_ids(column: Iterable[str], names: _Numbers, rows: _Rows) -> None:
 
 
 def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Codes and categories of a column of texts: missing taken out, numbers where all texts spell numbers."""
+    """Return the codes and categories of a column of texts.
+
+    Missing labels are taken out, and the labels become numbers if all of them are written as numbers.
+    """
     missing = [rule.covers_text(text) or rule.covers_text(text.strip()) for text in texts]
     values = _as_numbers(texts, missing, name)
     if values is None:
         warn_of_nulls(texts, missing, name)
         values = list(texts)
     merged: dict[Any, int] = {}
-    # texts that spell one number are one label; the missing ones share a place that no label has
+    # texts for the same number are one label; all missing ones share a key that no label has
     place = [
         merged.setdefault(("missing",) if gone else v, len(merged)) for v, gone in zip(values, missing, strict=True)
     ]
@@ -222,7 +228,7 @@ def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -
 
 
 def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] | None:
-    """The numbers the texts spell (None where missing); None where one of them spells none."""
+    """Return the numbers that the texts stand for, None for a missing one; None instead if a text is not a number."""
     numbers: list[Any] = []
     for text, gone in zip(texts, missing, strict=True):
         # int('1_2') is 12 in Python, but in a table 1_2 is a name
@@ -242,7 +248,7 @@ def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] |
 
 
 def warn_of_nulls(values: list[Any], missing: list[bool], name: str) -> None:
-    """Tell where a label is a text that often means that there is none."""
+    """Warn if a label is a text, such as NA, that often means that there is no label."""
     for text, gone in zip(values, missing, strict=True):
         if not gone and isinstance(text, str) and text.strip().lower() in _NULL_WORDS:
             warnings.warn(
@@ -254,6 +260,6 @@ def warn_of_nulls(values: list[Any], missing: list[bool], name: str) -> None:
 
 
 def text_ids(ids: list[str]) -> Array:
-    """Texts as an array; one long id must not make every id as wide as itself."""
+    """Return texts as an array; if one is long, an array of objects, so that the short ones take less memory."""
     wide = max(map(len, ids), default=0) > 64
     return read_only(np.array(ids, dtype=object if wide else np.str_))

@@ -1,4 +1,4 @@
-"""Label tables out: columns as CSV or Parquet, arrays as .npy, .npz or Zarr, all written aside and renamed."""
+"""Writing label tables: columns as CSV or Parquet, arrays as .npy, .npz or Zarr, written aside and then renamed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class Column(NamedTuple):
-    """A column of a table: the values, or codes (-1 missing) and the categories they stand for."""
+    """A column of a table: its values, or codes (-1 for missing) and the categories that they stand for."""
 
     name: str
     values: Array
@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
 
 def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwrite: bool, id_name: str = "id") -> None:
-    """Write columns as CSV or Parquet; the ids, where there are any, come first."""
+    """Write columns as CSV or Parquet; the column of ids, if there is one, comes first."""
     if ids is not None:
         columns = [Column(id_name, ids), *columns]
     if format_of(path) == "parquet":
@@ -48,7 +48,7 @@ def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwr
     packed = Path(path).suffix.lower() == ".gz"
 
     def write(file: IO[bytes]) -> None:
-        # without a time stamp, the same labels make the same file
+        # without a time stamp, so that the same labels always give the same file
         out = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) if packed else file
         stream = io.TextIOWrapper(out, encoding="utf-8", newline="")
         write_csv(stream, columns, delimiter)
@@ -74,14 +74,14 @@ def write_arrays(path: FilePath, arrays: dict[str, Array], overwrite: bool) -> N
 
 
 def id_column_of(ensemble: Ensemble) -> str:
-    """The name of the column of ids: its own, unless a member has that."""
+    """Return the name for the column of ids: the name it had, or "id" if a member has that name."""
     return "id" if ensemble.id_name in ("", *ensemble.member_names) else ensemble.id_name
 
 
 def refuse_loss(ensemble: Ensemble, kind: str) -> None:
-    """Raise where reading the file back would give another ensemble; warn where only the weights would differ."""
+    """Raise if reading the file again would give another ensemble; warn if only the weights would differ."""
     if ensemble.n_objects != ensemble.n_rows:
-        raise ValueError(f".{kind} files hold one row an object, and this ensemble is compressed; use .npz or .zarr.")
+        raise ValueError(f".{kind} files hold one row per object, and this ensemble is compressed; use .npz or .zarr.")
     if id_column_of(ensemble) in ensemble.member_names and kind != "npy":
         raise ValueError("a member is named 'id', as the column of ids is; rename it, or use .npz or .zarr.")
     if not ensemble.unit_weights:
@@ -101,7 +101,7 @@ def refuse_loss(ensemble: Ensemble, kind: str) -> None:
 
 
 def _n_read_back(categories: Array, name: str, kind: str) -> int:
-    """How many of the categories a reader of the file would tell apart."""
+    """Return how many different labels `load_labels` would read if these categories were written to a file."""
     rule = missing_rule(DEFAULT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,15 +114,15 @@ def _n_read_back(categories: Array, name: str, kind: str) -> int:
 
 
 def as_texts(values: Array) -> list[str]:
-    # dates: tolist() would give nanoseconds as integers
+    # dates are converted first, because tolist() would give nanoseconds as integers
     return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
 
 
 def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
-    """Write block by block, with plain line ends on every system."""
+    """Write a CSV file in blocks of rows; lines end in a single newline character on every system."""
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     writer.writerow([column.name for column in columns])
-    # the last place serves code -1: a missing label is an empty cell
+    # code -1, a missing label, reads the last place and becomes an empty cell
     texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
     for start in range(0, len(columns[0].values), BLOCK):
         parts = [column.values[start : start + BLOCK] for column in columns]

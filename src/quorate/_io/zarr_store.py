@@ -1,4 +1,4 @@
-"""Zarr stores, proven before any chunk is read: only codecs that cannot run code, and every chunk there and whole."""
+"""Reading Zarr stores. They are checked before any chunk is read: no codec may run code, and no chunk may be lost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from quorate._io.paths import FilePath, name_of, refuse_unreadable
 
 Array = NDArray[Any]
 
-# What turns bytes into bytes or numbers and nothing else. A codec such as "pickle" runs whatever the chunk says, and
-# what is registered under a name we do not know may do anything, so that a list of forbidden names would not do.
+# Codecs that only turn bytes into bytes or numbers. A codec such as "pickle" runs code that a chunk contains, and a
+# codec of an unknown name may do anything, so that a list of forbidden names would not be enough.
 _NUMCODECS = frozenset(
     [
         "adler32",
@@ -47,23 +47,24 @@ _NUMCODECS = frozenset(
     ]
 )
 _VERSION_3 = frozenset(["blosc", "bytes", "crc32c", "gzip", "transpose", "vlen-bytes", "vlen-utf8", "zstd"])
-_DOCUMENTS = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
+_ATTRIBUTES = ".zattrs"
+_DOCUMENTS = (".zarray", ".zgroup", ".zmetadata", "zarr.json", _ATTRIBUTES)
 _BLOSC_HEADER = 16
 
 
 def read_zarr(path: FilePath) -> dict[str, Array]:
-    """The arrays of a store by name; a store that is a single array has it under "labels".
+    """Return the arrays of a store by name; if the store is a single array, its name is "labels".
 
-    The codecs are proven from the metadata of all arrays and groups, then the store is opened, then every chunk is
-    looked for, and only then are chunks read.
+    First the codecs in the metadata of all arrays and groups are checked, then the store is opened, then every chunk
+    is looked for, and only then are chunks read.
     """
     refuse_unreadable(path)
     prove_codecs(path)
     zarr = need_zarr()
     try:
-        found = zarr.open(os.fspath(path), mode="r")
-        arrays = {"labels": found} if hasattr(found, "shape") else {str(name): item for name, item in found.arrays()}
-    except Exception as error:  # zarr's own errors have no common family
+        store = zarr.open(os.fspath(path), mode="r")
+        arrays = {"labels": store} if hasattr(store, "shape") else {str(name): item for name, item in store.arrays()}
+    except Exception as error:  # zarr's own errors have no common base class
         raise _unreadable(path, error) from error
     for item in arrays.values():
         _prove_chunks(path, item)
@@ -90,13 +91,16 @@ def prove_codecs(path: FilePath) -> None:
             raise ValueError(
                 f"{name_of(path)} could not be read as Zarr: {place.name} is no JSON ({brief(str(error))})."
             ) from error
+        if place.name == _ATTRIBUTES:
+            # they may say anything, but must be JSON: zarr would report others by traces of several tasks at once
+            continue
         for metadata in _described(document):
             for chain in _codec_chains(metadata):
                 _prove_chain(chain, path)
 
 
 def _documents(store: Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file of metadata in the store; links are followed, as zarr does, but no folder is entered twice."""
+    """Yield every file of metadata in the store; links are followed, as zarr does, but no folder is entered twice."""
     entered = set()
     for folder, subfolders, files in os.walk(store, followlinks=True):
         entered.add(os.path.realpath(folder))
@@ -108,21 +112,21 @@ def _documents(store: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def _described(document: Any) -> Iterator[Mapping[str, Any]]:
-    """The metadata of each array or group in a document, those of consolidated metadata included."""
+    """Yield the metadata of each array or group in a document, including those in consolidated metadata."""
     if not isinstance(document, Mapping):
         return
     yield document
     inner: list[Any] = [document.get("metadata"), document.get("consolidated_metadata")]
-    for found in inner:
-        if isinstance(found, Mapping):
-            yield from _described(found)
-            for described in found.values():
+    for part in inner:
+        if isinstance(part, Mapping):
+            yield from _described(part)
+            for described in part.values():
                 if isinstance(described, Mapping):
                     yield from _described(described)
 
 
 def _codec_chains(metadata: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """The codecs of an array from its numbers to its bytes: filters and compressor (format 2), codecs (format 3)."""
+    """Yield the lists of codecs of an array: filters and compressor (format 2), codecs (format 3)."""
     filters, compressor = metadata.get("filters"), metadata.get("compressor")
     chain = [*(filters if isinstance(filters, list) else [filters]), compressor]
     yield [("id", codec) for codec in chain if codec is not None]
@@ -151,10 +155,10 @@ def _prove_chain(chain: list[tuple[str, Any]], path: FilePath) -> None:
 
 
 def _prove_chunks(path: FilePath, item: Any) -> None:
-    """Raise where a chunk is missing, which zarr would read as if it held the fill value, or is cut short."""
+    """Raise if a chunk is missing, which zarr would read as the fill value, or if it is cut short."""
     folder = Path(path) / item.path
     grid = [math.ceil(size / chunk) if chunk else 0 for size, chunk in zip(item.shape, item.chunks, strict=True)]
-    # counted first: a shape of 10^12 must not be walked through to find that its chunks are missing
+    # the files are counted first, because walking through a false shape of 10^12 chunks would take for ever
     n_files = sum(len(files) for _, _, files in os.walk(folder, followlinks=False))
     metadata = getattr(item, "metadata", None)
     key_of = item._chunk_key if metadata is None else metadata.encode_chunk_key
@@ -176,7 +180,7 @@ def _prove_chunks(path: FilePath, item: Any) -> None:
 
 
 def _last_codec(item: Any) -> Any:
-    """What made the bytes of a chunk."""
+    """Return the last codec of an array, the one that wrote the bytes of its chunks."""
     described = getattr(item, "metadata", item)
     if hasattr(described, "codecs"):
         return described.codecs[-1]
@@ -184,7 +188,10 @@ def _last_codec(item: Any) -> Any:
 
 
 def _prove_blosc(path: FilePath, chunk: Path) -> None:
-    """Blosc trusts the sizes that its header states, and reads beyond the end of a chunk that was cut short."""
+    """Raise if a chunk does not have the size that its header states.
+
+    Blosc trusts that size, and would read beyond the end of a chunk that was cut short.
+    """
     with open(chunk, "rb") as file:
         header = file.read(_BLOSC_HEADER)
     stated = int.from_bytes(header[12:], "little")

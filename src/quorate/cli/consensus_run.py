@@ -1,7 +1,7 @@
 """What `quorate consensus` and `quorate cluster` have in common, from an ensemble to the summary.
 
 Phases, in the order of the functions: refuse output files that cannot be written, find the consensus and score it,
-write the files, tell the user. Importing this module imports the library.
+write the files, write the summary. Importing this module imports the library.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ import shlex
 import time
 from typing import Any, NamedTuple
 
-from quorate import Consensus, Ensemble, Scores, consensus, evaluate, save_labels
+from quorate import Consensus, Ensemble, Scores, consensus, save_labels
+from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
+from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
+from quorate.cli.options import ambiguity_threshold, null_settings
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
+
+LARGEST_SHARE = 5
+"""The comparison with chance may take so many times as long as the consensus itself if nobody asked for it."""
 
 
 class Outcome(NamedTuple):
@@ -28,7 +34,9 @@ class Outcome(NamedTuple):
 
 
 def refuse_outputs(arguments: argparse.Namespace) -> None:
-    """Raise if the labels or the report cannot be written, before any work is done for them."""
+    """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
+    ambiguity_threshold(arguments)
+    checked_permutations(null_settings(arguments, 0.0)["null"])
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     if arguments.report is not None:
@@ -37,14 +45,23 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         refuse_page(arguments.report, arguments.force)
 
 
-def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, start: float | None = None) -> Outcome:
+def find_consensus(
+    arguments: argparse.Namespace,
+    ensemble: Ensemble,
+    settings: dict[str, Any],
+    step: Step,
+    *,
+    start: float | None = None,
+) -> Outcome:
     """Find the consensus and score it.
 
     Parameters
     ----------
+    arguments : Namespace
+        Says whether to compare the agreement with chance.
     ensemble : Ensemble
     settings : dict
-        What `quorate.consensus` is given by name; see `consensus_settings`.
+        The keyword arguments of `quorate.consensus`; see `consensus_settings`.
     step : callable
         Shows progress; see `steps`.
     start : float, optional
@@ -55,7 +72,8 @@ def find_consensus(ensemble: Ensemble, settings: dict[str, Any], step: Step, *, 
         result = consensus(ensemble, **settings)
     seconds = time.perf_counter() - start
     with step("scoring"):
-        scores = evaluate(result, ensemble)
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = evaluate_within(result, ensemble, how["seconds"], null=how["null"])
     return Outcome(result, ensemble, scores, seconds, settings["random_state"])
 
 
@@ -79,10 +97,12 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
 
 
 def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
-    """Write the summary or the JSON object; `more` are further facts to tell."""
+    """Write the summary or the JSON object; `more` are further facts to include."""
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+    below = ambiguity_threshold(arguments)
+    facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)
-    tell(arguments, {**facts, "scores": outcome.scores.as_dict()}, summary)
+    tell(arguments, {**facts, "scores": outcome.scores.as_dict(), "verdict": outcome.scores.verdict._asdict()}, summary)

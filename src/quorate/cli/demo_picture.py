@@ -57,7 +57,7 @@ def draw(
 
 
 def _draw_table(axes: Any, ensemble: Ensemble, labels: Array, names: Sequence[str]) -> None:
-    """One row per customer, large clusters first; one column per segmentation, the last for the consensus."""
+    """Draw one row per customer, large clusters first, and one column per segmentation, the consensus last."""
     # number the clusters by size, so that a number is both a place and a colour
     sizes = np.bincount(labels)
     by_size = np.argsort(-sizes, kind="stable")
@@ -80,7 +80,7 @@ def _draw_table(axes: Any, ensemble: Ensemble, labels: Array, names: Sequence[st
 
 
 def _row_order(members: Array, ranks: Array) -> Array:
-    """By cluster; within a cluster the customers on whom nobody disagrees first, and equal rows side by side."""
+    """Sort customers by cluster, within a cluster by the number of segmentations that disagree, equal rows together."""
     disagreeing = ((members >= 0) & (members != ranks[:, None])).sum(axis=1)
     return np.lexsort((*members.T[::-1], disagreeing, ranks))
 
@@ -134,7 +134,7 @@ def _remark(axes: Any, member: int, column: Array, edges: Array, names: Sequence
 
 
 def _draw_bars(axes: Any, right: Sequence[tuple[str, float]]) -> None:
-    """One bar per segmentation, the consensus in a darker colour."""
+    """Draw one bar per segmentation, the consensus in a darker colour."""
     names, shares = zip(*right, strict=True)
     places = np.arange(len(names))
     axes.barh(places, shares, color=[QUIET] * (len(names) - 1) + [DARK], height=0.62)

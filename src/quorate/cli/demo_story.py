@@ -1,4 +1,4 @@
-"""The demo: made-up customers of a retailer, four segmentations of them, and their consensus told as a story."""
+"""The demo: invented customers of a retailer, four segmentations of them, their consensus, and a text about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from quorate import (
     Ensemble,
     Scores,
     accuracy,
-    anmi,
     as_ensemble,
     consensus,
     evaluate,
@@ -25,6 +24,7 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
+from quorate._evaluation.scores import member_anmi
 from quorate._io import refuse_place, write_aside
 from quorate._result_table import AMBIGUOUS
 
@@ -36,7 +36,7 @@ SHARES = (0.28, 0.24, 0.20, 0.16, 0.12)
 
 
 class Department(NamedTuple):
-    """How one department sees the types of customers: its segments, its mistakes, and whom it does not know."""
+    """How one department segments the types of customers: its segments, its mistakes, and its missing labels."""
 
     segments: tuple[tuple[str, ...], ...]  # for each type, the segments its customers fall into
     error: float  # the share of customers that it takes for a type drawn at random
@@ -56,7 +56,7 @@ DEPARTMENTS = {
 
 
 def customers(seed: int = 0) -> tuple[Ensemble, Array]:
-    """The four segmentations, and the true type of each customer, which no department knows."""
+    """Return the four segmentations, and the true type of each customer, which is in none of them."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(len(TYPES), size=N_CUSTOMERS, p=SHARES)
     table = {name: _segments(truth, department, rng) for name, department in DEPARTMENTS.items()}
@@ -64,7 +64,7 @@ def customers(seed: int = 0) -> tuple[Ensemble, Array]:
 
 
 def _segments(truth: Array, department: Department, rng: np.random.Generator) -> Array:
-    """The segment that one department gives each customer: the right one, one of another type by mistake, or None."""
+    """Return the segment that one department gives each customer: the right one, a wrong one by mistake, or None."""
     mistaken = rng.random(len(truth)) < department.error
     seen = np.where(mistaken, rng.integers(0, len(TYPES), size=len(truth)), truth)
     labels = np.array([rng.choice(department.segments[kind]) for kind in seen], dtype=object)
@@ -90,12 +90,12 @@ def demo(folder: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     save_ensemble(files.table, made, overwrite=overwrite)
     ensemble = load_labels(files.table, ids="id")
     result = consensus(ensemble, len(TYPES), random_state=0)
-    scores = evaluate(result, ensemble, truth=truth)
+    scores = evaluate(result, ensemble, truth=truth, null="auto")
     save_labels(files.labelling, result, overwrite=overwrite)
     _save_report(files, ensemble, result, truth, overwrite)
     rows = _comparison(ensemble, result, scores, truth)
     is_drawn = _save_picture(files.picture, ensemble, result, rows, truth, overwrite)
-    return _story(ensemble, result, rows, files, is_drawn)
+    return _story(ensemble, result, scores, rows, files, is_drawn)
 
 
 class Files(NamedTuple):
@@ -108,7 +108,7 @@ class Files(NamedTuple):
 
 
 def _files(folder: Path, overwrite: bool) -> Files:
-    """The files in the folder, which is made; raises if one of them must not be replaced."""
+    """Make the folder and return the files in it; raise if one of them must not be replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     files = Files(*(folder / name for name in ("customers.csv", "consensus.csv", "report.html", "consensus.png")))
     for file in files:
@@ -136,19 +136,24 @@ class Row(NamedTuple):
     name: str
     n_clusters: int
     labelled: float
-    anmi: float  # agreement with the four departments
+    agreement: float  # with departments that had no part in it
     nmi: float  # agreement with the truth
     right: float  # share of all customers that are placed right
 
 
 def _comparison(ensemble: Ensemble, result: Consensus, scores: Scores, truth: Array) -> list[Row]:
     rows = []
-    for name, labels, k in zip(ensemble.member_names, ensemble.labels.T, ensemble.n_clusters, strict=True):
+    # the agreement of a department with the others, and of the consensus with each department left out in turn
+    others = member_anmi(ensemble)
+    for name, labels, k, agreement in zip(
+        ensemble.member_names, ensemble.labels.T, ensemble.n_clusters, others.tolist(), strict=True
+    ):
         labelled = float(np.mean(labels >= 0))
         # a customer without a segment is not placed right
         right = accuracy(labels, truth) * labelled
-        rows.append(Row(name, int(k), labelled, anmi(labels, ensemble), nmi(labels, truth), right))
-    return [*rows, Row("consensus", result.n_clusters, 1.0, scores.anmi, scores.nmi or 0.0, scores.accuracy or 0.0)]
+        rows.append(Row(name, int(k), labelled, agreement, nmi(labels, truth), right))
+    found = (scores.agreement or 0.0, scores.nmi or 0.0, scores.accuracy or 0.0)
+    return [*rows, Row("consensus", result.n_clusters, 1.0, *found)]
 
 
 def _save_picture(
@@ -167,26 +172,31 @@ def _save_picture(
     return True
 
 
-def _story(ensemble: Ensemble, result: Consensus, rows: list[Row], files: Files, is_drawn: bool) -> str:
-    """What was done, how good the segmentations are, which files were written, and how to do the same."""
+def _story(ensemble: Ensemble, result: Consensus, scores: Scores, rows: list[Row], files: Files, is_drawn: bool) -> str:
+    """Return the text of the demo: what was done, the scores, the files written, and how to do the same."""
     *departments, ours = rows
     best = max(departments, key=lambda row: row.right)
     n_unsure = 0 if result.confidence is None else int(np.sum(result.confidence < AMBIGUOUS))
     table, labelling, page, picture = (str(file) for file in files)
     return f"""\
 A retailer has {ensemble.n_objects:,} customers. Four departments have put them into segments, each in its own way: the
-names and the number of segments differ, there are mistakes, and most departments do not know all customers.
+names and the number of segments differ, there are mistakes, and most departments have no label for some customers.
 The truth is known only because this demo made the customers up: there are {len(TYPES)} types of customers.
-quorate sees only the four columns of labels, and combines them into one segmentation.
+quorate gets only the four columns of labels, and combines them into one segmentation.
 
                segments     customers   agreement  NMI with     customers
-                         with a label  with all 4     truth  placed right
+                         with a label with others     truth  placed right
 {_figures(rows)}
 
 The consensus labels all customers and places {ours.right:.0%} of them right.
 The best department, {best.name}, places {best.right:.0%} of them right.
 It also shows where the departments disagree most: {n_unsure:,} customers have a confidence below {AMBIGUOUS:g}.
-(Agreement is the ANMI, which needs no truth. A customer without a label counts as not placed right.)
+{scores.verdict.text}
+{scores.verdict.next_step}
+
+(Agreement is the mean NMI with departments that had no part in a segmentation: a department is compared with the other
+three, and the consensus of any three with the fourth. It needs no truth. A customer without a label counts as not
+placed right.)
 
   {table:<34} the four segmentations
   {labelling:<34} the consensus: id, label, confidence
@@ -198,13 +208,14 @@ It also shows where the departments disagree most: {n_unsure:,} customers have a
 
 def _figures(rows: list[Row]) -> str:
     return "\n".join(
-        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.anmi:>12.3f}{row.nmi:>10.3f}{row.right:>14.0%}"
+        f"  {row.name:<12}{row.n_clusters:>9}{row.labelled:>14.0%}{row.agreement:>12.3f}{row.nmi:>10.3f}"
+        f"{row.right:>14.0%}"
         for row in rows
     )
 
 
 def _instructions(table: str, labelling: str, page: str) -> str:
-    """The commands and the Python code that do the same; they can be pasted as they are."""
+    """Return the commands and the Python code that do the same; they can be pasted as they are."""
     shell_table, shell_labelling = shlex.quote(table), shlex.quote(labelling)
     return f"""\
 The same from the shell (add --force to replace files that exist):
@@ -216,6 +227,6 @@ and from Python:
   from quorate import consensus, evaluate, load_labels, save_labels
   ensemble = load_labels({table!r}, ids="id")
   result = consensus(ensemble, {len(TYPES)}, random_state=0)
-  print(evaluate(result, ensemble))
+  print(evaluate(result, ensemble, null="auto"))
   save_labels({labelling!r}, result, overwrite=True)
 """

@@ -35,7 +35,7 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 LONGEST = 1200
-"""Characters of a message: names and values from a file may have any length."""
+"""The largest number of characters in a message; names and values from a file may have any length."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,10 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
-        Bad input and Ctrl-C are told in one line on standard error.
+        Bad input and Ctrl-C are reported in one line on standard error.
     """
     if sys.stderr is None:
-        # it was closed, and then the exit status alone tells of errors
+        # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     with warnings.catch_warnings():
         _show_warnings_in_one_line()
@@ -68,13 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            return _tell_error("interrupted", INTERRUPTED)
+            return _report_error("interrupted", INTERRUPTED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-            return _tell_error(str(error) or "not enough memory", BAD_INPUT)
+            return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
 
 
-def _tell_error(message: str, status: int) -> int:
+def _report_error(message: str, status: int) -> int:
     sys.stderr.write(f"quorate: error: {_one_line(message)}\n")
     return status
 
@@ -92,21 +92,21 @@ def _show_warnings_in_one_line() -> None:
 
 
 def _one_line(text: str) -> str:
-    """The text in one line of a length that can be read, in which no character is left that a terminal would obey."""
+    """Return the text as one line of limited length without control characters."""
     plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 200]} ... {plain[-190:]}"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises instead of printing its usage, so that bad options are told as all errors are."""
+    """A parser that raises instead of printing its usage, so that bad options are reported like all other errors."""
 
     def error(self, message: str) -> NoReturn:
         import re
 
-        found = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         meant = ""
-        if found is not None:
-            meant = _did_you_mean(found.group(1), [name.strip(" '") for name in found.group(2).split(",")])
+        if choice is not None:
+            meant = _did_you_mean(choice.group(1), [name.strip(" '") for name in choice.group(2).split(",")])
         raise ValueError(f"{message}{meant}; see {self.prog} --help")
 
 
@@ -121,26 +121,26 @@ class _Version(argparse.Action):
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments, with the function of the command as `run` and the whole command line for the reports."""
+    """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
     parser = _parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
         name = unknown[0].split("=")[0]
-        meant = _did_you_mean(name, known) if name.startswith("-") else " (files stand side by side)"
+        meant = _did_you_mean(name, known) if name.startswith("-") else " (put all files next to one another)"
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
     arguments.command_line = ["quorate", *argv]
     return arguments
 
 
 def _commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parsers of the commands, by name."""
+    """Return the parsers of the commands by name."""
     action = next(entry for entry in parser._actions if isinstance(entry, argparse._SubParsersAction))
     return dict(action.choices)
 
 
 def _did_you_mean(name: str, known: Sequence[str]) -> str:
-    """As the library words it; imported only if something is mistyped, because that loads numpy."""
+    """Suggest a name as the library does; it is imported only if something is mistyped, because that loads numpy."""
     from quorate._check import did_you_mean as library_words
 
     return library_words(name, known)

@@ -35,9 +35,9 @@ def make_ensemble(
     Parameters
     ----------
     arguments : Namespace
-        Say how to read the measurements.
+        The options that say how to read the measurements.
     settings : dict
-        What `quorate.generate` is given by name.
+        The keyword arguments of `quorate.generate`.
     step : callable
         Shows progress; see `steps`.
     n_clusters : int, optional
@@ -52,7 +52,7 @@ def make_ensemble(
 
 
 def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
-    """The table of measurements, scaled if that is asked for."""
+    """Return the table of measurements, scaled if --scale is given."""
     with step(f"reading {arguments.features}", share_read):
         table = load_features(
             arguments.features,
@@ -65,7 +65,7 @@ def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurement
 
 
 def _standardised(values: Any) -> Any:
-    """Columns with mean 0 and standard deviation 1; a constant column becomes 0."""
+    """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
     features = as_features(values)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")

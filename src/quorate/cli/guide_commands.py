@@ -1,4 +1,4 @@
-"""The commands that show what there is: `quorate methods` and `quorate demo`."""
+"""The commands that introduce the tool: `quorate methods` and `quorate demo`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_methods(arguments: argparse.Namespace) -> None:
 
 
 def _in_columns(rows: Sequence[tuple[str, ...]]) -> str:
-    """The rows as text, every column as wide as its widest cell."""
+    """Return the rows as text, with every column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -51,7 +51,7 @@ def add_demo(commands: Any) -> None:
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
-    """Run the demo and write its story."""
+    """Run the demo and write its text."""
     from quorate.cli.demo_story import demo
 
     sys.stdout.write(demo(arguments.output, overwrite=arguments.force))

@@ -6,20 +6,23 @@ import argparse
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_command,
     add_force_option,
     add_labelling_options,
     add_labels_output,
     add_method_options,
+    add_null_option,
     add_orientation_option,
     add_rows_options,
     add_seed_option,
     add_table_options,
     add_talk_options,
     consensus_settings,
+    null_settings,
     rows_settings,
 )
-from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell
+from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell, verdict_summary
 from quorate.cli.progress import steps
 from quorate.cli.values import n_bytes, number_of_clusters
 
@@ -38,13 +41,15 @@ def add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
     )
+    add_null_option(parser)
+    add_ambiguous_option(parser)
     add_labels_output(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
 
 def run_consensus(arguments: argparse.Namespace) -> None:
-    """Check the options, read the table, find the consensus, write the files and tell the user."""
+    """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_json_beside_data(arguments, "labels")
     settings = _consensus_settings(arguments)
     step = steps(arguments)
@@ -53,7 +58,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
         from quorate.cli.reading import read_labels
     refuse_outputs(arguments)
     ensemble = read_labels(arguments, step)
-    outcome = find_consensus(ensemble, settings, step)
+    outcome = find_consensus(arguments, ensemble, settings, step)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
 
@@ -71,28 +76,36 @@ def add_score(commands: Any) -> None:
     add_table_options(parser)
     add_labelling_options(parser)
     parser.add_argument(
-        "--members", action="store_true", help="also tell how each clustering stands beside the labelling"
+        "--members", action="store_true", help="also show how well each clustering agrees with the labelling"
     )
     parser.add_argument(
-        "--profiles", action="store_true", help="also tell which labels of the clusterings each cluster is made of"
+        "--profiles",
+        action="store_true",
+        help="also show which labels of the clusterings the objects of each cluster have",
     )
+    add_null_option(parser)
     add_talk_options(parser)
 
 
 def run_score(arguments: argparse.Namespace) -> None:
-    """Read the table and the labelling, score it and tell the scores."""
+    """Read the table and the labelling, score it and write the scores."""
     step = steps(arguments)
     with step("loading"):
-        from quorate import evaluate, members, profiles
+        from quorate import members, profiles
+        from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
+        from quorate._evaluation.scores import evaluate_within
         from quorate.cli.reading import read_labels_and_labelling
+    how = null_settings(arguments, AFFORDABLE_SECONDS)
+    checked_permutations(how["null"])
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     with step("scoring"):
-        scores = evaluate(labelling.labels, ensemble, truth=truth)
-        # by their names in the file, not by their codes
-        asked = [verb for verb in (members, profiles) if getattr(arguments, verb.__name__)]
-        tables = [verb(labelling.named(), ensemble) for verb in asked]
-    facts: dict[str, Any] = {**scores.as_dict(), **table_facts(ensemble)}
-    summary = f"{scores}\n{table_summary(facts)}"
+        scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
+        # the tables show clusters by their names in the file, not by their codes
+        named = labelling.named()
+        tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
+    facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
+    parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
     for table in tables:
         facts |= table.as_dict()
-    tell(arguments, facts, "\n\n".join([summary.rstrip("\n"), *map(str, tables)]) + "\n")
+        parts.append(str(table))
+    tell(arguments, facts, "\n\n".join(parts) + "\n")

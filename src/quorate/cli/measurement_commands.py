@@ -7,11 +7,13 @@ import time
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_column_options,
     add_command,
     add_force_option,
     add_labels_output,
     add_method_options,
+    add_null_option,
     add_seed_option,
     add_talk_options,
     consensus_settings,
@@ -44,6 +46,8 @@ def add_cluster(commands: Any) -> None:
     _add_member_options(parser)
     parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
     add_method_options(parser)
+    add_null_option(parser)
+    add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
     add_force_option(parser)
@@ -51,7 +55,7 @@ def add_cluster(commands: Any) -> None:
 
 
 def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
-    """The table of measurements, and how to read it."""
+    """Add the table of measurements, and the options that say how to read it."""
     parser.add_argument(
         "features",
         help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
@@ -61,7 +65,7 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_member_options(parser: argparse.ArgumentParser) -> None:
-    """How the clusterings are made."""
+    """Add the options that say how the clusterings are made."""
     parser.add_argument("--members", metavar="N", default="20", help="number of clusterings (default: %(default)s)")
     parser.add_argument(
         "--k",
@@ -95,7 +99,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_generate(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, write them and tell the user."""
+    """Check the options, make the clusterings, write them and the summary."""
     refuse_json_beside_data(arguments, "ensemble")
     settings = _generate_settings(arguments)
     step = steps(arguments)
@@ -111,7 +115,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
 
 
 def run_cluster(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, find their consensus, write the files and tell the user."""
+    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
     refuse_json_beside_data(arguments, "labels")
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
@@ -125,14 +129,14 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
-    outcome = find_consensus(ensemble, settings, step, start=start)
+    outcome = find_consensus(arguments, ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])
 
 
 def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """All that is passed to `quorate.generate` by name."""
+    """Return the keyword arguments of `quorate.generate`."""
     return {
         "n_members": integer(arguments.members, "--members"),
         "k": member_k(arguments.members_k),

@@ -20,7 +20,7 @@ def add_command(
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """The table of labels, and how to read it."""
+    """Add the table of labels, and the options that say how to read it."""
     parser.add_argument(
         "labels",
         nargs="+",
@@ -45,26 +45,28 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
-    """How to read a table; `what` its columns are."""
+    """Add the options that choose columns of a table; `what` names the things that its columns hold."""
     parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
     parser.add_argument(
         "--columns", metavar="A,B,C", help=f"columns that are {what} (default: all except the id column)"
     )
     parser.add_argument("--drop", metavar="A,B,C", help="columns to leave out")
     parser.add_argument(
-        "--sep", metavar="CHAR", help="what separates columns of text: comma, semicolon, tab, pipe (default: found out)"
+        "--sep",
+        metavar="CHAR",
+        help="what separates columns of text: comma, semicolon, tab, pipe (default: recognised)",
     )
 
 
 def add_orientation_option(parser: argparse.ArgumentParser) -> None:
-    """--orientation."""
+    """Add --orientation."""
     parser.add_argument(
         "--orientation", choices=("objects", "members"), help="what one row of the table stands for (default: objects)"
     )
 
 
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:
-    """A labelling of the objects of the table, and the classes known to be true."""
+    """Add the file with a labelling of the objects of the table, and --truth."""
     parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
     parser.add_argument(
         "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
@@ -73,7 +75,7 @@ def add_labelling_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """The consensus function and its own options."""
+    """Add the options that name the consensus function and its own options."""
     parser.add_argument(
         "-m", "--method", default="auto", help="consensus function; quorate methods lists them (default: %(default)s)"
     )
@@ -87,14 +89,14 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_seed_option(parser: argparse.ArgumentParser) -> None:
-    """--seed."""
+    """Add --seed."""
     parser.add_argument(
         "--seed", metavar="INT", default="0", help="the same seed gives the same result (default: %(default)s)"
     )
 
 
 def add_rows_options(parser: argparse.ArgumentParser) -> None:
-    """What may be done with the rows of the table before the method runs (coarsen) and after it (refine)."""
+    """Add the options that change rows before the method runs (--coarsen, --keep) and labels after it (--refine)."""
     parser.add_argument(
         "--coarsen",
         metavar="THETA",
@@ -111,20 +113,61 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
-    """Where `consensus` and `cluster` write their results."""
+    """Add the options that name the files to which `consensus` and `cluster` write their results."""
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
 
+def add_null_option(parser: argparse.ArgumentParser) -> None:
+    """--null and --no-null: whether to compare the agreement with that of permuted labels."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--null",
+        metavar="N",
+        help="compare the agreement with N permutations of the labels, or auto for 19 to 99 "
+        "(default: auto, unless that takes longer than five seconds and five times the consensus)",
+    )
+    choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
+
+
+def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
+    """--ambiguous."""
+    parser.add_argument(
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+    )
+
+
+def ambiguity_threshold(arguments: argparse.Namespace) -> float:
+    """The confidence below which an object is called ambiguous."""
+    from quorate._result_table import AMBIGUOUS
+
+    if arguments.ambiguous is None:
+        return AMBIGUOUS
+    wanted = "a number from 0 to 1"
+    share = number(arguments.ambiguous, "--ambiguous", wanted=wanted)
+    if not 0 <= share <= 1:
+        raise ValueError(f"--ambiguous must be {wanted}, got {arguments.ambiguous!r}")
+    return share
+
+
+def null_settings(arguments: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    """What `evaluate_within` is given; `seconds` is what the comparison with chance may take if it is not asked for."""
+    if arguments.no_null:
+        return {"null": None, "seconds": None}
+    if arguments.null is None:
+        return {"null": "auto", "seconds": seconds}
+    return {"null": "auto" if arguments.null == "auto" else integer(arguments.null, "--null"), "seconds": None}
+
+
 def add_force_option(parser: argparse.ArgumentParser) -> None:
-    """--force."""
+    """Add --force."""
     parser.add_argument("--force", action="store_true", help="replace output files that exist")
 
 
 def add_talk_options(parser: argparse.ArgumentParser) -> None:
-    """What is written to the terminal."""
+    """Add the options that say what is written to the terminal."""
     parser.add_argument("--json", action="store_true", help="write one JSON object instead of a table")
     parser.add_argument(
         "--quiet", action="store_true", help="write neither table nor progress, only errors and warnings"
@@ -148,7 +191,7 @@ _OWN_OPTIONS = {
 
 
 def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others: Any) -> dict[str, Any]:
-    """All that is passed to `quorate.consensus` by name: -k, --method, --seed, `others`, and each --option."""
+    """Return the keyword arguments of `quorate.consensus`: from -k, --method, --seed, `others` and each --option."""
     settings = {
         "n_clusters": n_clusters,
         "method": arguments.method,
@@ -163,7 +206,7 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
 
 
 def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """`coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are asked for."""
+    """Return `coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are given."""
     settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
     if arguments.keep is not None and arguments.coarsen in (None, "auto"):
         raise ValueError(

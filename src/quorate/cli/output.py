@@ -1,4 +1,4 @@
-"""What the commands write to the terminal: a summary for people, or one JSON object for programs."""
+"""Writing the results of commands to the terminal: a summary for people, or one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
 MAX_MEMBERS = 8
-"""Number of clusterings that a summary names; of more it names the first half of these."""
+"""The largest number of clusterings that a summary names; if there are more, it names half of this number."""
 MAX_SIZES = 12
 """Number of cluster sizes in a summary; the JSON object holds all of them."""
 
@@ -41,7 +41,7 @@ def write_json(facts: dict[str, Any]) -> None:
 
 
 def json_values(value: Any) -> Any:
-    """The same value with lists for tuples, and None for NaN and infinity, which JSON does not have."""
+    """Return the value with lists instead of tuples, and None instead of NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {str(key): json_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -52,33 +52,33 @@ def json_values(value: Any) -> Any:
 
 
 def aligned(lines: dict[str, str]) -> str:
-    """One line per entry: its name, padded to a common width, and its value."""
+    """Return one line per entry: its name, padded to a common width, and its value."""
     return "".join(f"{name:<12} {value}\n" for name, value in lines.items())
 
 
 def place_of(output: str) -> str:
-    """Where results are, in words."""
+    """Return the place of an output in words."""
     return "on standard output" if output == "-" else f"in {output}"
 
 
 def table_facts(ensemble: Ensemble) -> dict[str, Any]:
-    """Which clusterings were used, and what joining tables and leaving objects out did to them."""
+    """Return facts about the clusterings, and about joined tables and objects left out if there are any."""
     import numpy as np
 
     missing = (ensemble.labels < 0).mean(axis=0) if ensemble.has_missing else np.zeros(ensemble.n_members)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
-    told = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
-    return {"members": members, "n_objects": ensemble.n_objects, **told}
+    changes = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
+    return {"clusterings": members, "n_objects": ensemble.n_objects, **changes}
 
 
 def table_summary(facts: dict[str, Any]) -> str:
-    """The lines about the clusterings, the joined tables and the objects left out."""
+    """Return the lines about the clusterings, the joined tables and the objects left out."""
     return aligned(_table_lines(facts))
 
 
 def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
-    members = facts["members"]
+    members = facts["clusterings"]
     shown = members if len(members) <= MAX_MEMBERS else members[: MAX_MEMBERS // 2]
     texts = [_member_text(member) for member in shown]
     if len(shown) < len(members):
@@ -90,7 +90,7 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
     lines = {"clusterings": f"{len(members):,}: {', '.join(texts)}"}
     if "joined" in facts:
         total = facts["n_objects"] + facts.get("skipped", {"n": 0})["n"]
-        parts = [f"{name} knows {n:,}" for name, n in facts["joined"].items()]
+        parts = [f"{name} has {n:,}" for name, n in facts["joined"].items()]
         lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
     if "skipped" in facts:
         first = ", ".join(facts["skipped"]["first"])
@@ -105,7 +105,7 @@ def _member_text(member: dict[str, Any]) -> str:
 
 
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
-    """The facts about a consensus, and about the choices that were left to the library, if there were any."""
+    """Return the facts about a consensus, and about the choices that the library made, if there were any."""
     import numpy as np
 
     chosen = {name: result.info[name] for name in ("auto", "coarsen") if name in result.info}
@@ -127,7 +127,7 @@ def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> di
 
 
 def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
-    """The summary of a consensus, from its facts and scores."""
+    """Return the summary of a consensus, from its facts and scores."""
     lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
@@ -135,7 +135,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
-        "ANMI": f"{scores.anmi:.4f}{_member_scores(scores)}",
+        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
+        **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
         "labels": "not saved; add -o FILE" if facts["output"] is None else place_of(facts["output"]),
@@ -144,31 +145,43 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         lines["report"] = place_of(facts["report"])
     if "choice" in facts:
         lines["chosen"] = facts["choice"]["reason"]
-    return aligned(lines)
+    return aligned(lines) + verdict_summary(scores)
+
+
+def verdict_summary(scores: Scores) -> str:
+    """The lines about how far to believe the result."""
+    verdict = scores.verdict
+    advice = (
+        verdict.next_step if verdict.grade or not verdict.next_step else "add --null auto to compare it with chance"
+    )
+    lines = {"verdict": verdict.text, "because": verdict.reason, "next": advice, "not told": verdict.cannot_tell}
+    return aligned({name: text for name, text in lines.items() if text})
 
 
 def _method_line(facts: dict[str, Any]) -> str:
-    """The method, why it was chosen if the choice was left to the library, and a note if it did not converge."""
+    """Return the method, the reason if the library chose it, and a note if it did not converge."""
     notes = [f"auto: {facts['auto']}"] if "auto" in facts else []
     notes += [] if facts["converged"] else ["stopped before it converged"]
     return str(facts["method"]) + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _sizes_line(sizes: list[int]) -> str:
-    """The largest sizes first."""
+    """Return the sizes of the clusters, the largest first."""
     largest = ", ".join(f"{size:,}" for size in sorted(sizes, reverse=True)[:MAX_SIZES])
     return largest + (", ..." if len(sizes) > MAX_SIZES else "")
 
 
-def _member_scores(scores: Scores) -> str:
-    """The ANMI of the clusterings themselves, to compare with; a single clustering has no other to agree with."""
-    if scores.mean_member is None or scores.best_member is None:
-        return ""
-    return f" (best clustering {scores.best_member:.4f}, mean clustering {scores.mean_member:.4f})"
+def _agreement_lines(scores: Scores) -> dict[str, str]:
+    """The agreement with clusterings that were left out; and the ANMI with those that the consensus was fitted to."""
+    lines = {"ANMI": f"{scores.anmi:.4f} with the clusterings that it was made from"}
+    if scores.agreement is None or scores.agreement_best_member is None or scores.agreement_mean_member is None:
+        return lines
+    others = f"best clustering {scores.agreement_best_member:.4f}, mean clustering {scores.agreement_mean_member:.4f}"
+    return {"agreement": f"{scores.agreement:.4f} with clusterings left out ({others})", **lines}
 
 
 def ensemble_facts(ensemble: Ensemble, seconds: float) -> dict[str, Any]:
-    """The facts about a generated ensemble."""
+    """Return the facts about a generated ensemble."""
     return {
         "n_objects": ensemble.n_objects,
         "n_members": ensemble.n_members,
@@ -182,7 +195,7 @@ def ensemble_facts(ensemble: Ensemble, seconds: float) -> dict[str, Any]:
 
 
 def ensemble_summary(facts: dict[str, Any]) -> str:
-    """The summary of a generated ensemble, from its facts."""
+    """Return the summary of a generated ensemble, from its facts."""
     fewest, most = min(facts["n_clusters"]), max(facts["n_clusters"])
     return aligned(
         {

@@ -1,4 +1,4 @@
-"""Progress on standard error: the step at which the shell tool is, since when, and the time left."""
+"""Showing progress on standard error: the current step of the shell tool, its elapsed seconds, and the time left."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Protocol, TextIO
 FIRST_WAIT = 1.0
 """Seconds after which a step is shown for the first time; shorter steps are never shown."""
 LEAST_SHARE = 0.02
-"""Share of the work that must be done before the time left follows from it."""
+"""The share of the work that must be done before the time left is estimated from it."""
 
 
 class Step(Protocol):
-    """Makes a context manager from the name of a step and, where it is known, a function that tells the share done."""
+    """Makes a context manager from the name of a step and a function that returns the share done, or None."""
 
     def __call__(
         self, name: str, share: Callable[[], float | None] | None = None, /
@@ -33,11 +33,12 @@ def shows_progress(arguments: argparse.Namespace) -> bool:
 
 
 def steps(arguments: argparse.Namespace) -> Step:
-    """A function that makes a context manager from the name of a step.
+    """Return a function that makes a context manager from the name of a step.
 
-    While the body of the ``with`` statement runs, the name, the elapsed seconds and the time left, where it is known,
-    are shown on standard error, once the step takes longer than a second. The time left follows from the share of the
-    work that is done, which the step or the library tells, or from the estimate of a method that is slow on many rows.
+    While the body of the ``with`` statement runs, the name, the elapsed seconds and, if it is known, the time left are
+    shown on standard error, once the step takes longer than a second. The time left is computed from the share of the
+    work that is done, which the step or the library reports, or it is the estimate of a method that is slow on many
+    rows.
     """
     is_shown = shows_progress(arguments)
 
@@ -60,25 +61,25 @@ def steps(arguments: argparse.Namespace) -> Step:
 
 
 class _Shown:
-    """What is known about the step that is being shown."""
+    """The state of the step that is being shown."""
 
     def __init__(self, name: str, share: Callable[[], float | None] | None) -> None:
         self.name, self.start, self.done = name, time.perf_counter(), threading.Event()
         self.share = share
-        self.told_share: float | None = None
+        self.reported_share: float | None = None
         self.expected_end: float | None = None
 
     def text(self) -> str:
-        """The name, the seconds and the time left, where that is known."""
+        """Return the name, the seconds and, if it is known, the time left."""
         from quorate._check import duration
 
         now = time.perf_counter()
         left = self._left(now)
-        told = "" if left is None else f", about {duration(left)} left"
-        return f"quorate: {self.name} ... {now - self.start:.0f} s{told}"
+        remaining = "" if left is None else f", about {duration(left)} left"
+        return f"quorate: {self.name} ... {now - self.start:.0f} s{remaining}"
 
     def _left(self, now: float) -> float | None:
-        share = self.share() if self.share is not None else self.told_share
+        share = self.share() if self.share is not None else self.reported_share
         if share is not None and LEAST_SHARE <= share < 1:
             return (now - self.start) * (1 - share) / share
         if self.expected_end is not None and self.expected_end > now:
@@ -87,7 +88,7 @@ class _Shown:
 
 
 class _Listener(logging.Handler):
-    """Takes what the library tells about time: how much of a step is done, and how long a method will take."""
+    """Receives what the library logs about time: how much of a step is done, and how long a method will take."""
 
     def __init__(self, shown: _Shown, is_shown: bool) -> None:
         super().__init__(logging.INFO)
@@ -96,7 +97,7 @@ class _Listener(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         share, seconds = getattr(record, "share", None), getattr(record, "seconds", None)
         if share is not None:
-            self.shown.told_share = share
+            self.shown.reported_share = share
         if seconds is None:
             return
         self.shown.expected_end = time.perf_counter() + seconds
@@ -121,7 +122,7 @@ def _listening(shown: _Shown, is_shown: bool) -> Iterator[None]:
 
 
 def _show_until_done(shown: _Shown, stream: TextIO) -> None:
-    """On a terminal keep one line up to date and erase it at the end; elsewhere write a line every ten seconds."""
+    """Keep one line up to date on a terminal and erase it at the end; otherwise write a line every ten seconds."""
     is_terminal = stream.isatty()
     wait, was_shown = FIRST_WAIT, False
     while not shown.done.wait(wait):

@@ -1,4 +1,4 @@
-"""Tables of labels and labellings, read as the options say. Importing this module imports the library."""
+"""Reading tables of labels and labellings as the options say. Importing this module imports the library."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from quorate.cli.values import names, weights
 
 
 def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
-    """The table of labels, or the tables joined."""
+    """Return the table of labels, or several tables joined."""
     with step(f"reading {', '.join(arguments.labels)}", share_read):
         return load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
 
 
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
-    """The table, the labelling in the order of its objects, and the truth from whichever file has it, or None."""
+    """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
     if "-" in arguments.labels and arguments.labelling == "-":
         raise ValueError("only one of the two files can come from standard input")
     with step(f"reading {', '.join(arguments.labels)}", share_read):
@@ -47,7 +47,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
 
 
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
-    """The table of new objects: those of its columns that are clusterings of the first table, and the ids."""
+    """Return the table of new objects: the columns that are clusterings of the first table, and the ids."""
     if arguments.new in (arguments.labels, arguments.labelling) and arguments.new == "-":
         raise ValueError("only one of the three files can come from standard input")
     with step(f"reading {arguments.new}"):
@@ -56,7 +56,7 @@ def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Ste
         except EmptyMemberError as error:
             if arguments.new == "-":
                 raise
-            # in a few new objects a clustering may well have no label, which is nothing unusual here
+            # a clustering may well have no label for any of a few new objects, so that this is no error here
             return _load_new(arguments, [name for name in ensemble.member_names if name not in error.members])
 
 
@@ -74,13 +74,13 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
             raise ValueError(f"{arguments.new} has no column {options['ids']!r} with the names of the objects")
         return Choice(options["ids"] if columns else None, known)
 
-    # a few new objects may well have a label of their own each, so that they are not checked for columns of ids
+    # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False)
     return load_chosen(arguments.new, choose, how)
 
 
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of the table in the form in which `load_labels` takes them; those not given keep its defaults."""
+    """Return the options of the table in the form in which `load_labels` takes them; others keep their defaults."""
     options: dict[str, Any] = {
         "ids": arguments.id,
         "sep": arguments.sep,
@@ -99,6 +99,6 @@ def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _label(text: str) -> Any:
-    """A number if the text spells one, because columns of numbers are compared as numbers."""
+    """Return a number if the text is one, because columns of numbers are compared as numbers."""
     number = as_number(text)
     return text if number is None else number

@@ -31,7 +31,7 @@ def add_report(commands: Any) -> None:
 
 
 def run_report(arguments: argparse.Namespace) -> None:
-    """Read the table and the labelling, write the page and tell where it is."""
+    """Read the table and the labelling, write the page and a summary."""
     step = steps(arguments)
     with step("loading"):
         from quorate import report

@@ -14,7 +14,7 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
 )
-from quorate.cli.output import aligned, place_of, refuse_json_beside_data, tell
+from quorate.cli.output import aligned, place_of, refuse_json_beside_data, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 from quorate.cli.values import integer, names, number_of_clusters
 
@@ -33,7 +33,7 @@ def add_place(commands: Any) -> None:
 
 
 def run_place(arguments: argparse.Namespace) -> None:
-    """Read the table, its labelling and the new table, place the new objects, write their labels and tell."""
+    """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
     refuse_json_beside_data(arguments, "labels")
     step = steps(arguments)
     with step("loading"):
@@ -56,7 +56,7 @@ def run_place(arguments: argparse.Namespace) -> None:
         "clusters": dict(zip(placed.shown_names, placed.sizes.tolist(), strict=True)),
         "output": arguments.output,
     }
-    tell(arguments, facts, _place_summary(facts))
+    tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
 
 
 def _place_summary(facts: dict[str, Any]) -> str:
@@ -94,7 +94,7 @@ def add_compare(commands: Any) -> None:
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
-    """Read the table, run every method for every number of clusters and tell the scores."""
+    """Read the table, run every method for every number of clusters and write the scores."""
     settings: dict[str, Any] = {
         "n_clusters": number_of_clusters(arguments.k),
         "n_repeats": integer(arguments.repeats, "--repeats"),
@@ -109,4 +109,5 @@ def run_compare(arguments: argparse.Namespace) -> None:
     ensemble = read_labels(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
         table = compare(ensemble, **settings)
-    tell(arguments, table.as_dict(), f"{table}\n")
+    facts = {**table.as_dict(), **table_facts(ensemble)}
+    tell(arguments, facts, f"{table}\n{table_summary(facts)}")

@@ -1,4 +1,4 @@
-"""Texts from the command line turned into Python values; every function says what it wanted if a text does not fit."""
+"""Turning texts from the command line into Python values; errors say what was wanted if a text does not fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def integer(text: str, option: str) -> int:
-    """The integer that `text` spells; `option` is named in the error."""
+    """Return `text` as an integer; the error message names `option`."""
     try:
         return int(text)
     except ValueError:
@@ -16,7 +16,7 @@ def integer(text: str, option: str) -> int:
 
 
 def number(text: str, option: str, *, wanted: str = "a number") -> float:
-    """The finite number that `text` spells; the error says that `option` must be what is `wanted`."""
+    """Return `text` as a finite number; the error message says that `option` must be what is `wanted`."""
     try:
         value = float(text)
     except ValueError:
@@ -27,7 +27,7 @@ def number(text: str, option: str, *, wanted: str = "a number") -> float:
 
 
 def numbers(text: str, option: str) -> list[float]:
-    """Numbers separated by commas."""
+    """Return numbers that are separated by commas."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -35,32 +35,32 @@ def numbers(text: str, option: str) -> list[float]:
 
 
 def weights(text: str, option: str) -> list[float] | dict[str, float]:
-    """Numbers separated by commas, or a dictionary from NAME=NUMBER separated by commas."""
+    """Return numbers that are separated by commas, or a dictionary if they have the form NAME=NUMBER."""
     if "=" not in text:
         return numbers(text, option)
-    found: dict[str, float] = {}
+    by_name: dict[str, float] = {}
     for pair in names(text):
         name, _, value = pair.rpartition("=")
-        if not name or name in found:
+        if not name or name in by_name:
             raise ValueError(f"{option} must be numbers, or NAME=NUMBER for each name once, got {pair!r}")
-        found[name] = number(value, f"{option} {name}")
-    return found
+        by_name[name] = number(value, f"{option} {name}")
+    return by_name
 
 
 def n_bytes(text: str, option: str) -> int:
-    """A number of bytes: 8e9, 8GB, 1.5 GB or 512MiB."""
+    """Return a number of bytes from texts such as 8e9, 8GB, 1.5 GB or 512MiB."""
     import re
 
     wanted = "a number of bytes such as 8e9 or 8GB"
-    found = re.fullmatch(r"\s*([^a-zA-Z\s].*?)\s*([kKmMgGtT]i?[bB]|[bB])?\s*", text)
-    amount, unit = (found.group(1), found.group(2) or "") if found else (text, "")
+    parts = re.fullmatch(r"\s*([^a-zA-Z\s].*?)\s*([kKmMgGtT]i?[bB]|[bB])?\s*", text)
+    amount, unit = (parts.group(1), parts.group(2) or "") if parts else (text, "")
     base = 1024 if "i" in unit else 1000
     power = "bkmgt".index(unit[0].lower()) if unit else 0
     return int(number(amount, option, wanted=wanted) * base**power)
 
 
 def names(text: str) -> list[str]:
-    """Names separated by commas; a name that holds a comma stands in double quotes, as in a CSV file."""
+    """Return names that are separated by commas; a name with a comma is put in double quotes, as in a CSV file."""
     import csv
 
     try:
@@ -70,7 +70,7 @@ def names(text: str) -> list[str]:
 
 
 def number_of_clusters(text: str | None) -> int | str | tuple[int, int] | None:
-    """The `n_clusters` of `quorate.consensus`: a number, "auto", or the two ends of a range such as 2:20."""
+    """Return `n_clusters` of `quorate.consensus`: a number, "auto", or the two ends of a range such as 2:20."""
     if text is None or text == "auto":
         return text
     low, colon, high = text.partition(":")
@@ -81,7 +81,7 @@ def number_of_clusters(text: str | None) -> int | str | tuple[int, int] | None:
 
 
 def member_k(text: str | None) -> Any:
-    """The `k` of `quorate.generate`: a number, a range such as 10:40, or a rule with or without its own numbers."""
+    """Return `k` of `quorate.generate`: a number, a range such as 10:40, or a rule with or without numbers."""
     if text is None:
         return None
     parts = [python_value(part) for part in text.split(":")]
@@ -89,7 +89,7 @@ def member_k(text: str | None) -> Any:
 
 
 def named_values(pairs: Sequence[str], option: str) -> dict[str, Any]:
-    """A dictionary from texts of the form NAME=VALUE."""
+    """Return a dictionary from texts of the form NAME=VALUE."""
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -100,7 +100,7 @@ def named_values(pairs: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def python_value(text: str) -> Any:
-    """An integer, a float, True, False or None if `text` spells one in any case; the text itself otherwise."""
+    """Return an integer, a float, True, False or None if `text` is one, in upper or lower case; otherwise the text."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

@@ -1,4 +1,4 @@
-"""What clusters for a member: the built-in k-means or spectral clusterer, a scikit-learn clusterer, or a callable."""
+"""Base clusterers: the built-in k-means and spectral clusterers, scikit-learn clusterers, callables and sequences."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from quorate.generation.spectral import Spectral
 Array = NDArray[Any]
 
 BASES: dict[str, Callable[[], Any]] = {"kmeans": KMeans, "spectral": Spectral, **SOURCES}
-"""Bases by name: what is called for each gives a base or a list of bases."""
+"""Functions by the name of a base; each returns a base or a list of bases."""
 
 AUTO = "auto"
-"""The name that leaves the kind of members to a trial; see `quorate.generation.trial`."""
+"""The name of the base that is chosen by a trial; see `quorate.generation.trial`."""
 
 _K_NAMES = ("n_clusters", "n_components")
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """One base, whatever it is: the built-in's settings, a clusterer, a callable (X, k, rng) -> labels, or a sequence.
+    """A base clusterer.
 
-    A sequence has ``members(X, ks, rng)``, which gives label vectors one after the other, each depending on those
-    before it, as in boosting.
+    `source` is one of: settings of a built-in clusterer; a clusterer; a callable (X, k, rng) -> labels; or a sequence,
+    whose method ``members(X, ks, rng)`` yields label vectors, each of which depends on those before it, as in boosting.
     """
 
     source: Any
@@ -60,12 +60,12 @@ class Base:
 
     @property
     def k_parameter(self) -> str | None:
-        """The parameter of a clusterer that says how many clusters it makes; None where it has none."""
+        """The parameter of a clusterer for the number of clusters; None if it has none."""
         return _parameter(self.source, _K_NAMES) if self.is_clusterer else None
 
     @property
     def default_rule(self) -> str:
-        """The rule of k where the caller names none."""
+        """The rule for k if the caller names none."""
         return "spectral" if isinstance(self.source, Spectral) else "candel"
 
     @property
@@ -74,12 +74,12 @@ class Base:
 
 
 def is_auto(base: Any) -> bool:
-    """Whether the kind of members is left open."""
+    """Whether the base is to be chosen by a trial."""
     return isinstance(base, str) and base == AUTO
 
 
 def as_bases(base: Any) -> list[Base]:
-    """`base` as a list: None, a name of BASES, settings, a clusterer, a callable, or a list of these."""
+    """Return `base` as a list of bases; it is None, a name in BASES, settings, a clusterer, a callable, or a list."""
     if base is None:
         return [Base(KMeans())]
     if isinstance(base, str):
@@ -91,7 +91,7 @@ def as_bases(base: Any) -> list[Base]:
     if isinstance(base, list | tuple):
         if not base:
             raise ValueError("base must not be an empty list; leave it out for members that suit the data.")
-        return [found for item in base for found in as_bases(item)]
+        return [part for item in base for part in as_bases(item)]
     if inspect.isclass(base):
         raise TypeError(f"base must be a clusterer, not its class; pass {base.__name__}(...).")
     if isinstance(base, KMeans | Spectral) or _is_clusterer(base) or callable(base) or hasattr(base, "members"):
@@ -103,7 +103,7 @@ def as_bases(base: Any) -> list[Base]:
 
 
 class Clustered(NamedTuple):
-    """Codes 0.. (-1: no label), the label each code stands for, and the clusterer where there is one."""
+    """The result of a base: codes (-1 for no label), the label of each code, and the fitted clusterer or None."""
 
     codes: Array
     labels: Array
@@ -111,7 +111,7 @@ class Clustered(NamedTuple):
 
 
 def cluster(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clustered:
-    """Labels of X by a clusterer or a callable."""
+    """Cluster X with a clusterer or a callable."""
     fitted = None
     if base.is_clusterer:
         fitted = _copy(base.source, base.k_parameter, k, rng)
@@ -122,14 +122,14 @@ def cluster(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clus
 
 
 def coded(labels: Any, n_rows: int, name: str, fitted: Any = None) -> Clustered:
-    """What a base gave, checked and coded."""
+    """Check and code the labels that a base returned."""
     distinct, codes = np.unique(_checked(labels, n_rows, name), return_inverse=True)
     n_missing = int(distinct[0] == -1)
     return Clustered(codes.astype(np.int64) - n_missing, distinct[n_missing:], fitted)
 
 
 def _copy(source: Any, k_parameter: str | None, k: int | None, rng: np.random.Generator) -> Any:
-    """A fresh clusterer with this member's k and seed; the user's own is left as it is."""
+    """Return a copy of a clusterer with this member's k and seed; the user's own is left unchanged."""
     if not hasattr(source, "get_params"):
         return copy.deepcopy(source)
     from sklearn.base import clone
@@ -154,19 +154,20 @@ def _is_clusterer(source: Any) -> bool:
 
 
 def _parameter(source: Any, wanted: tuple[str, ...]) -> str | None:
-    found = _parameters(source, wanted)
-    if len(found) > 1:
+    names = _parameters(source, wanted)
+    if len(names) > 1:
         raise ValueError(
-            f"{type(source).__name__} has several parameters for the number of clusters ({', '.join(found)}), so k "
-            f"cannot be handed on; wrap it in a callable (X, k, rng) -> labels."
+            f"{type(source).__name__} has several parameters for the number of clusters ({', '.join(names)}), so k "
+            f"cannot be passed to it; wrap it in a callable (X, k, rng) -> labels."
         )
-    return found[0] if found else None
+    return names[0] if names else None
 
 
 def _parameters(source: Any, wanted: tuple[str, ...]) -> list[str]:
-    """Parameters of a scikit-learn object, or of the last step inside it, of one of these names.
+    """Return the parameters of a scikit-learn object that have one of these names.
 
-    Its own come first: what a pipeline's steps or a meta-clusterer's parts are called matters only without them.
+    If the object itself has such a parameter, it is returned. Otherwise the parameters of the objects inside it are
+    looked at: for the number of clusters those of the last step of a pipeline, else those of all its parts.
     """
     if not hasattr(source, "get_params"):
         return []

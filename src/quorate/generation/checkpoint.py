@@ -1,4 +1,4 @@
-"""Finished members in a folder, each written aside and renamed, with a manifest that says whose they are."""
+"""Storing finished members in a folder, with a manifest that describes the run that they belong to."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from quorate.ops.threads import map_fixed_blocks
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-"""In format 2 the number of a member and the seed of the run are part of the member's checksum."""
+"""The format that is written, in which a member's checksum includes its number and the seed of the run."""
 _READABLE = (1, FORMAT)
-# what numpy may raise over a header that is not its own
+# the errors that numpy may raise if a file is damaged
 _DAMAGED = (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, tokenize.TokenError, RecursionError)
 
 
 class Checkpoint:
-    """A folder of one run; `load` and `save` members by number. Made by `open_checkpoint`.
+    """The folder of one run, in which members are stored by number; made by `open_checkpoint`.
 
-    Nobody else can open the folder before `close`. Where it has format 1, members with the checksum of that format are
-    read as well; all that are stored have the checksum of format 2.
+    No other process can open the folder before `close`. In a folder of format 1, members with the checksum of that
+    format are read as well. New members are always stored with the checksum of format 2.
     """
 
     def __init__(self, folder: Path, lock: FolderLock, manifest: Mapping[str, Any], n_objects: int) -> None:
@@ -47,11 +47,11 @@ class Checkpoint:
         self._format = manifest["format"]
 
     def close(self) -> None:
-        """Let others open the folder."""
+        """Release the lock, so that other processes can open the folder."""
         self._lock.release()
 
     def load(self, number: int) -> Member | None:
-        """A stored member, or None where it is not there or cannot be read (a file cut short by a crash)."""
+        """Return a stored member, or None if it is absent or damaged, such as a file cut short by a crash."""
         path = self._path(number)
         if not path.exists():
             return None
@@ -69,22 +69,25 @@ class Checkpoint:
         return self._proven(number, labels, facts)
 
     def _proven(self, number: int, labels: NDArray[Any], facts: bytes) -> Member | None:
-        """The member, if its labels are what a kernel may follow: one per object, -1 or below its n_clusters."""
+        """Return the member if kernels can rely on its labels, otherwise None.
+
+        There must be one label per object, and each must be -1 or a number below n_clusters.
+        """
         try:
-            told = json.loads(facts)
-            n_clusters = _check.integer(told["n_clusters"], "n_clusters", low=1, high=self.n_objects)
+            parsed = json.loads(facts)
+            n_clusters = _check.integer(parsed["n_clusters"], "n_clusters", low=1, high=self.n_objects)
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
         right = labels.shape == (self.n_objects,) and labels.dtype.kind == "i" and labels.dtype.isnative
         if not right or labels.min() < -1 or labels.max() >= n_clusters:
             return None
-        return Member(number, labels, told, None)
+        return Member(number, labels, parsed, None)
 
     def save(self, member: Member) -> None:
-        """Write aside, then rename: after a kill the member is there whole, or not at all.
+        """Write a member under another name, then rename the file, so that a killed process leaves no half of it.
 
-        Not flushed to the disk: that would cost more than a member, and a file that a power cut has spoilt fails
-        its checksum and is made again.
+        The file is not flushed to the disk, which would take longer than computing a member. If a power cut spoils it,
+        its checksum is wrong and the member is computed again.
         """
         aside = self.folder / f".member-{member.number:06d}.{os.getpid()}.part"
         labels = np.ascontiguousarray(member.labels)
@@ -95,7 +98,7 @@ class Checkpoint:
         os.replace(aside, self._path(member.number))
 
     def _checksum(self, number: int, labels: NDArray[Any], facts: bytes) -> bytes:
-        """A member of another number or of another seed has another checksum."""
+        """Return the checksum of a member, which also depends on its number and on the seed of the run."""
         whose = b"member %d of seed %d\n" % (number, self.entropy)
         return b"2:%08x" % zlib.crc32(facts, zlib.crc32(labels.data, zlib.crc32(whose)))
 
@@ -104,10 +107,10 @@ class Checkpoint:
 
 
 def open_checkpoint(path: Any, features: Features, request: Request, random_state: Any) -> Checkpoint:
-    """The checkpoint at `path`: a new one, or that of the same call; anything else is refused.
+    """Open the checkpoint at `path`: a new one, or that of an earlier run of the same call; any other is refused.
 
-    Where random_state is None, the seed of an earlier run is taken up again. The folder is locked until the checkpoint
-    is closed, so that two processes can neither mix their members nor delete what the other is writing.
+    If random_state is None, the seed of the earlier run is used again. The folder is locked until the checkpoint is
+    closed, so that two processes can neither mix their members nor delete what the other is writing.
     """
     folder = Path(path)
     _refuse_other_things(folder)
@@ -124,7 +127,7 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
 
 
 def _manifest(folder: Path, features: Features, request: Request, random_state: Any) -> Mapping[str, Any]:
-    """The manifest of the folder: that of an earlier run of the same call, or a new one."""
+    """Return the manifest of the folder: that of an earlier run of the same call, or a new one."""
     entropy = None if random_state is None else entropy_of(random_state)
     wanted = {
         "format": FORMAT,
@@ -133,19 +136,22 @@ def _manifest(folder: Path, features: Features, request: Request, random_state: 
         "options": {name: describe(value) for name, value in request._asdict().items()},
         "seed": None if entropy is None else str(entropy),
     }
-    found = _read(folder)
-    if found is None:
+    stored = _read(folder)
+    if stored is None:
         made = {**wanted, "seed": str(entropy_of(None) if entropy is None else entropy)}
         if _write(folder, made):
             return made
-        # another process was first, on a file system without locks
-        found = _read(folder) or {}
-    _refuse_difference(folder, found, wanted)
-    return found
+        # on a file system without locks, another process may have written it first
+        stored = _read(folder) or {}
+    _refuse_difference(folder, stored, wanted)
+    return stored
 
 
 def fingerprint(data: Any) -> str:
-    """Shape, type and a hash of the values, read in blocks (of 4 MB: the hash depends on where they end)."""
+    """Return the shape, the type and a hash of the values, as a text.
+
+    The values are read in blocks of 4 MB. The hash depends on this size.
+    """
     parts = [data] if isinstance(data, np.ndarray) else [data.data, data.indices, data.indptr]
     digest = hashlib.sha256()
     for part in parts:
@@ -168,12 +174,12 @@ def _hash_block(part: NDArray[Any]) -> Any:
 
 
 def _plain_checksum(labels: NDArray[Any], facts: bytes) -> bytes:
-    """That of format 1."""
+    """Return the checksum of format 1."""
     return b"%08x" % zlib.crc32(facts, zlib.crc32(labels.data))
 
 
 def describe(value: Any) -> str:
-    """An option in words that change whenever its meaning does."""
+    """Describe an option by a text that changes whenever the option's meaning does."""
     if value is None or isinstance(value, str | int | float | bool | range):
         return repr(value)
     if isinstance(value, np.ndarray):
@@ -207,26 +213,26 @@ def _read(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         raise ValueError(f"{path} is no file; delete the folder {folder} and start anew.")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not 0 <= int(found["seed"]) < 2**1024 or not isinstance(found.get("options"), dict):
-            raise ValueError("its seed or its options are not what we write")
-        return dict(found)
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if not 0 <= int(stored["seed"]) < 2**1024 or not isinstance(stored.get("options"), dict):
+            raise ValueError("its seed or its options are not valid")
+        return dict(stored)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = _check.brief(error, quoted=False)
         raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 
 
 def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
-    """Write the manifest whole, unless there is one; returns whether it was written."""
+    """Write the manifest unless there is one already; return whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
     aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
     try:
-        # unlike a renaming, a link never replaces a file
+        # a link never replaces an existing file, while renaming does
         os.link(aside, folder / MANIFEST)
     except FileExistsError:
         return False
     except OSError:
-        # no links here: the lock alone must do
+        # this file system has no links, so that only the lock prevents two processes from writing
         os.replace(aside, folder / MANIFEST)
         return True
     finally:
@@ -236,7 +242,7 @@ def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
 
 def _refuse_other_things(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"checkpoint {folder} is a file; name a folder, which is made if it is not there.")
+        raise NotADirectoryError(f"checkpoint {folder} is a file; name a folder, which is made if it does not exist.")
     if folder.is_dir() and not (folder / MANIFEST).exists():
         ours = (".part", NAME)
         strange = [entry.name for entry in folder.iterdir() if not entry.name.endswith(ours)]
@@ -250,23 +256,23 @@ def _brief(text: Any) -> str:
     return _check.brief(text, most=200, quoted=False)
 
 
-def _refuse_difference(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise with all that differs: a checkpoint of other data or options must not be mixed in."""
-    told = []
-    if found.get("format") not in _READABLE or found.get("quorate") != wanted["quorate"]:
-        told.append(f"it was written by quorate {_brief(found.get('quorate'))}, this is {wanted['quorate']}")
-    if found.get("data") != wanted["data"]:
-        told.append(f"the data were {_brief(found.get('data'))} and are {wanted['data']}")
-    old = found.get("options", {})
-    told += [
+def _refuse_difference(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise if the stored manifest is of other data, options or seed, and name all differences."""
+    differences = []
+    if stored.get("format") not in _READABLE or stored.get("quorate") != wanted["quorate"]:
+        differences.append(f"it was written by quorate {_brief(stored.get('quorate'))}, this is {wanted['quorate']}")
+    if stored.get("data") != wanted["data"]:
+        differences.append(f"the data were {_brief(stored.get('data'))} and are {wanted['data']}")
+    old = stored.get("options", {})
+    differences += [
         f"{name} was {_brief(old.get(name))} and is {_brief(now)}"
         for name, now in wanted["options"].items()
         if old.get(name) != now
     ]
-    if wanted["seed"] is not None and found["seed"] != wanted["seed"]:
-        told.append(f"random_state stood for seed {_brief(found['seed'])} and stands for {wanted['seed']}")
-    if told:
+    if wanted["seed"] is not None and stored["seed"] != wanted["seed"]:
+        differences.append(f"random_state stood for seed {_brief(stored['seed'])} and stands for {wanted['seed']}")
+    if differences:
         raise ValueError(
-            f"the checkpoint {folder} belongs to another run: {'; '.join(told)}. Repeat the call that made it, or "
-            f"name another folder."
+            f"the checkpoint {folder} belongs to another run: {'; '.join(differences)}. Repeat the call that made it, "
+            f"or name another folder."
         )

@@ -1,4 +1,4 @@
-"""From the labels that members gave to an ensemble."""
+"""Coding the labels of generated members as an ensemble."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quorate.ops.coding import MISSING, UNSEEN, code_columns
 
 
 def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
-    """Code the labels by first appearance, in place: the matrix is ours and may be most of the memory."""
+    """Code the labels by first appearance, in place, because the matrix may take most of the memory."""
     labels = finished.labels
     n_members = labels.shape[1]
     spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
@@ -34,8 +34,8 @@ def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> En
 
 
 def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
-    """The member's own cluster number behind each code."""
-    found = np.empty(n_seen, dtype=np.int64)
+    """Return the member's own cluster number for each code."""
+    numbers = np.empty(n_seen, dtype=np.int64)
     places = np.flatnonzero(codes >= 0)
-    found[codes[places]] = places
-    return found
+    numbers[codes[places]] = places
+    return numbers

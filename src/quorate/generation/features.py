@@ -1,4 +1,4 @@
-"""The door for features: dense, sparse, data frame or memory map, checked once and read in blocks."""
+"""Features X: an array, a sparse matrix, a data frame or a memory map, checked once and read in blocks."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from quorate.ops.threads import map_fixed_blocks
 
 Array = NDArray[Any]
 Numbers = NDArray[np.intp] | None
-"""Numbers of the objects a member sees, increasing; None for all."""
+"""The numbers of the objects that a member gets, in increasing order; None for all objects."""
 
 BLOCK_VALUES = 1 << 18
-"""Values of a block of rows: small enough for the cache, large enough not to notice Python."""
+"""The number of values in a block of rows: small enough for the cache, and large enough that Python's loop is cheap."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a member sees of the columns: all, some, or a projection (n_columns, n_dims)."""
+    """The columns that a member gets: all, some, or a projection by a matrix of shape (n_columns, n_dims)."""
 
     columns: NDArray[np.intp] | None = None
     matrix: NDArray[np.float64] | None = None
@@ -47,9 +47,9 @@ WHOLE = View()
 class Features:
     """Checked features, never copied whole; made by `as_features`.
 
-    `shift` (the column means) and `scale` (a power of two) bring values close to 0 and 1 before they are
-    rounded to float32, so that neither a large offset nor a large unit costs digits. Distances only change by
-    the common factor. Sparse values are scaled, not shifted.
+    Before values are rounded to float32, `shift` (the column means) is subtracted and they are multiplied by `scale` (a
+    power of two). They then lie between -1 and 1, so that neither a large offset nor a large unit costs digits. All
+    distances change by the same factor. Sparse values are scaled, not shifted.
     """
 
     data: Any
@@ -71,7 +71,7 @@ class Features:
         return not isinstance(self.data, np.ndarray)
 
     def blocks(self, rows: Numbers, view: View) -> Iterator[tuple[int, int, Any]]:
-        """(start, stop, prepared block) over the places of `rows`, in order."""
+        """Yield (start, stop, prepared block) for consecutive parts of `rows`."""
         n_rows = self.n_objects if rows is None else len(rows)
         width = self.n_columns if not self.is_sparse else 64
         size = max(256, BLOCK_VALUES // max(width, 1) // 256 * 256)
@@ -80,7 +80,10 @@ class Features:
             yield start, stop, self.prepared(slice(start, stop) if rows is None else rows[start:stop], view)
 
     def prepared(self, rows: slice | NDArray[np.intp], view: View) -> Any:
-        """Rows as float32, shifted, scaled and seen through the view: an array, or CSR where X is and can be."""
+        """Return rows as float32, shifted and scaled, with the columns of the view.
+
+        The result is a CSR matrix if X is one and the view is no projection, otherwise an array.
+        """
         block = self.data[rows]
         if self.is_sparse:
             return _prepared_sparse(block, self.scale, view)
@@ -95,7 +98,7 @@ class Features:
         return result
 
     def raw(self, rows: Numbers, view: View) -> Any:
-        """Rows and columns in the user's units, for a clusterer that is not ours; X itself where it sees all."""
+        """Return rows and columns in the user's units, for clusterers that are not built in; X itself if it is all."""
         block = self.data if rows is None else self.data[rows]
         if view.matrix is not None:
             return block @ view.matrix
@@ -113,7 +116,10 @@ def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
 
 
 def as_features(X: Any) -> Features:
-    """Check X: (n_objects, n_columns), real and finite; float32, float64, integers, CSR, data frame, memmap."""
+    """Check that X has the shape (n_objects, n_columns) and that its values are real and finite.
+
+    X may be an array or a memory map of floats or integers, a sparse matrix, or a data frame.
+    """
     names: tuple[str, ...] | None = None
     ids = None
     _check.no_anndata(X, "X")
@@ -128,7 +134,7 @@ def as_features(X: Any) -> Features:
 
 
 def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
-    """Data frames of any kind through narwhals; None where X is none."""
+    """Return the values, column names and ids of a data frame, read by narwhals; None if X is not a data frame."""
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -141,7 +147,7 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     if text:
         raise ValueError(
             f"X must hold numbers, but column {', '.join(map(repr, text[:5]))} does not; "
-            f"drop it, or code it first (one column a category)."
+            f"drop it, or code it first (one column per category)."
         )
     holes = [name for name, column in zip(names, columns, strict=True) if column.null_count()]
     if holes:
@@ -154,7 +160,7 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
 
 
 def _as_real(X: Array) -> Array:
-    """A 2-D array of a type the kernels know; a memory map stays one."""
+    """Return X as a 2-D array of a type that the kernels can read; a memory map stays one if its type allows."""
     if X.ndim != 2:
         raise ValueError(
             f"X must be (n_objects, n_columns), got shape {X.shape}. "
@@ -173,7 +179,7 @@ def _as_real(X: Array) -> Array:
         raise ValueError(f"X must hold numbers, got {X.dtype}; convert it first, e.g. X.astype(float).")
     if X.dtype.itemsize * (X.dtype.kind == "f") in (2, 16):
         return X.astype(np.float32 if X.dtype.itemsize == 2 else np.float64)
-    # kernels read the machine's own byte order
+    # kernels can only read the byte order of this machine
     return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
 
 
@@ -185,23 +191,23 @@ def _sparse_features(X: Any) -> Features:
     if data.dtype not in (np.float32, np.float64):
         data = data.astype(np.float32 if data.dtype.itemsize <= 2 else np.float64)
     if not np.isfinite(data.data).all():
-        guilty = int(data.indices[int(np.flatnonzero(~np.isfinite(data.data))[0])])
-        raise ValueError(_hole("NaN or infinity", str(guilty)))
+        column = int(data.indices[int(np.flatnonzero(~np.isfinite(data.data))[0])])
+        raise ValueError(_hole("NaN or infinity", str(column)))
     largest = float(np.abs(data.data).max(initial=0.0))
     return Features(data, np.zeros(data.shape[1]), _power_of_two(largest))
 
 
 def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
-    """Column means and a power of two, in one pass that also finds NaN and infinity."""
+    """Return the column means and the scale, a power of two, in one pass that also detects NaN and infinity."""
     _refuse_empty(data.shape)
     n_objects, n_columns = data.shape
 
     def facts(start: int, stop: int) -> tuple[Array, Array, Array]:
-        found = np.zeros(n_columns), np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
-        column_facts(np.ascontiguousarray(data[start:stop]).view(np.ndarray), *found)
-        return found
+        sums_lows_highs = np.zeros(n_columns), np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+        column_facts(np.ascontiguousarray(data[start:stop]).view(np.ndarray), *sums_lows_highs)
+        return sums_lows_highs
 
-    # fixed blocks: the means must not depend on the number of threads
+    # blocks of a fixed size, because the means must not depend on the number of threads
     parts = map_fixed_blocks(facts, n_objects, max(256, 8 * BLOCK_VALUES // n_columns))
     sums, lows, highs = (np.stack(part) for part in zip(*parts, strict=True))
     low, high, total = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0)
@@ -213,7 +219,7 @@ def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArra
 
 
 def _power_of_two(largest: float) -> float:
-    """Brings the largest value near 1 without rounding anything."""
+    """Return the power of two that brings the largest value near 1; multiplying by it rounds nothing."""
     return float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
 
 

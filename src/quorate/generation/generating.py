@@ -1,4 +1,4 @@
-"""generate, the door: features in, an ensemble out."""
+"""generate: an ensemble of many clusterings of the same features."""
 
 from __future__ import annotations
 
@@ -32,60 +32,78 @@ def generate(
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Ensemble:
-    """Many diverse clusterings of the same features.
+    """Make an ensemble of many diverse clusterings of the same features.
+
+    The work has three phases. First the base clusterer is chosen, by a trial if ``base="auto"``. Then it is drawn from
+    the seed, for every member, how many clusters it makes and which objects and columns it gets. Last, the members are
+    computed, on several workers if asked for, and coded as an Ensemble.
 
     Parameters
     ----------
     X : array, memory map, CSR matrix or data frame of shape (n_objects, n_columns)
-        Real and finite. A memory map is read in blocks, never copied whole.
+        Real and finite values. A memory map is read in blocks and never copied whole.
     n_members : int
         Number of clusterings.
     k : int, range, (low, high), or rule, optional
-        Number of clusters; of a range each member draws its own, both ends of a pair included. Rules:
-        "sqrt", [sqrt(n)/2, sqrt(n)]; "linear" or ("linear", A, B), [n/A, n/B] with A = 50, B = 20;
-        "candel" or ("candel", k0), [k0, min(sqrt(n), 100)] with k0 = 2; "spectral" or ("spectral", k0),
-        [min(20, n/10), min(60, n/5)], not below k0; "mixture", [g, g + 20] for g Gaussians found in the data, at
-        least 10. "default" or ("default", k0), where k is left out: "spectral" for spectral members, "candel" for
-        others, and a scikit-learn clusterer keeps its own number.
+        Number of clusters. From a range or a rule each member draws its own number; both ends of a pair are included.
+
+        - "sqrt": [sqrt(n)/2, sqrt(n)], where n is the number of objects;
+        - "linear" or ("linear", A, B): [n/A, n/B], with A = 50 and B = 20 by default;
+        - "candel" or ("candel", k0): [k0, min(sqrt(n), 100)], with k0 = 2 by default;
+        - "spectral" or ("spectral", k0): [min(20, n/10), min(60, n/5)], but not below k0;
+        - "mixture": [g, g + 20], where g is the number of Gaussians found in the data, but at least 10;
+        - "default" or ("default", k0), also if k is None: "spectral" for spectral members, "candel" for others.
+
+        If k is None, a scikit-learn clusterer keeps its own number of clusters.
     base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
-        "auto": "kmeans" or "spectral", by a trial on at most 3,000 objects; ``info["base"]`` says which and why.
-        "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings. "spectral": the
-        landmark-spectral clusterer, which finds clusters of any shape; ``quorate.generation.Spectral(...)``. A
-        scikit-learn clusterer is cloned for each member and given the member's k and seed; its label -1 means
-        missing. A callable takes (X, k, rng) and gives labels. An object with ``members(X, ks, rng)`` gives
-        members that depend on one another, one after the other. Members take the items of a list in turn.
-        ``quorate.generation.BASES`` holds the names.
+        The clusterer of the members, or a list of clusterers that members take in turn.
+
+        - "auto": "kmeans" or "spectral", chosen by a trial on at most 3,000 objects; ``info["base"]`` gives the reason;
+        - "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings;
+        - "spectral": the landmark-spectral clusterer, which finds clusters of any shape;
+          ``quorate.generation.Spectral(...)`` changes its settings;
+        - another name in ``quorate.generation.BASES``;
+        - a scikit-learn clusterer: it is cloned for each member, with the member's k and seed; its label -1 means
+          missing;
+        - a callable that takes (X, k, rng) and returns labels;
+        - an object with a method ``members(X, ks, rng)``, which yields members that depend on those before them.
     rows : float, Share or Parts
-        Share of the objects each member sees, drawn at random; what it did not see is missing, or filled by
-        the nearest centre with ``Share(0.8, fill=True)``. ``Parts(...)``: overlapping parts that cover everything.
+        The share of the objects that each member gets, drawn at random. The labels of other objects are missing, or
+        those of the nearest centre with ``Share(0.8, fill=True)``. ``Parts(...)`` gives members overlapping parts that
+        together contain all objects.
     columns : float, int, Projection or Views
-        Share (float) or number (int) of columns each member sees, drawn at random; ``Projection(n_dims)``: a
-        random projection of its own; ``Views([[0, 1], ["age"]])``: the columns you say, in turn.
+        The share (float) or number (int) of columns that each member gets, drawn at random. ``Projection(n_dims)``
+        gives each member a random projection of its own, and ``Views([[0, 1], ["age"]])`` the named columns in turn.
     random_state : None, int, Generator or RandomState
-        One seed, one ensemble, for any number of workers.
+        The same seed gives the same ensemble, for any number of workers.
     n_jobs : int, optional
-        Workers of joblib; ``joblib.parallel_config`` chooses another backend, such as Dask. None: all threads
-        for the built-in k-means, one process for other bases.
+        Number of workers of joblib; ``joblib.parallel_config`` chooses another backend, such as Dask. By default the
+        built-in clusterers use all threads, and other bases run in one process.
     progress : bool
-        Show a bar with members done and time left, on standard error.
+        Whether to show a bar with the finished members and the time left on standard error.
     checkpoint : path, optional
-        Folder in which finished members are stored at once. The same call, after a crash or Ctrl-C, makes only
-        what is missing and gives the ensemble of a run without interruption.
+        Folder in which each member is stored as soon as it is finished. After a crash or Ctrl-C the same call computes
+        only the missing members, and returns the same ensemble as a run without interruption.
 
     Returns
     -------
     Ensemble
-        ``info`` tells how it was made: "seed" (pass it as random_state to have the ensemble again), "base" (what
-        clustered, and why), "k" (what the rule chose, in words), and "members", for each of them what it drew: k, how
-        many objects it saw and trained on, its columns, how many clusters it has.
+        Its ``info`` says how it was made: "seed" (pass it as random_state to get the same ensemble again), "base" (the
+        clusterer and why it was chosen), "k" (the numbers of clusters that the rule chose), and "members": for each
+        member its k, its numbers of objects and of training objects, its columns and its number of clusters.
+
+    See Also
+    --------
+    EnsembleClustering : Makes the members and their consensus, as a scikit-learn estimator.
+    consensus : Finds the consensus of an ensemble.
 
     Notes
     -----
-    With base="auto" the trial costs the clustering of at most 3,000 objects by 20 members of both kinds; members that
-    it made of all objects are not made again. The built-in k-means costs one pass over X for each member, O(n k d),
-    shared among members that see all of X, plus training on a sample whose size does not depend on n; for spectral
-    members see `quorate.generation.Spectral`. Memory beyond X and the labels: a few blocks of rows, the samples, and
-    the labels of the members under way.
+    With base="auto" the trial costs the clustering of at most 3,000 objects by 20 members of both kinds; if these are
+    all objects, the members of the trial are used in the ensemble. The built-in k-means costs one pass over X for each
+    member, O(n k d), which members that get all of X share, plus training on a sample whose size does not depend on n.
+    For spectral members see `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of
+    rows, the samples, and the labels of the members that are being computed.
 
     Examples
     --------
@@ -105,7 +123,10 @@ def generate(
 def generate_with_models(
     features: Features, request: Request, random_state: Any, options: Options, checkpoint: Any = None
 ) -> tuple[Ensemble, list[Any]]:
-    """As `generate`, with how each member labels new objects where ``options.keep_models`` asks for it."""
+    """Do what `generate` does, and also return the models of the members if ``options.keep_models`` is true.
+
+    A model labels new objects as its member would.
+    """
     if options.n_jobs is not None:
         _check.integer(options.n_jobs, "n_jobs", low=-(2**31), high=2**31, advice="-1 takes all processors.")
     if checkpoint is None:

@@ -15,7 +15,7 @@ from quorate.generation.gaussian_count import number_of_gaussians
 
 RULES = ("sqrt", "linear", "mixture", "candel", "spectral", "default")
 FROM_K0 = ("default", "candel", "spectral")
-"""Rules that take the lowest number, k0."""
+"""Rules that accept k0, the lowest number of clusters."""
 
 
 class KChoice(NamedTuple):
@@ -57,7 +57,10 @@ def choose_k(k: Any, features: Features, rng: np.random.Generator, default: str 
 
 
 def first_k(k: Any) -> int | None:
-    """The number k0 a rule starts from, where the caller gave one: the number of clusters wanted in the end."""
+    """Return the number k0 from which a rule starts, or None if the caller gave none.
+
+    It is the number of clusters wanted in the end.
+    """
     if k is None or isinstance(k, numbers.Integral | range):
         return None
     name, arguments = _parse(k)
@@ -65,7 +68,7 @@ def first_k(k: Any) -> int | None:
 
 
 def k_within(k: Any, n_objects: int) -> Any:
-    """`k` where some of the objects can be clustered by it; else the rule that suits the base."""
+    """Return `k` if a part of the objects can be clustered with it, otherwise the rule that suits the base."""
     highest: Any = max(k, default=0) if isinstance(k, range) else k
     if isinstance(k, tuple | list) and len(k) == 2 and not isinstance(k[0], str):
         highest = k[1]

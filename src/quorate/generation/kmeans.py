@@ -1,4 +1,4 @@
-"""The built-in k-means: Lloyd on a sample of the objects, then one pass over all of them."""
+"""The built-in k-means: Lloyd's algorithm on a sample of the objects, then one pass over all of them."""
 
 from __future__ import annotations
 
@@ -25,33 +25,38 @@ Array = NDArray[Any]
 
 INITS = ("random", "k-means++")
 SMALLEST_SAMPLE = 8_192
-"""Objects trained on however few the clusters are; up to here Lloyd always sees everything."""
+"""The smallest number of objects to train on; if there are not more, Lloyd's algorithm runs on all of them."""
 
 SAMPLE_VALUES = 1 << 25
-"""Values of a sample at most (128 MB), unless 32 objects a cluster are more."""
+"""The largest number of values in a sample (128 MB), unless 32 objects per cluster are more."""
 
 
 @dataclass(frozen=True)
 class KMeans:
-    """Settings of the built-in k-means; ``base=KMeans(...)`` where the defaults will not do.
+    """Settings of the built-in k-means; pass ``base=KMeans(...)`` to change the defaults.
+
+    A member is made in two steps: Lloyd's algorithm finds the centres on a sample of the objects, then each object
+    gets the label of its nearest centre.
 
     Parameters
     ----------
     init : {"random", "k-means++"}
-        Start from objects drawn at random, or from spread-out ones. Random starts make more diverse members.
+        The first centres are objects drawn at random, or objects that are far apart. Random starts make more diverse
+        members.
     sample : int or None
-        Objects a cluster to train on: with k clusters Lloyd sees ``max(sample * k, 8192)`` objects drawn at
-        random (fewer where that would be over 128 MB; never fewer than 32 k), or all if there are not more.
-        None: always all, which is Lloyd's algorithm as it stands in the books.
+        The number of objects per cluster to train on: with k clusters Lloyd's algorithm runs on
+        ``max(sample * k, 8192)`` objects drawn at random (fewer if these would take over 128 MB, but never fewer than
+        32 k), or on all objects if there are not more. With None it always runs on all objects.
     max_iter : int
-        Sweeps at most. Training stops earlier when no object moves, on a sample when fewer than one in a
-        hundred do.
+        The largest number of sweeps. Training on all objects stops earlier if no object moves, and training on a
+        sample if at most one in a hundred does.
 
     Notes
     -----
-    A member costs one pass over the objects seen, O(n k d), plus the training, whose cost does not depend on n.
-    Values are float32 after a shift and a scale, sums float64. A cluster that runs empty takes the object
-    farthest from its centre; a cluster that cannot be filled (fewer distinct objects than clusters) is left out.
+    A member costs one pass over its n objects, O(n k d), plus the training, whose cost does not depend on n. Values
+    are float32 after a shift and a scale, and sums are float64. A cluster that becomes empty takes the object that is
+    farthest from its centre. A cluster that cannot be filled, because there are fewer distinct objects than clusters,
+    is left out.
     """
 
     init: str = "random"
@@ -62,10 +67,10 @@ class KMeans:
         _check.choice(self.init, "init", INITS)
         _check.integer(self.max_iter, "max_iter", low=1)
         if self.sample is not None:
-            _check.integer(self.sample, "sample", low=1, advice="objects a cluster to train on, or None for all.")
+            _check.integer(self.sample, "sample", low=1, advice="objects per cluster to train on, or None for all.")
 
     def sample_size(self, n_rows: int, n_clusters: int, width: int) -> int:
-        """How many of n_rows objects of `width` values Lloyd sees."""
+        """Return the number of objects to train on, out of n_rows objects of `width` values each."""
         if self.sample is None:
             return n_rows
         wanted = max(self.sample * n_clusters, SMALLEST_SAMPLE)
@@ -73,7 +78,10 @@ class KMeans:
 
 
 class Trained(NamedTuple):
-    """Centres (k, width) float32 of prepared rows, none of them without an object, and how they came about."""
+    """Trained centres, and facts about the training.
+
+    `centres` has the shape (k, width), in the units of prepared rows, and every centre is the nearest of some object.
+    """
 
     centres: NDArray[np.float32]
     n_sample: int
@@ -89,13 +97,13 @@ def train(
     settings: KMeans,
     stop: Stop,
 ) -> Trained:
-    """Lloyd's algorithm on the objects and columns seen, or on a sample of the objects."""
+    """Run Lloyd's algorithm on the member's objects and columns, or on a sample of these objects."""
     rows, view = seen
     n_rows = features.n_objects if rows is None else len(rows)
     size = settings.sample_size(n_rows, n_clusters, view.width(features.n_columns))
     chosen: slice | NDArray[np.intp] = slice(None) if rows is None else rows
     if size < n_rows:
-        # in order, so that a memory map is read from front to back
+        # sorted, so that a memory map is read from front to back
         drawn = np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
         chosen = drawn if rows is None else rows[drawn]
     sample = features.prepared(chosen, view)
@@ -105,7 +113,7 @@ def train(
 
 
 def assign(features: Features, seen: tuple[Numbers, View], members: list[Array], stop: Stop) -> Array:
-    """Labels (n_rows, n_members): the nearest centre of each member for all objects seen, in one pass over X."""
+    """Return labels of shape (n_rows, n_members), the nearest centre of each member, in one pass over the objects."""
     rows, view = seen
     n_rows = features.n_objects if rows is None else len(rows)
     labels = np.empty((n_rows, len(members)), dtype=narrowest(max(map(len, members))))
@@ -117,7 +125,7 @@ def assign(features: Features, seen: tuple[Numbers, View], members: list[Array],
 
 
 class Nearest:
-    """The centres of one or more members, laid out for the kernels once."""
+    """Finds nearest centres; the centres of one or more members are laid out for the kernels once."""
 
     def __init__(self, members: list[Array], *, sparse: bool) -> None:
         self._starts = np.concatenate([[0], np.cumsum([len(centres) for centres in members])]).astype(np.int64)
@@ -126,7 +134,7 @@ class Nearest:
         self._bias = (stacked.astype(np.float64) ** 2).sum(axis=1).astype(np.float32)
 
     def write(self, block: Any, labels: Array) -> None:
-        """Labels of a prepared block."""
+        """Write the labels of a prepared block into `labels`, one column per member."""
         if isinstance(block, np.ndarray):
             nearest_centres(block, self._table, self._starts, labels)
         else:
@@ -135,7 +143,10 @@ class Nearest:
 
 
 def cluster_means(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Means (k, width) and sizes of clusters from (prepared block, labels) pairs; an empty cluster's mean is 0."""
+    """Return the means, of shape (k, width), and the sizes of clusters from pairs of a prepared block and its labels.
+
+    The mean of an empty cluster is 0.
+    """
     sums, counts = np.zeros((n_clusters, width)), np.zeros(n_clusters, dtype=np.int64)
     for block, labels in blocks:
         if isinstance(block, np.ndarray):
@@ -146,7 +157,10 @@ def cluster_means(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.
 
 
 def lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], stop: Stop) -> Trained:
-    """Sweeps `until` (so many sweeps, at most so many objects moved); no centre is left without an object."""
+    """Run Lloyd's algorithm from these centres; no centre is left without an object.
+
+    `until` is a pair: the largest number of sweeps, and the number of moved objects at or below which it stops.
+    """
     max_iter, few = until
     old, moved, n_iter = np.full(sample.shape[0], -1, dtype=np.int32), sample.shape[0], 0
     while moved > few and n_iter < max_iter:
@@ -155,10 +169,10 @@ def lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], sto
         _fill_empty(sample, centres, labels)
         means, counts = cluster_means([(sample, labels)], len(centres), sample.shape[1])
         moved = int(np.count_nonzero(labels != old))
-        # a cluster that could not be filled is left out, and the others change their numbers
+        # a cluster that could not be filled is left out, which renumbers the others, so that old labels mean nothing
         centres, old = means[counts > 0], labels if counts.all() else np.full_like(labels, -1)
         n_iter += 1
-    # the last step may have emptied a cluster, and one that was filled may lie on top of another
+    # the last sweep may have emptied a cluster, and a filled cluster may have the same centre as another
     sizes = np.bincount(_labels(sample, centres), minlength=len(centres))
     return Trained(np.ascontiguousarray(centres[sizes > 0]), sample.shape[0], n_iter, moved <= few)
 
@@ -170,13 +184,13 @@ def _labels(sample: Any, centres: NDArray[np.float32]) -> NDArray[np.int32]:
 
 
 def _fill_empty(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.int32]) -> None:
-    """Give each empty cluster the object farthest from its centre, as long as that is away from it at all."""
+    """Give each empty cluster the object that is farthest from its centre, if its distance is not 0."""
     if not np.bincount(labels, minlength=len(centres)).all():
         fill_empty(labels, _own_distances(sample, centres, labels), len(centres), least=0.0)
 
 
 def _own_distances(sample: Any, centres: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Squared distance of each object to its centre."""
+    """Return the squared distance of each object to its centre."""
     if isinstance(sample, np.ndarray):
         away = (sample - centres[labels]).astype(np.float64)
         distances: NDArray[np.float64] = np.einsum("ij,ij->i", away, away)
@@ -184,7 +198,7 @@ def _own_distances(sample: Any, centres: NDArray[np.float32], labels: NDArray[np
     norms = np.asarray(sample.multiply(sample).sum(axis=1), dtype=np.float64).ravel()
     product = (sample @ centres.T)[np.arange(len(labels)), labels]
     squares = (centres.astype(np.float64) ** 2).sum(axis=1)
-    # rounding can leave a little where a sparse row is its centre
+    # the distance of a sparse row to an equal centre may be slightly above 0 by rounding
     left = norms - 2 * product + squares[labels]
     return np.where(left > 1e-6 * (norms + squares[labels]), left, 0.0)
 
@@ -194,7 +208,10 @@ def random_rows(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArr
 
 
 def _plus_plus(sample: Any, n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """k-means++: each next centre drawn with probability proportional to the squared distance to the nearest."""
+    """Draw the first centres by k-means++.
+
+    Each next centre is drawn with a probability proportional to its squared distance to the nearest centre so far.
+    """
     centres = [_dense(sample[[int(rng.integers(sample.shape[0]))]])]
     zeros = np.zeros(sample.shape[0], dtype=np.int32)
     closest = _own_distances(sample, centres[0], zeros)

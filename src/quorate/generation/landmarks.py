@@ -1,4 +1,4 @@
-"""Landmarks of a sample of objects, and each object's nearest ones: exactly, in two steps, or by cosine."""
+"""Finding landmarks in a sample, and the nearest landmarks of objects: exactly, in two steps, or by cosine."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from quorate.ops.landmarks import most_similar_landmarks, nearest_landmarks, nea
 
 Floats = NDArray[np.float32]
 Near = tuple[NDArray[np.int32], Floats]
-"""The nearest landmarks of each row, nearest first, and the squared distances to them; both (n_rows, neighbours)."""
+"""The nearest landmarks of each row, the nearest first, and their squared distances, of shape (n_rows, neighbours)."""
 
 EXACT_LANDMARKS = 256
-"""Up to so many landmarks every distance is computed; above, the search goes through groups of landmarks."""
+"""Up to this number of landmarks every distance is computed; with more, the search goes through groups of landmarks."""
 
 CANDIDATES = 10
-"""Landmarks looked at in the second step of the search, for each neighbour wanted."""
+"""The number of landmarks that are compared in the second step of the search, for each neighbour wanted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks (p, d) in the order of their groups; `groups` is None where every distance is computed.
+    """Landmarks of dense rows, an array of shape (p, d) in the order of their groups.
 
-    The landmarks of group j are ``starts[j]`` to ``starts[j + 1] - 1``; `around` (p, c) holds the landmarks that
-    are nearest to each landmark.
+    `groups` holds the centres of the groups, and is None if every distance is computed. The landmarks of group j are
+    ``starts[j]`` to ``starts[j + 1] - 1``. `around`, of shape (p, c), holds the c landmarks nearest to each landmark.
     """
 
     points: Floats
@@ -42,7 +42,7 @@ class Landmarks:
         return len(self.points)
 
     def search(self, block: Floats) -> Near:
-        """The nearest landmarks of the rows of a prepared block."""
+        """Return the nearest landmarks of the rows of a prepared block."""
         near, squared = _empty(len(block), min(self.neighbours, len(self)))
         if self.groups is None:
             nearest_landmarks(block, self.points, near, squared)
@@ -53,7 +53,7 @@ class Landmarks:
 
 @dataclass(frozen=True, eq=False)
 class SparseLandmarks:
-    """Landmarks of sparse rows: rows of length 1 themselves (p, d) CSR, compared by their cosine."""
+    """Landmarks of sparse rows, compared by their cosine: a CSR matrix of shape (p, d) with rows of length 1."""
 
     points: Any
     neighbours: int
@@ -62,7 +62,7 @@ class SparseLandmarks:
         return int(self.points.shape[0])
 
     def search(self, block: Any) -> Near:
-        """The most similar landmarks of the rows of a prepared block."""
+        """Return the most similar landmarks of the rows of a prepared block."""
         similarity = (unit_rows(block) @ self.points.T).toarray()
         near, squared = _empty(len(similarity), min(self.neighbours, len(self)))
         most_similar_landmarks(np.ascontiguousarray(similarity, dtype=np.float32), near, squared)
@@ -72,10 +72,11 @@ class SparseLandmarks:
 def find_landmarks(
     sample: Any, n_landmarks: int, neighbours: int, n_sweeps: int, rng: np.random.Generator, stop: Stop
 ) -> Landmarks | SparseLandmarks:
-    """At most n_landmarks landmarks of a prepared sample; fewer where fewer rows of it are distinct.
+    """Find n_landmarks landmarks in a prepared sample; fewer if it has fewer distinct rows.
 
-    Dense rows: k-means in two levels, first sqrt(n_landmarks) groups, then the landmarks within each group, so that
-    neither this nor the search needs all distances. Sparse rows: rows drawn at random, which stay sparse.
+    For dense rows they are found by k-means in two levels: first sqrt(n_landmarks) groups, then the landmarks within
+    each group, so that neither this nor the search needs all distances. For sparse rows the landmarks are rows drawn at
+    random, which stay sparse.
     """
     if not isinstance(sample, np.ndarray):
         drawn = np.sort(rng.choice(sample.shape[0], n_landmarks, replace=False))
@@ -100,21 +101,22 @@ def find_landmarks(
 
 
 def shares(sizes: NDArray[np.intp], total: int) -> NDArray[np.int64]:
-    """`total` landmarks for groups of these sizes: in proportion, at least one each and no more than the size.
+    """Divide `total` landmarks among groups of these sizes.
 
-    What rounding down leaves goes to the largest remainders, the first of equals; total <= sum of the sizes.
+    Each group gets a number in proportion to its size, at least one and at most its size. What rounding down leaves
+    goes to the largest remainders, the first in a tie. total must be at most the sum of the sizes.
     """
     exact = total * sizes / sizes.sum()
-    found: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
-    order = np.argsort(found - exact, kind="stable")
-    while (left := total - int(found.sum())) > 0:
-        for group in order[(found < sizes)[order]][:left]:
-            found[group] += 1
-    return found
+    counts: NDArray[np.int64] = np.clip(exact.astype(np.int64), 1, sizes)
+    order = np.argsort(counts - exact, kind="stable")
+    while (left := total - int(counts.sum())) > 0:
+        for group in order[(counts < sizes)[order]][:left]:
+            counts[group] += 1
+    return counts
 
 
 def unit_rows(rows: Any) -> Any:
-    """Sparse rows scaled to length 1; a row of zeros stays one."""
+    """Scale sparse rows to length 1; a row of zeros stays a row of zeros."""
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64)).ravel()
     scaled = rows.copy()
     scaled.data = (rows.data / np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))).astype(np.float32)

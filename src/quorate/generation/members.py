@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that was drawn for a member before any work: what it sees of X, its k, and its seed."""
+    """Everything that was drawn for a member before any work: its objects and columns, its k, and its seed."""
 
     number: int
     base: Base
@@ -69,7 +69,7 @@ class Fitted:
 class Member(NamedTuple):
     """The labels of all objects, facts about the member, and a model that labels new objects.
 
-    A label of -1 means that the member did not see the object or that the clusterer left it out.
+    A label of -1 means that the member was made without the object or that the clusterer left it out.
     """
 
     number: int
@@ -92,7 +92,7 @@ def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: 
 
 
 def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
-    """Compute members of the built-in k-means; all plans of a call see the same rows and columns."""
+    """Compute members of the built-in k-means; all plans of a call have the same rows and columns."""
     rows, view = _rows(features, plans[0]), plans[0].view
     trained = []
     for plan in plans:
@@ -139,7 +139,7 @@ def _training(result: Trained) -> dict[str, Any]:
 
 
 def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> Iterator[Member]:
-    """Yield, in order, the members of a base whose members depend on one another; they see all of X."""
+    """Yield, in order, the members of a base whose members depend on one another; they are made from all of X."""
     base, rng = plans[0].base, np.random.default_rng(plans[0].seed)
     sequence = base.source.members(features.raw(None, WHOLE), [plan.k for plan in plans], rng)
     for plan, labels in zip(plans, sequence, strict=True):
@@ -156,7 +156,7 @@ def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> M
 def _member(
     features: Features, plan: Plan, rows: Numbers, clustered: Clustered, keep_models: bool, stop: Stop
 ) -> Member:
-    """Make a member from the clusters that a base other than the built-in k-means returned for the rows it saw."""
+    """Make a member from the clusters that a base other than the built-in k-means returned for its rows."""
     view = plan.view
     n_clusters = len(clustered.labels)
     if n_clusters == 0:
@@ -182,7 +182,7 @@ def _means(features: Features, seen: tuple[Numbers, View], codes: Array, n_clust
 
 
 def _fill(features: Features, rows: NDArray[np.intp], centres: Centres, labels: Array, stop: Stop) -> None:
-    """Label the objects that were not seen by the nearest centre."""
+    """Label the objects that the member was made without by the nearest centre."""
     unseen = np.delete(np.arange(features.n_objects), rows)
     labels[unseen] = assign(features, (unseen, centres.view), [centres.centres], stop)
 

@@ -1,4 +1,4 @@
-"""What each member will do, drawn from one seed before any work begins."""
+"""The plans of all members, drawn from one seed before any work begins."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from quorate.generation.row_samples import as_rows, draw_rows
 DEFAULT_K = "default"
 
 MOST_MEMBERS = 1_000_000
-"""More would only be asked for by mistake, and all members are drawn before any work begins."""
+"""The largest number of members; more are surely a mistake, and all plans are drawn before any work begins."""
 _DATA_DRAWS = 2**32 - 1
-"""Place among a seed's children of what belongs to no member."""
+"""The key of the child of the seed for draws that belong to no member."""
 
 
 class Request(NamedTuple):
-    """The options of `generate` that decide what the ensemble is."""
+    """The options of `generate` that determine the ensemble."""
 
     n_members: int
     k: Any
@@ -35,7 +35,7 @@ class Request(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """One plan for each member, and how k was chosen, in words: short and with the rule."""
+    """One plan per member, and two texts about k: a short one for a progress bar, and one with the rule."""
 
     members: list[Plan]
     title: str
@@ -43,7 +43,7 @@ class Plans(NamedTuple):
 
 
 def entropy_of(random_state: Any) -> int:
-    """A number that stands for `random_state`; the same number, the same ensemble. Fresh where it is None."""
+    """Return a number that stands for `random_state` and gives the same ensemble again; a new one for None."""
     if random_state is None:
         return secrets.randbits(128)
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
@@ -53,29 +53,33 @@ def entropy_of(random_state: Any) -> int:
 
 
 def k_towards(k: Any, base: Any, n_clusters: int | None) -> Any:
-    """`k` where it is given; else, for a consensus into n_clusters, the rule that suits the base, from that number on.
+    """Return the option `k` for members whose consensus is to have n_clusters clusters.
 
-    A scikit-learn clusterer keeps its own number; clusterers known by a name, as the robust portfolio, have none
-    that anybody chose, and make n_clusters.
+    If `k` is given, it is returned. Otherwise it is the rule that suits the base, starting from n_clusters. A
+    scikit-learn clusterer keeps its own number of clusters. The clusterers behind a name in BASES, such as the robust
+    portfolio, have no number that the user chose, and make n_clusters clusters.
     """
     if k is not None or n_clusters is None:
         return k
-    if not is_auto(base) and any(found.is_clusterer for found in as_bases(base)):
+    if not is_auto(base) and any(part.is_clusterer for part in as_bases(base)):
         return n_clusters if isinstance(base, str) else None
     return DEFAULT_K, n_clusters
 
 
 def base_towards(base: Any, n_clusters: int | None) -> Any:
-    """`base`, but k-means members in place of "auto" where the consensus has to find the number of clusters.
+    """Return `base`, but "kmeans" instead of "auto" if the consensus has to find the number of clusters.
 
-    Spectral members have many more clusters than the consensus is to have, and the methods that find the number would
-    find too many.
+    Spectral members have many more clusters than the consensus should have, so that methods that find the number of
+    clusters would find too many.
     """
     return "kmeans" if is_auto(base) and n_clusters is None else base
 
 
 def make_plans(request: Request, features: Features, entropy: int) -> Plans:
-    """Every member draws from a child of the seed of its own, so no member depends on who runs it, or when."""
+    """Draw the plans of all members.
+
+    Every member has a child of the seed of its own, so that it does not depend on the worker or the order of the runs.
+    """
     n_members = _check.integer(request.n_members, "n_members", low=1)
     if n_members > MOST_MEMBERS:
         raise ValueError(f"n_members must be at most {MOST_MEMBERS:,}, got {brief(n_members)}.")
@@ -101,42 +105,42 @@ def make_plans(request: Request, features: Features, entropy: int) -> Plans:
     ]
     _refuse_small(plans, features.n_objects)
     _refuse_parts_of_sequences(plans)
-    return Plans(plans, *_told(choices))
+    return Plans(plans, *_descriptions(choices))
 
 
 def _drawn(choices: list[KChoice | None], base: int, rng: np.random.Generator) -> int | None:
-    """A member's k. A base that takes none draws all the same, so that what follows does not depend on it."""
+    """Draw a member's k. For a base without k it is drawn as well, so that later draws do not depend on the base."""
     choice = choices[base] or next((other for other in choices if other is not None), None)
     k = None if choice is None else choice.draw(rng)
     return None if choices[base] is None else k
 
 
-def _told(choices: list[KChoice | None]) -> tuple[str, str]:
-    """How k was chosen, for a progress bar and in full; several bases may have rules of their own."""
-    found = dict.fromkeys(choice for choice in choices if choice is not None)
-    if not found:
+def _descriptions(choices: list[KChoice | None]) -> tuple[str, str]:
+    """Describe how k was chosen, briefly for a progress bar and in full; bases may have different rules."""
+    distinct = dict.fromkeys(choice for choice in choices if choice is not None)
+    if not distinct:
         return "generate", "k is the clusterers' own"
-    return ", ".join(map(str, found)), "; ".join(f"{choice} ({choice.rule})" for choice in found)
+    return ", ".join(map(str, distinct)), "; ".join(f"{choice} ({choice.rule})" for choice in distinct)
 
 
 def _choose(k: Any, bases: list[Base], features: Features, entropy: int) -> list[KChoice | None]:
-    """What k means for each base; None where the base takes none."""
+    """Return what the option `k` means for each base; None for a base that takes no k."""
     if not any(_wants_k(k, base) for base in bases):
         if k is not None:
             names = ", ".join(dict.fromkeys(base.name for base in bases))
             raise ValueError(f"k = {k!r} was given, but {names} has no parameter for the number of clusters; drop k.")
         return [None] * len(bases)
     wanted = DEFAULT_K if k is None else k
-    found: list[KChoice | None] = []
+    choices: list[KChoice | None] = []
     for base in bases:
-        # every base meets the same draws, so that "mixture" finds the same Gaussians for each of them
+        # every base uses the same draws, so that the rule "mixture" finds the same Gaussians for all of them
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DATA_DRAWS,)))
-        found.append(choose_k(wanted, features, rng, base.default_rule) if _wants_k(k, base) else None)
-    return found
+        choices.append(choose_k(wanted, features, rng, base.default_rule) if _wants_k(k, base) else None)
+    return choices
 
 
 def _wants_k(k: Any, base: Base) -> bool:
-    """A clusterer keeps its own number of clusters unless k is given; the built-in and callables need one."""
+    """Whether the base needs a k: a clusterer keeps its own number unless k is given, all other bases need one."""
     return base.takes_k and (k is not None or not base.is_clusterer)
 
 
@@ -147,8 +151,8 @@ def _refuse_small(plans: list[Plan], n_objects: int) -> None:
         n_seen = int(np.unpackbits(plan.packed, count=n_objects).sum())
         if n_seen < plan.k:
             raise ValueError(
-                f"member {plan.number} sees {n_seen:,} objects and is to make {plan.k:,} clusters of them; "
-                f"lower k, or show the members more rows."
+                f"member {plan.number} gets {n_seen:,} objects, which are too few for {plan.k:,} clusters; "
+                f"lower k, or give the members more rows."
             )
 
 
@@ -156,6 +160,6 @@ def _refuse_parts_of_sequences(plans: list[Plan]) -> None:
     for plan in plans:
         if plan.base.is_sequence and not (plan.packed is None and plan.view.is_whole):
             raise ValueError(
-                f"{plan.base.name} makes members that depend on one another, so all of them must see the same rows and "
+                f"{plan.base.name} makes members that depend on one another, so all of them must get the same rows and "
                 f"columns; leave rows and columns at 1.0."
             )

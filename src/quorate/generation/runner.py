@@ -117,7 +117,7 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
     chunks = _chunks(features, plans, joblib.effective_n_jobs(n_jobs))
     results = parallel(joblib.delayed(run_members)(features, chunk, options.keep_models, stop) for chunk in chunks)
     try:
-        # not "yield from", which would close the results before joblib's warning about that can be kept quiet
+        # "yield from" would close the results before joblib's warning about it can be suppressed
         for members in results:  # noqa: UP028
             yield members
     except BaseException:
@@ -129,7 +129,7 @@ def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[l
 
 
 def _close_quietly(results: Any) -> None:
-    """Stop the work; joblib warns that tasks are given up, which is what was asked for."""
+    """Stop the work without joblib's warning that tasks are abandoned, because that is intended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         results.close()

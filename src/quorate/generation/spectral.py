@@ -21,46 +21,49 @@ from quorate.generation.stop import Stop
 from quorate.ops.landmarks import add_landmark_pairs, points_of_rows, weigh
 
 LEAST_VALUE = 1e-6
-"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
+"""Eigenvalues below this share of the largest are rounding errors; their eigenvectors are left out."""
 
 POINTS = KMeans()
-"""How many points of the embedding k-means is trained on is decided as for the built-in k-means."""
+"""The settings of the built-in k-means, which decide how many points of the embedding its k-means is trained on."""
 
 LABEL_ROWS = 4096
-"""Points that are held at once while objects are labelled."""
+"""The number of points that are held in memory at once while objects are labelled."""
 
 
 @dataclass(frozen=True)
 class Spectral:
     """Settings of the landmark-spectral clusterer, ``base="spectral"``; it finds clusters of any shape.
 
-    Each member draws landmarks of its own, links every object with its nearest landmarks, cuts the graph of objects
-    and landmarks by its leading eigenvectors, and clusters the objects' points in them by k-means.
+    A member is made in four steps. First landmarks are found in a sample of the objects. Then every object is linked
+    with its nearest landmarks. The leading eigenvectors of this graph of objects and landmarks give each object a
+    point. Last, the points are clustered by k-means.
 
     Parameters
     ----------
     landmarks : int
-        Landmarks of a member at most. With fewer than twice as many objects a member takes half of the objects.
+        The largest number of landmarks. If there are fewer than twice as many objects, there are half as many
+        landmarks as objects.
     neighbours : int
-        Landmarks that each object is linked with.
+        The number of landmarks that each object is linked with.
     sample : int
-        Objects for each landmark that the graph is built from: ``sample * landmarks`` of them drawn at random, and the
-        others are placed in it afterwards, as new objects are. With at most twice as many objects it is built from all.
+        The number of objects per landmark from which the graph is built: ``sample * landmarks`` objects are drawn at
+        random, and the others are labelled afterwards as new objects are. If there are at most twice as many objects,
+        the graph is built from all of them.
     n_sweeps : int
-        Sweeps of the k-means that places the landmarks.
+        The number of sweeps of the k-means that finds the landmarks.
     max_iter : int
-        Sweeps of the k-means of the points at most.
+        The largest number of sweeps of the k-means that clusters the points.
 
     Notes
     -----
-    With B (objects x landmarks) the weights exp(-d^2 / (2 s^2)) of the links, s the mean length of a link, and Dx and
-    Dy the sums of the rows and columns of B: the eigenvectors v of Dy^-1/2 B' Dx^-1 B Dy^-1/2 with the k largest
-    eigenvalues are carried to the objects by Dx^-1 B Dy^-1/2 v, and each object's point is scaled to length 1. This
-    is U-SPEC [1]_ with landmarks from k-means in two levels. Sparse rows are scaled to length 1 first, so that they
-    are compared by their cosine, and their landmarks are objects.
+    Let B (objects x landmarks) hold the weights exp(-d^2 / (2 s^2)) of the links of length d, where s is the mean
+    length of a link, and let Dx and Dy be diagonal matrices of the sums of the rows and columns of B. Let v be the
+    eigenvectors of Dy^-1/2 B' Dx^-1 B Dy^-1/2 with the k largest eigenvalues. The points of the objects are the rows of
+    Dx^-1 B Dy^-1/2 v, scaled to length 1. This is U-SPEC [1]_ with landmarks from k-means in two levels. Sparse rows
+    are scaled to length 1 first, so that they are compared by their cosine, and their landmarks are drawn objects.
 
     A member costs O(n (sqrt(landmarks) + neighbours) d) for the links, O(n k^2) for the points, and work that does not
-    depend on n. Values are float32 after a shift and a scale, sums float64, eigenvectors float32.
+    depend on n. Values are float32 after a shift and a scale, sums are float64, and eigenvectors are float32.
 
     References
     ----------
@@ -79,15 +82,17 @@ class Spectral:
             _check.integer(getattr(self, name), name, low=1)
 
     def n_landmarks(self, n_rows: int, n_clusters: int) -> int:
-        """Half of the objects at most, but as many as clusters where there are so many objects."""
+        """Return the number of landmarks: at most half of the objects, but as many as clusters if possible."""
         return min(n_rows, self.landmarks, max(-(-n_rows // 2), n_clusters))
 
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """A member: how it finds the landmarks of objects, places objects among them, and labels their points.
+    """A spectral member, which can label new objects.
 
-    `table` (p, m) holds the landmarks' points, `centres` (k, m) the clusters' centres, none of them without an object.
+    `landmarks` finds the nearest landmarks of objects, and `width` is the mean length of a link. `table`, of shape
+    (p, m), holds the points of the landmarks. `centres`, of shape (k, m), holds the centres of the clusters, each of
+    which is the nearest of some object.
     """
 
     landmarks: Landmarks | SparseLandmarks
@@ -98,7 +103,7 @@ class Embedded:
     facts: dict[str, Any]
 
     def labels(self, features: Features) -> NDArray[Any]:
-        """The labels of objects that may be new."""
+        """Return the labels of objects, which may be new."""
         return label_all(self, features, None, Stop())
 
 
@@ -110,10 +115,12 @@ def train_and_label(
     settings: Spectral,
     stop: Stop,
 ) -> tuple[Embedded, NDArray[Any] | None]:
-    """The landmarks, the eigenvectors and the centres of a member, from the objects and columns it sees.
+    """Compute a member from its objects and columns.
 
-    Landmarks come from a small sample of the objects, the graph from a larger one, the centres from some of its
-    points. Where the graph holds all objects seen, their labels come with the member: no second search is needed.
+    First the landmarks are found in a small sample of the objects. Then a larger sample is linked with them, and the
+    eigenvectors of this graph are computed. Last, k-means finds the centres of the points, or of a sample of them. If
+    the graph contains all objects of the member, their labels are returned too, because no second search of landmarks
+    is needed for them; otherwise None.
     """
     rows, view = seen
     n_rows = features.n_objects if rows is None else len(rows)
@@ -129,15 +136,15 @@ def train_and_label(
     with _one_blas_thread():
         table = _eigenvectors(near, width, len(landmarks), n_clusters)
     stop.check()
-    found = _centres(near, width, table, n_clusters, rng, settings.max_iter, stop)
-    facts = {"n_clusters": len(found.centres), "n_trained": len(near[0]), "n_landmarks": len(landmarks)}
-    facts |= {"n_iter": found.n_iter, "converged": found.converged}
-    member = Embedded(landmarks, width, table, found.centres, view, facts)
+    trained = _centres(near, width, table, n_clusters, rng, settings.max_iter, stop)
+    facts = {"n_clusters": len(trained.centres), "n_trained": len(near[0]), "n_landmarks": len(landmarks)}
+    facts |= {"n_iter": trained.n_iter, "converged": trained.converged}
+    member = Embedded(landmarks, width, table, trained.centres, view, facts)
     return member, _labels(member, _in_blocks(near), n_rows, stop) if drawn is None else None
 
 
 def label_all(member: Embedded, features: Features, rows: Numbers, stop: Stop) -> NDArray[Any]:
-    """The labels of all objects, or of those in `rows`, block by block."""
+    """Return the labels of all objects, or of those in `rows`, computed in blocks."""
     n_rows = features.n_objects if rows is None else len(rows)
     blocks = features.blocks(rows, member.view)
     return _labels(member, (member.landmarks.search(block) for _, _, block in blocks), n_rows, stop)
@@ -155,7 +162,7 @@ def _labels(member: Embedded, parts: Iterable[Near], n_rows: int, stop: Stop) ->
 
 
 def _in_blocks(near: Near) -> Iterator[Near]:
-    """Links in blocks, so that the points of all objects are never held at once."""
+    """Yield the links in blocks, so that the points of all objects are never held in memory at once."""
     for start in range(0, len(near[0]), LABEL_ROWS):
         yield near[0][start : start + LABEL_ROWS], near[1][start : start + LABEL_ROWS]
 
@@ -169,7 +176,7 @@ def _centres(
     max_iter: int,
     stop: Stop,
 ) -> Trained:
-    """k-means of the points, or of a sample of them."""
+    """Run k-means on the points, or on a sample of them."""
     n_rows = len(near[0])
     part = _draw(n_rows, POINTS.sample_size(n_rows, n_clusters, table.shape[1]), rng)
     points = _points((near[0][part], near[1][part]), width, table)
@@ -178,14 +185,14 @@ def _centres(
 
 
 def _draw(n_rows: int, size: int, rng: np.random.Generator) -> slice | NDArray[np.intp]:
-    """Numbers of `size` rows in order, so that a memory map is read from front to back; all if there are not more."""
+    """Draw `size` rows, in increasing order so that a memory map is read from front to back; all if there are fewer."""
     if size >= n_rows:
         return slice(None)
     return np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
 
 
 def _links(features: Features, seen: tuple[Numbers, View], landmarks: Any, stop: Stop) -> Near:
-    """The nearest landmarks of all objects seen."""
+    """Return the nearest landmarks of all objects of a member."""
     parts = []
     for _, _, block in features.blocks(*seen):
         stop.check()
@@ -208,17 +215,20 @@ def _points(near: Near, width: float, table: NDArray[np.float64]) -> NDArray[np.
 
 
 def _eigenvectors(near: Near, width: float, n_landmarks: int, n_vectors: int) -> NDArray[np.float64]:
-    """The landmarks' points (p, m): leading eigenvectors of the folded graph, divided by the roots of the degrees."""
+    """Return the points of the landmarks, of shape (p, m).
+
+    They are the leading eigenvectors of the graph of landmarks, divided by the square roots of the degrees.
+    """
     from scipy.linalg import eigh
 
     folded = np.zeros((n_landmarks, n_landmarks))
     add_landmark_pairs(near[0], _weights(near[1], width), folded)
     degree = folded.sum(axis=1)
-    # a landmark that is nobody's neighbour hangs on nothing, and its row stays zero
+    # a landmark that no object is linked with has degree 0, and its row stays zero
     root = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
     folded *= root[:, None]
     folded *= root
-    # half the memory is two thirds of the time, and the points are float32 in the end
+    # float32 takes two thirds of the time, and the points are float32 in the end
     single, first = folded.astype(np.float32), n_landmarks - min(n_vectors, n_landmarks)
     values, vectors = eigh(single, subset_by_index=(first, n_landmarks - 1), overwrite_a=True, check_finite=False)
     kept = vectors[:, values > LEAST_VALUE * values[-1]][:, ::-1]
@@ -231,8 +241,8 @@ _blas_users: list[Any] = []
 
 @cache
 def _blas() -> Any:
-    """The BLAS libraries of this process, looked for once."""
-    import scipy.linalg  # noqa: F401, loads the one that is wanted
+    """Return a controller of the BLAS libraries of this process; they are looked for once."""
+    import scipy.linalg  # noqa: F401, loads the BLAS library that has to be controlled
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -240,9 +250,9 @@ def _blas() -> Any:
 
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: its sums depend on its threads, which would also compete with members on threads.
+    """Limit BLAS to one thread, because its sums depend on their number, and members already run on all threads.
 
-    The limit holds for the whole process; the last thread that leaves lifts it.
+    The limit holds for the whole process; the last thread that leaves removes it.
     """
     with _blas_lock:
         _blas_users.append(None if _blas_users else _blas().limit(limits=1, user_api="blas"))

@@ -1,4 +1,7 @@
-"""base="auto": k-means or spectral members, by whose consensus cuts the graph of nearest neighbours more cleanly."""
+"""base="auto": choose k-means or spectral members by a trial on some of the objects.
+
+The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +22,30 @@ from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import Finished, Options, run_plans
 
 KINDS = ("spectral", "kmeans")
-"""The kinds that are compared; the first is taken where they are equal, and where there is nothing to compare by."""
+"""The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""
 
 TRIAL_OBJECTS = 3_000
-"""Objects at most that are clustered on trial, drawn at random where there are more."""
+"""The largest number of objects that are clustered on trial; of more objects, so many are drawn at random."""
 TRIAL_MEMBERS = 20
 TRIAL_METHOD = "lwgp"
 NEIGHBOURS = 10
 
 FEW_ZEROS = 0.1
-"""Share of stored values above which sparse rows are taken for measurements, not text: neighbours by distance."""
+"""If the share of stored values is above this, sparse rows are taken for measurements, not text, and neighbours are
+found by distance."""
 
 _TRIAL = 2**32 - 3
-"""Place among a seed's children of what the trial draws."""
+"""The key among the children of a seed under which the trial draws."""
 
 
 class Trial:
-    """Members of both kinds on trial: which kind suits the features, and why, from the features alone.
+    """A trial of both kinds of members, which decides from the features alone which kind suits them.
 
-    Some of the objects are clustered by TRIAL_MEMBERS members of each kind, and a consensus of each kind is found. The
-    kind whose consensus has the lower normalised cut in the graph of nearest neighbours is taken. This needs the number
-    of clusters of the consensus, which is the lowest number that the rule of k is given. Neither the number of
-    members asked for nor the shares of objects and columns that they are to see enter, so the kind does not depend on
-    them.
+    First some of the objects are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of each kind is
+    computed. The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen. This
+    needs the number of clusters of the consensus, which is the lowest number that the rule for k is given. The number
+    of members asked for and the shares of objects and columns that they get are not used, so that the choice does not
+    depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -51,7 +55,7 @@ class Trial:
         self._base = ""
 
     def decided(self) -> tuple[Request, str]:
-        """The request with the base that was taken, and the reason."""
+        """Return the request with the chosen base, and the reason for it."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
             reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
@@ -71,7 +75,7 @@ class Trial:
         return self._request._replace(base=best), reason
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
-        """Members of the kind taken that are what these plans would give: the trial saw all objects, as they do."""
+        """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
         if not self._base:
             return {}
         made = self._made[self._base]
@@ -82,7 +86,7 @@ class Trial:
         }
 
     def _sample(self) -> Features:
-        """At most TRIAL_OBJECTS of the objects, in the units of all."""
+        """Return at most TRIAL_OBJECTS of the objects, shifted and scaled as all objects are."""
         features = self._features
         if features.n_objects <= TRIAL_OBJECTS:
             return features
@@ -95,12 +99,12 @@ class Trial:
         plans = make_plans(request, sample, self._entropy).members
         finished = run_plans(sample, plans, self._options)
         self._made[base] = finished
-        # the labels are coded in place, and those of the members are kept
+        # labels are coded in place, so that a copy is coded and those of the members are kept
         return as_coded(finished._replace(labels=finished.labels.copy()), sample, {})
 
 
 def _neighbours(sample: Features) -> NDArray[np.int32]:
-    """The nearest objects of each object, itself among them."""
+    """Return the nearest objects of each object, which include the object itself."""
     rows = sample.prepared(slice(None), WHOLE)
     n_near = NEIGHBOURS + 1
     if sample.is_sparse and rows.nnz > FEW_ZEROS * rows.shape[0] * rows.shape[1]:
@@ -112,19 +116,22 @@ def _neighbours(sample: Features) -> NDArray[np.int32]:
 
 
 def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], entropy: int) -> float:
-    """The normalised cut of the ensemble's consensus."""
+    """Return the normalised cut of the ensemble's consensus."""
     from quorate.methods import METHODS
 
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
         return float("inf")
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    found = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
-    return normalised_cut(found.labels[inverse], near)
+    consensus = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
+    return normalised_cut(consensus.labels[inverse], near)
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
-    """The share of a cluster's links that leave it, the mean over clusters; objects are linked with `near` (n, q)."""
+    """Return the mean over clusters of the share of a cluster's links that leave it.
+
+    Each object is linked with the objects in its row of `near`, an array of shape (n, q).
+    """
     source = np.repeat(labels, near.shape[1])
     target = labels[near.ravel()]
     leaving = source != target

@@ -1,7 +1,8 @@
 """Nearest landmarks of feature rows, the graph of rows and landmarks, and points carried from landmarks to rows.
 
-These are the kernels of the landmark-spectral base clusterer. Rows and landmarks come prepared, as for the built-in
-k-means: float32, shifted and scaled so that squares neither overflow nor lose their digits.
+These are the kernels of the landmark-spectral base clusterer. Rows and landmarks are prepared by the caller, as for the
+built-in k-means: they are float32, shifted and scaled so that their squares neither overflow nor lose digits. n is the
+number of rows, p that of landmarks, d that of columns, and K that of the nearest landmarks kept per row.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 from numba import njit
 
 TILE = 256
-"""Rows worked on together: their running distances to one landmark stay in the innermost cache."""
+"""Number of rows processed together: their running distances to one landmark fit into the innermost cache."""
 
 LEAST_WEIGHT = 1e-8
-"""The weight of an edge is never below this, so that a row far from all landmarks still hangs on its nearest."""
+"""The weight of an edge is never below this, so that a row far from all landmarks is still connected to its nearest."""
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +31,10 @@ def _place(near, squared, landmark, value):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _tile_distances(tile, landmark, distance):
-    """distance[row] = squared distance of a tile's row to one landmark (d,); tile (d, TILE) holds columns as rows."""
+    """Write to distance[row] the squared distance of a tile's rows to one landmark (d,).
+
+    tile (d, TILE) is transposed: it holds columns as rows.
+    """
     n_columns = tile.shape[0]
     distance[:] = 0
     column = 0
@@ -51,11 +55,12 @@ def _tile_distances(tile, landmark, distance):
 
 @njit(cache=True, nogil=True)
 def nearest_landmarks(rows, landmarks, near, squared):
-    """The nearest landmarks of each row, nearest first, ties to the lowest number: every distance is computed.
+    """Find the nearest landmarks of each row, the nearest first, the lowest number first in a tie.
 
-    rows (n, d) and landmarks (p, d) float32; near (n, K) int32 and squared (n, K) float32 are written, K <= p.
-    A tile of rows is turned so that the inner loop runs over rows in vector registers. Every row goes through the
-    same sums in the same order, so its answer does not depend on its place in a tile.
+    Every distance is computed. Shapes: rows (n, d) and landmarks (p, d) float32; near (n, K) int32 and squared (n, K)
+    float32 are written, K <= p. A tile of rows is transposed so that the inner loop runs over rows in vector registers.
+    All rows go through the same sums in the same order, so the answer for a row does not depend on its position in the
+    tile.
     """
     n_rows, n_columns = rows.shape
     last = near.shape[1] - 1
@@ -79,7 +84,7 @@ def nearest_landmarks(rows, landmarks, near, squared):
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _squared_distance(row, other):
-    """Squared distance of two float32 vectors; differences are squared, so nothing cancels."""
+    """Return the squared distance of two float32 vectors; differences are squared, so no digits cancel."""
     total = np.float32(0)
     for column in range(row.size):
         difference = row[column] - other[column]
@@ -89,11 +94,11 @@ def _squared_distance(row, other):
 
 @njit(cache=True, nogil=True)
 def nearest_landmarks_by_groups(rows, landmarks, groups, starts, around, near, squared):
-    """As `nearest_landmarks`, in two steps that look at few of the landmarks; the answer is approximate.
+    """Do what `nearest_landmarks` does, approximately, by looking at few of the landmarks.
 
-    First the nearest group centre and the nearest landmark of that group, then the nearest among the landmarks that
-    lie around this one. groups (g, d) float32; the landmarks of group j are starts[j]..starts[j + 1] - 1;
-    around (p, c) int32 holds the landmarks nearest to each landmark, K <= c.
+    For each row there are three steps: find the nearest group centre, then the nearest landmark of that group, then the
+    nearest of the landmarks around that one. groups (g, d) float32; the landmarks of group j are starts[j]..starts[j +
+    1] - 1; around (p, c) int32 holds the landmarks nearest to each landmark, K <= c.
     """
     last = near.shape[1] - 1
     for place in range(rows.shape[0]):
@@ -118,9 +123,10 @@ def nearest_landmarks_by_groups(rows, landmarks, groups, starts, around, near, s
 
 @njit(cache=True, nogil=True)
 def most_similar_landmarks(similarity, near, squared):
-    """The landmarks most similar to each row, ties to the lowest number; similarity (n, p) is that of unit vectors.
+    """Find the landmarks most similar to each row, the lowest number in a tie.
 
-    near (n, K) int32 and squared (n, K) float32, the squared distance 2 - 2 similarity, are written.
+    similarity (n, p) is that of unit vectors. near (n, K) int32 and squared (n, K) float32, which is the squared
+    distance 2 - 2 similarity, are written.
     """
     last = near.shape[1] - 1
     for row in range(similarity.shape[0]):
@@ -133,7 +139,10 @@ def most_similar_landmarks(similarity, near, squared):
 
 @njit(cache=True, nogil=True)
 def weigh(squared, width, weight):
-    """weight = exp(-squared / (2 width^2)), at least LEAST_WEIGHT; squared and weight (n, K) float32; width above 0."""
+    """Write exp(-squared / (2 width^2)) to weight, but at least LEAST_WEIGHT.
+
+    squared and weight are (n, K) float32; width is above 0.
+    """
     factor = -0.5 / (width * width)
     for row in range(squared.shape[0]):
         for place in range(squared.shape[1]):
@@ -142,9 +151,10 @@ def weigh(squared, width, weight):
 
 @njit(cache=True, nogil=True)
 def add_landmark_pairs(near, weight, folded):
-    """folded[f, g] += w_f w_g / (sum of the row's weights) for every two of a row's landmarks; folded (p, p) float64.
+    """Add w_f w_g / (sum of the row's weights) to folded[f, g] for every two landmarks f and g of a row.
 
-    near and weight are (n, K). The graph of rows and landmarks is thereby folded onto the landmarks.
+    near and weight are (n, K); folded is (p, p) float64. The result is the graph that the graph of rows and landmarks
+    induces on the landmarks.
     """
     n_near = near.shape[1]
     for row in range(near.shape[0]):
@@ -160,9 +170,9 @@ def add_landmark_pairs(near, weight, folded):
 
 @njit(cache=True, nogil=True)
 def points_of_rows(near, weight, table, points):
-    """points[i] = sum of weight * table[landmark] over row i's landmarks, scaled to length 1; a zero sum stays zero.
+    """Write to points[i] the sum of weight * table[landmark] over the landmarks of row i, scaled to length 1.
 
-    near and weight are (n, K); table (p, m) float64; points (n, m) float32, written.
+    A sum of zeros remains zero. near and weight are (n, K); table is (p, m) float64; points (n, m) float32 is written.
     """
     n_columns = table.shape[1]
     total = np.empty(n_columns)

@@ -1,4 +1,4 @@
-"""The picture of a comparison: methods down the side, numbers of clusters along the foot."""
+"""The figure of a comparison, with methods as rows and numbers of clusters as columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TITLES = {
 
 
 def comparison(table: Comparison, value: str = "agreement", *, ax: Axes | None = None) -> Axes:
-    """A heat map of one value over methods and numbers of clusters.
+    """Draw a heat map of one value over methods and numbers of clusters.
 
     Parameters
     ----------
     table : Comparison
-        What `quorate.compare` returned.
+        The result of `quorate.compare`.
     value : {"agreement", "density", "stability", "seconds"}
     ax : matplotlib Axes, optional
 

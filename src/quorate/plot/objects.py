@@ -136,16 +136,16 @@ def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = N
 
 
 def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]]:
-    """Whether these are several results, and the mean co-association within the clusters of each."""
+    """Return whether these are several results, and the mean co-association within the clusters of each."""
     if isinstance(results, OverK):
         if ensemble is not None:
-            raise ValueError("ensemble must be left out where results come from over_k, which keeps the members.")
-        found = [
+            raise ValueError("ensemble must be left out if results come from over_k, which keeps the members.")
+        indices = [
             cluster_consensus_index(labelled_rows(results.results[k], results.ensembles[k])) for k in results.numbers
         ]
-        return True, [np.nan_to_num(group) for group in found]
+        return True, [np.nan_to_num(group) for group in indices]
     if ensemble is None:
-        raise TypeError("ensemble must be the members that the results were made of, got None.")
+        raise TypeError("ensemble must be the members that the results were made from, got None.")
     several = isinstance(results, Sequence) and len(results) and all(isinstance(part, Consensus) for part in results)
     return bool(several), [cluster_density(part, ensemble) for part in (results if several else [results])]
 
@@ -212,7 +212,9 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
     )
 
 
-def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None = None) -> Axes:
+def confidence_histogram(
+    result: Consensus, *, bins: int = 40, ambiguous: float = AMBIGUOUS, ax: Axes | None = None
+) -> Axes:
     """Draw a histogram of the confidence of the objects, stacked by cluster if there are few clusters.
 
     Parameters
@@ -221,6 +223,8 @@ def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None =
         A result that has a confidence.
     bins : int
         Number of bars from 0 to 1.
+    ambiguous : float
+        The title tells the share of objects whose confidence is below this.
     ax : matplotlib Axes, optional
 
     Returns
@@ -232,7 +236,7 @@ def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None =
     >>> from quorate import consensus, plot
     >>> ax = plot.confidence_histogram(consensus([[0, 0, 1, 1], [0, 0, 1, 0]], 2))
     """
-    n_bins = _check.integer(bins, "bins", low=1)
+    n_bins, threshold = _check.integer(bins, "bins", low=1), _check.fraction(ambiguous, "ambiguous")
     if not isinstance(result, Consensus) or result.confidence is None:
         raise ValueError(
             "result must be a Consensus that has a confidence; this one has none, draw `silhouette` instead."
@@ -254,6 +258,6 @@ def confidence_histogram(result: Consensus, *, bins: int = 40, ax: Axes | None =
         ax.legend(frameon=False, fontsize=9, loc="upper left")
     ax.set(xlim=(0, 1), ylim=(0, None))
     ax.yaxis.set_major_formatter("{x:,.0f}")
-    doubtful = float((result.confidence < AMBIGUOUS).mean())
-    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below {AMBIGUOUS:g}"
+    doubtful = float((result.confidence < threshold).mean())
+    title = f"Confidence of {len(result.labels):,} objects; {doubtful:.0%} below {threshold:g}"
     return _axes.finish(ax, title, "confidence", "objects")

@@ -15,10 +15,10 @@ AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree i
 """The mean NMI of two members from which each phrase is used."""
 CLEAR, FAIR = 0.8, 0.65
 """A cluster is called clear or fair if its mean confidence is at least this, and doubtful below."""
-SAME = 5e-4
-"""Values of ANMI that differ by less are called equal, because the page shows three digits."""
+SAME = 5e-3
+"""Values of NMI that differ by less are called equal, because the page shows two digits."""
 OTHER_SIZE = 1.5
-"""A lower ANMI is explained by the number of clusters if members have more or fewer clusters by this factor."""
+"""A lower NMI is explained by the number of clusters if members have more or fewer clusters by this factor."""
 NAMES_TOLD = 6
 
 
@@ -46,48 +46,53 @@ def _point(heading: str, parts: Sequence[str | Named]) -> Point:
 
 def headline(subject: Subject) -> str:
     """Return the verdict in one sentence."""
-    mean, best = subject.member_scores
     if subject.ensemble.n_members == 1:
         return "There is only one member, so agreement cannot be measured."
-    if mean is None or best is None:
+    if subject.member_scores[0] is None:
         return "No two members label the same objects, so their agreement cannot be measured."
-    word = next(word for least, word in AGREEMENT if mean >= least)
-    standing = _standing(subject.anmi, mean, best)
-    joint = "and" if (mean >= AGREEMENT[1][0]) == (subject.anmi >= mean) else "but"
-    return f"The members {word}, {joint} the consensus {standing}."
-
-
-def _standing(anmi: float, mean: float, best: float) -> str:
-    if anmi > best + SAME:
-        return "represents them better than any single member does"
-    if anmi >= best - SAME:
-        return "represents them as well as the best single member does"
-    if anmi >= mean:
-        return "represents them better than the average member does, though not as well as the best"
-    return "represents them less well than the average member does"
+    return subject.verdict.text
 
 
 def points(subject: Subject) -> list[Point]:
     """Return the verdict point by point; points that do not apply are left out."""
-    first = [_agreement(subject), _clusters(subject), _objects(subject), _members(subject)]
+    first = [*_verdict(subject), _agreement(subject), _clusters(subject), _objects(subject), _members(subject)]
     return [point for point in (*first, _gaps(subject), _truth(subject)) if point is not None]
 
 
+def _verdict(subject: Subject) -> list[Point]:
+    """Return why the headline says what it says, what follows, and what it cannot tell."""
+    verdict = subject.verdict
+    told = {"Why": verdict.reason, "What to do": verdict.next_step, "What this cannot tell": verdict.cannot_tell}
+    return [Point(heading, text) for heading, text in told.items() if text]
+
+
 def _agreement(subject: Subject) -> Point | None:
-    mean, best = subject.member_scores
-    if mean is None or best is None:
+    mean, trust = subject.member_scores[0], subject.trust
+    if mean is None:
         return None
+    word = next(word for least, word in AGREEMENT if mean >= least)
     text = (
-        f"Two members have an NMI of {mean:.2f} on average. The consensus has an average NMI (ANMI) of "
-        f"{subject.anmi:.2f} with the members; the best single member has one of {best:.2f} with the others."
+        f"The members {word}: two members have a normalized mutual information (NMI) of {mean:.2f} on average. The "
+        f"labelling has an average NMI (ANMI) of {subject.anmi:.2f} with all members."
+    )
+    agreement, best = trust.agreement, trust.agreement_best_member
+    if agreement is None or best is None:
+        return Point(
+            "Agreement",
+            f"{text} How it was made is not known. It may have been fitted to them, so they are not compared with it.",
+        )
+    text += (
+        f" It was fitted to them. With members that had no part in it, the consensus has a mean NMI of "
+        f"{agreement:.2f}, the best single member one of {best:.2f}, and the average member one of "
+        f"{trust.agreement_mean_member or 0.0:.2f}."
     )
     size = float(subject.ensemble.n_clusters @ subject.ensemble.weights / subject.ensemble.weights.sum())
-    if subject.anmi < best and not 1 / OTHER_SIZE <= size / subject.n_clusters <= OTHER_SIZE:
+    if agreement < best - SAME and not 1 / OTHER_SIZE <= size / subject.n_clusters <= OTHER_SIZE:
         text += (
             f" Members have {size:.3g} clusters on average, and NMI favours labellings with equal numbers of clusters, "
             f"so compare these values with care."
         )
-    elif subject.anmi < mean:
+    elif agreement < best - SAME:
         text += " Another method or another number of clusters may give a better consensus."
     return Point("Agreement", text)
 

@@ -1,0 +1,217 @@
+"""The page docs/accuracy.md, from what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.accuracy.algorithms import ALGORITHMS, DEFAULT, OURS, SVD_DIMENSIONS
+from benchmarks.accuracy.published import k_means_text, kinds, mean_text, named_table, printed_table
+from benchmarks.accuracy.runs import GIGABYTES, SECONDS, SEEDS, Results
+from benchmarks.accuracy.sets import GROUPS, LEFT_OUT, SETS, group_of
+from benchmarks.accuracy.tables import (
+    LEVEL,
+    LOSS,
+    balance,
+    common_sets,
+    losses,
+    mean_over,
+    mean_ranks,
+    means,
+    not_run,
+    seeds_of,
+    sets_of,
+    table_text,
+)
+from benchmarks.methods.page import critical_difference
+
+PAGE = Path("docs/accuracy.md")
+PICTURE = "accuracy-ranks.png"
+
+
+def write_page(results: Results, page: Path = PAGE) -> None:
+    from benchmarks.methods.picture import draw
+
+    if len(ranks := mean_ranks(results)) > 1:  # one panel for each group
+        draw(ranks, page.parent / "images" / PICTURE)
+    page.write_text(text(results), encoding="utf-8")
+    print(f"wrote {page}: {len(results.found):,} runs")
+
+
+def text(results: Results) -> str:
+    """The whole page; the same results make the same page."""
+    parts = [
+        "# How good are the answers?",
+        _introduction(results),
+        "![Six shapes, clustered by k-means above and by Quorate below](images/six-shapes.png)",
+        "## Beside scikit-learn's clusterers",
+        summary(results),
+        f"![Mean ranks by NMI with the classes](images/{PICTURE})",
+        "## Wins and losses",
+        _balances(results),
+        f"## Where Quorate loses by more than {LOSS}",
+        _losses(results),
+        "## Beside published figures",
+        _published(results),
+        "## The sets that settings were chosen on",
+        mean_text(results),
+        "The sets that were named beforehand, because the default of before failed on them or was better there:",
+        named_table(results),
+        k_means_text(results),
+        "## How it was measured",
+        _protocol(results),
+        "## All sets",
+        _all_sets(results),
+        "## Labels only",
+        "Which consensus function suits given labels is another question: [25 methods on 60 data sets in two "
+        "protocols](default-method.md).",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _introduction(results: Results) -> str:
+    table = means(results, "nmi")
+    told = []
+    for group in mean_ranks(results):
+        sets = common_sets(table, group)
+        best = max((name for name in ALGORITHMS if name not in OURS), key=lambda name: mean_over(table[name], sets))
+        own, other = mean_over(table[DEFAULT], sets), mean_over(table[best], sets)
+        told.append(f"{group} ({len(sets)} sets): {own:.3f}, best peer {best} {other:.3f}")
+    return f"""`EnsembleClustering(k)` with its defaults, on features, beside other clusterers that are given the same \
+number of clusters. The page is made from {len(results.found):,} stored runs by `make accuracy DATA=folder`, which \
+goes on where it was stopped; `ARGS=--quick` takes two minutes.
+
+Mean NMI with the classes on the sets that every algorithm could cluster: {"; ".join(told)}. On **half A** settings \
+were chosen (decision [11](decisions/0011-members-that-suit-the-data.md)), **half B** was only reported there; \
+the sets in **neither** were no part of it. The consensus function was chosen with k-means members on other halves \
+of 60 sets (decision [32](decisions/0032-default-consensus.md))."""
+
+
+def summary(results: Results) -> str:
+    """Means of each group over the sets that every algorithm has a result on."""
+    tables = {measure: means(results, measure) for measure in ("nmi", "ari", "accuracy", "seconds")}
+    ranks = mean_ranks(results)
+    sets = {group: common_sets(tables["nmi"], group) for group in ranks}
+    rows = []
+    for name in ALGORITHMS:
+        figures = [
+            " / ".join(f"{mean_over(tables[measure][name], sets[group]):.3f}" for measure in ("nmi", "ari", "accuracy"))
+            for group in sets
+        ]
+        places = [f"{found[name]:.1f}" for found, _ in ranks.values()]
+        every = [tables["seconds"][name][where] for group in sets for where in sets[group]]
+        seconds = f"{np.median(every):.2f}, {max(every):.1f}" if every else ""
+        shown = f"**{name}**" if name == DEFAULT else name
+        rows.append([shown, *figures, " / ".join(places), seconds])
+    head = ["", *(f"{group}, {len(sets[group])} sets" for group in sets), "mean ranks", "seconds: median, most"]
+    differences = [f"{critical_difference(len(ALGORITHMS), n):.1f} ({group})" for group, (_, n) in ranks.items()]
+    return f"""Mean NMI / ARI / accuracy with the classes, over the sets on which every algorithm has a result. \
+Mean ranks by NMI are in the order of the columns, 1 is best; ranks that are closer than {", ".join(differences)} do \
+not differ (Nemenyi, 5%).
+
+{table_text(head, rows)}"""
+
+
+def _balances(results: Results) -> str:
+    table = means(results, "nmi")
+    rows = []
+    for rival in ALGORITHMS:
+        if rival != DEFAULT:
+            rows.append([rival, *(" / ".join(str(count) for count in balance(table, rival, g)) for g in GROUPS)])
+    return f"""Sets on which the NMI of Quorate is higher by more than {LEVEL} / within {LEVEL} / lower by more than \
+{LEVEL}. Here every set counts on which both have a result.
+
+{table_text(["against", *GROUPS], rows)}"""
+
+
+def _losses(results: Results) -> str:
+    table, notes = means(results, "nmi"), kinds(results)
+    found = losses(table)
+    peers = {name for name, ahead in found if any(other not in OURS for other in ahead)}
+    rows = [
+        [
+            group_of(name),
+            name,
+            f"{table[DEFAULT][name]:.3f}",
+            notes.get(name, ""),
+            ", ".join(f"{other} {table[other][name]:.3f}" for other in ahead),
+        ]
+        for name, ahead in found
+    ]
+    return f"""Of {len(table[DEFAULT])} sets, {len(peers)} are lost by more than {LOSS} to at least one of the peers, \
+and {len(found) - len(peers)} more only to another kind of members or to a single member. Which of twelve is \
+the best on a set is known only afterwards, by the classes.
+
+{table_text(["", "set", DEFAULT, "kind taken", "ahead"], rows)}"""
+
+
+def _published(results: Results) -> str:
+    return f"""NMI (geometric mean) beside D. Huang et al., "Ultra-scalable spectral clustering and ensemble \
+clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410: the same data, the features as they come, the same \
+measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other hardware cannot be compared closely. \
+Ours are seconds of the processor on one thread.
+
+{printed_table(results)}"""
+
+
+def _protocol(results: Results) -> str:
+    seeds = seeds_of(results, DEFAULT)
+    counts = [
+        f"{n} on {sum(count == n for count in seeds.values())}" for n in sorted(set(seeds.values()), reverse=True)
+    ]
+    absent = [name for name in SETS if name not in seeds]
+    left = ", ".join(f"{name} ({why})" for name, why in LEFT_OUT.items())
+    left += f". Not measured yet: {', '.join(absent)}" if absent else ""
+    caps = ", ".join(f"{n} {a.most_objects:,}" for n, a in ALGORITHMS.items() if a.most_objects < 1_000_000)
+    dense = ", ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.dense)
+    reasons = "\n".join(
+        f"- {algorithm}, {reason}: {', '.join(names)}." for (algorithm, reason), names in not_run(results).items()
+    )
+    return f"""- **Data.** Real measurements are z-normalised, a missing value is the mean of its column; points of \
+`shape_*`, the pixels of mnist, and the sets whose names end in `_raw` are as they come. Texts are weighted by \
+tf-idf, rows of length 1; {dense} take no sparse rows or no thousands of columns and get the {SVD_DIMENSIONS} leading \
+singular directions. The classes are for scoring only. Left out: {left}.
+- **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, but for 10 starts of \
+`KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
+finds its own number of clusters, and what it calls noise is scored as one more cluster. `20 spectral members` and \
+`20 k-means members` are `EnsembleClustering` with that kind of members instead of the choice; `one spectral member` \
+and `one k-means member` are single clusterings with the true number of clusters.
+- **Seeds.** The stochastic ones are run with seeds 0 to {SEEDS - 1}, the others (Ward, HDBSCAN, Birch) once, as \
+far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table tells which.
+- **Limits.** One thread; seconds are those of the processor, on a machine shared with other work. A run may take \
+{SECONDS:g} s ({20 * SECONDS:g} s for Quorate, so that its own cost is told) and {GIGABYTES:g} GB. Not run on sets \
+with more objects than: {caps}.
+- **Measures.** NMI with the geometric mean, adjusted Rand index, accuracy (the best one-to-one matching of clusters \
+and classes).
+
+Runs without a result:
+
+{reasons or "none."}"""
+
+
+def _all_sets(results: Results) -> str:
+    tables = {measure: means(results, measure) for measure in ("nmi", "ari", "accuracy", "seconds")}
+    notes, seeds = kinds(results), seeds_of(results, DEFAULT)
+    others = [name for name in ALGORITHMS if name != DEFAULT]
+    rows = []
+    for group in GROUPS:
+        for name in sets_of(tables["nmi"], group):
+            own = [f"{tables[measure][DEFAULT][name]:.3f}" for measure in ("nmi", "ari", "accuracy")]
+            cells = [f"{tables['nmi'][other][name]:.3f}" if name in tables["nmi"][other] else "" for other in others]
+            seconds = f"{tables['seconds'][DEFAULT][name]:.2f}"
+            rows.append(
+                [group.removeprefix("half "), name, str(seeds[name]), *own, seconds, notes.get(name, ""), *cells]
+            )
+    head = [
+        "",
+        "set",
+        "seeds",
+        f"{DEFAULT}: NMI",
+        "ARI",
+        "accuracy",
+        "seconds",
+        "kind taken",
+        *(f"{name}" for name in others),
+    ]
+    return "Means over seeds; NMI of the other algorithms, empty where there is no result.\n\n" + table_text(head, rows)

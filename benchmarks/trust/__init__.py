@@ -1,0 +1,1 @@
+"""How often noise is called structure, and how often planted structure is missed."""

@@ -1,0 +1,145 @@
+"""How far a result can be believed: four grades in words, chosen by limits that the documentation states."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NO_STRUCTURE, WEAK, CLEAR, STRONG = GRADES = (
+    "no structure beyond chance",
+    "weak structure",
+    "clear structure",
+    "strong structure",
+)
+SIGNIFICANT = 0.01
+"""Agreement is beyond chance if its p-value is at most this, or its z at least `FAR_BEYOND`."""
+FAR_BEYOND = 6.0
+CLEAR_FROM, STRONG_FROM = 0.2, 0.5
+"""The reproducibility from which structure is called clear, and strong."""
+
+CANNOT_TELL = (
+    "The comparison is with labels permuted within each member. Members that were made from the same measurements "
+    "agree more than that even if the measurements have no clusters, and this is not tested."
+)
+SAME_MEASUREMENTS = (
+    "The members agree more than by chance, but all were made from the same measurements, so this does not show that "
+    "there are clusters."
+)
+TRY_MEASUREMENTS = (
+    "Compare with members of measurements without clusters, for example with each column shuffled, before you use the "
+    "clusters."
+)
+"""The verdict on members that `generate` made, for which a reference without clusters does not exist yet."""
+NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how far to believe it."
+
+
+class Verdict(NamedTuple):
+    """The verdict on a result.
+
+    Attributes
+    ----------
+    grade : str or None
+        One of `GRADES`; None if the agreement was not, or could not be, compared with chance.
+    text : str
+        The verdict in one sentence.
+    reason : str
+        The numbers that it follows from.
+    next_step : str
+        What to do now.
+    cannot_tell : str
+        What the numbers cannot tell.
+    """
+
+    grade: str | None
+    text: str
+    reason: str
+    next_step: str
+    cannot_tell: str
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.text, self.reason, self.next_step, self.cannot_tell) if part)
+
+
+class Evidence(NamedTuple):
+    """The numbers that a verdict is made from; see `Scores` for their meaning."""
+
+    mean_member: float | None
+    agreement: float | None
+    agreement_best_member: float | None
+    expected: float | None
+    z: float | None
+    p_value: float | None
+    adjusted: float | None
+    reproducibility: float | None
+    n_permutations: int | None
+    from_measurements: bool
+
+
+TEXTS = {
+    NO_STRUCTURE: "Random labels would agree about as well: there is no evidence of structure beyond chance.",
+    WEAK: "The members agree more than by chance, but weakly: the clusters depend on which members are used.",
+    CLEAR: "The members share clear structure, though parts of the clusters depend on which members are used.",
+    STRONG: "The members share strong structure: either half of them leads to much the same clusters.",
+}
+NEXT_STEPS = {
+    NO_STRUCTURE: "Do not rely on these clusters. More objects, more members or better members may show more.",
+    WEAK: "Use the clusters as a hint only. More members, better members or another number of clusters may help.",
+    CLEAR: "Use the clusters, and check the objects of low confidence; more members may make the rest firmer.",
+    STRONG: "Use the clusters; look at the few objects of low confidence.",
+}
+
+
+def verdict_of(evidence: Evidence) -> Verdict:
+    """Return the verdict that follows from the numbers."""
+    if evidence.mean_member is None:
+        return Verdict(None, "There are no two members to compare, so agreement cannot be measured.", "", "", "")
+    if evidence.p_value is None or evidence.z is None or evidence.adjusted is None or evidence.expected is None:
+        return Verdict(None, NOT_TESTED, "", 'Ask for the comparison: evaluate(..., null="auto").', "")
+    grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility)
+    is_beyond = beyond_chance(evidence.z, evidence.p_value)
+    text = TEXTS[grade]
+    if grade == NO_STRUCTURE and is_beyond:
+        text = "The members share structure, but this labelling does not follow it more than by chance."
+    if is_beyond and grade != NO_STRUCTURE and evidence.from_measurements:
+        return Verdict(grade, SAME_MEASUREMENTS, _reason(evidence), TRY_MEASUREMENTS, CANNOT_TELL)
+    return Verdict(grade, text, _reason(evidence), NEXT_STEPS[grade], CANNOT_TELL)
+
+
+def beyond_chance(z: float, p_value: float) -> bool:
+    """Whether permuted labels hardly ever agree as well."""
+    return p_value <= SIGNIFICANT or z >= FAR_BEYOND
+
+
+def grade_of(z: float, p_value: float, adjusted: float, reproducibility: float | None) -> str:
+    """Return the grade; without a reproducibility nothing better than weak structure can be shown."""
+    if not beyond_chance(z, p_value) or adjusted <= 0:
+        return NO_STRUCTURE
+    if reproducibility is None or reproducibility < CLEAR_FROM:
+        return WEAK
+    return CLEAR if reproducibility < STRONG_FROM else STRONG
+
+
+def _reason(evidence: Evidence) -> str:
+    parts = [
+        f"The agreement adjusted for chance is {_rounded(evidence.adjusted)} (0 by chance, 1 if members are unanimous; "
+        f"z = {evidence.z:.1f}). {_permutations(evidence)}"
+    ]
+    if evidence.reproducibility is not None:
+        parts.append(f"The clusters of two halves of the members have an ARI of {_rounded(evidence.reproducibility)}.")
+    if evidence.agreement is not None and evidence.agreement_best_member is not None:
+        parts.append(
+            f"With members that had no part in it, the consensus has a mean NMI of {evidence.agreement:.2f}, and the "
+            f"best single member one of {evidence.agreement_best_member:.2f}."
+        )
+    return " ".join(parts)
+
+
+def _permutations(evidence: Evidence) -> str:
+    """Tell the p-value as a number of permutations, because after few of them it cannot be small."""
+    count = evidence.n_permutations or 0
+    above = round((evidence.p_value or 0.0) * (count + 1)) - 1
+    return f"{above or 'None'} of {count:,} permutations of the labels agreed as well."
+
+
+def _rounded(value: float | None) -> str:
+    """Return two digits, without the minus sign of a rounded zero."""
+    return f"{round(value or 0.0, 2) + 0.0:.2f}"
