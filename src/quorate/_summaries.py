@@ -110,32 +110,28 @@ class Profiles:
 
         Members that label no object of a cluster are left out. Of labels that are equally common the first is taken.
         """
-        shares, overall, labels = self.shares, self.overall, self._labels()
-        ends = np.cumsum([0, *(len(entry) for entry in self.categories)])
-        known = [member for member, names in enumerate(self.categories) if len(names)]
-        top = np.array(
-            [ends[member] + self.counts[slice(*ends[member : member + 2])].argmax(axis=0) for member in known]
-        )
+        overall, labels = self.overall, self._labels()
+        members = [member for member, names in enumerate(self.categories) if len(names)]
+        ends = np.cumsum([0, *(len(names) for names in self.categories)])
+        blocks = [self.counts[ends[member] : ends[member + 1]] for member in members]
+        objects = np.array([block.max(axis=0) for block in blocks])
+        shares = objects / np.maximum([block.sum(axis=0) for block in blocks], 1)
+        places = np.array([ends[member] for member in members])[:, None] + [block.argmax(axis=0) for block in blocks]
+        order = np.argsort(-shares, axis=0, kind="stable")
         return [
             [
                 LabelShare(
-                    self.member_names[known[row]],
-                    labels[place],
-                    int(self.counts[place, cluster]),
-                    float(shares[place, cluster]),
-                    float(overall[place]),
+                    self.member_names[members[row]],
+                    labels[places[row, cluster]],
+                    int(objects[row, cluster]),
+                    float(shares[row, cluster]),
+                    float(overall[places[row, cluster]]),
                 )
-                for row, place in self._largest_first(top[:, cluster], cluster, shares)
+                for row in order[:, cluster].tolist()
+                if objects[row, cluster]
             ]
             for cluster in range(len(self.sizes))
         ]
-
-    def _largest_first(
-        self, places: NDArray[np.intp], cluster: int, shares: NDArray[np.float64]
-    ) -> list[tuple[int, int]]:
-        """Pairs (row, places[row]), sorted by falling share; labels that no object of the cluster has are left out."""
-        order = np.argsort(-shares[places, cluster], kind="stable").tolist()
-        return [(row, int(places[row])) for row in order if self.counts[places[row], cluster]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the clusters with their sizes and all their labels, as lists and dictionaries of plain types."""

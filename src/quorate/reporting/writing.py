@@ -41,9 +41,10 @@ def report(
 ) -> Path:
     """Write one HTML page about the quality of a consensus, which opens offline and fetches nothing.
 
-    The page contains a verdict in words, maps of the objects and of the members' labels, sizes and confidence of the
-    clusters, agreement of the members, a table of ambiguous objects, the labels for download, and how the consensus was
-    made. A slider shows the same for other numbers of clusters.
+    The page contains a verdict in words, the labels of the members that each cluster is made of, maps of the objects
+    and of the members' labels, sizes and confidence of the clusters, agreement of the members, a table of ambiguous
+    objects, the labels for download, and how the consensus was made. Clusters can be renamed in the page. A slider
+    shows the maps, the sizes and the labels for other numbers of clusters.
 
     Parameters
     ----------
