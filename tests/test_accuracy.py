@@ -86,6 +86,12 @@ def test_seeds_are_averaged_and_kinds_counted(tmp_path: Path) -> None:
     assert published.kinds(results) == {"iris": "1 kmeans, 2 spectral"}
 
 
+def test_means_by_seed_need_all_sets(tmp_path: Path) -> None:
+    results = _results(tmp_path, {DEFAULT: dict.fromkeys(development_sets(), 0.25)})
+    results.write(Case("iris", DEFAULT, 1), {"values": [0.9, 0.9, 0.9, 1.0, 3]})
+    assert published.means_by_seed(results) == [0.25]
+
+
 def test_sets_that_suit_k_means_members_are_named(tmp_path: Path) -> None:
     scores = {DEFAULT: {"iris": 0.5, "wine": 0.5}, "20 k-means members": {"iris": 0.515, "wine": 0.53}}
     told = published.k_means_text(_results(tmp_path, scores))

@@ -102,13 +102,21 @@ def summary(results: Results) -> str:
         places = [f"{found[name]:.1f}" for found, _ in ranks.values()]
         every = [tables["seconds"][name][where] for group in sets for where in sets[group]]
         seconds = f"{np.median(every):.2f}, {max(every):.1f}" if every else ""
+        runs = seeds_of(results, name)
+        seeds = " / ".join(f"{np.mean([runs[where] for where in sets[group]]):.2g}" for group in sets)
         shown = f"**{name}**" if name == DEFAULT else name
-        rows.append([shown, *figures, " / ".join(places), seconds])
-    head = ["", *(f"{group}, {len(sets[group])} sets" for group in sets), "mean ranks", "seconds: median, most"]
+        rows.append([shown, *figures, " / ".join(places), seconds, seeds])
+    head = [
+        "",
+        *(f"{group}, {len(sets[group])} sets" for group in sets),
+        "mean ranks",
+        "seconds: median, most",
+        "seeds",
+    ]
     differences = [f"{critical_difference(len(ALGORITHMS), n):.1f} ({group})" for group, (_, n) in ranks.items()]
     return f"""Mean NMI / ARI / accuracy with the classes, over the sets on which every algorithm has a result. \
 Mean ranks by NMI are in the order of the columns, 1 is best; ranks that are closer than {", ".join(differences)} do \
-not differ (Nemenyi, 5%).
+not differ (Nemenyi, 5%). Seeds: how many runs a set has, on average in each column.
 
 {table_text(head, rows)}"""
 
