@@ -68,7 +68,7 @@ function heatmap(width) {
   const { maps } = state;
   const { n } = maps;
   const { bins } = maps.stops[state.stop];
-  const letters = width < 400 ? 5 : 12;
+  const letters = width < 360 ? 5 : 12;
   const left = 8 + 7 * Math.max(...runs().map(({ cluster }) => Math.min(letters, data.names[cluster].length)));
   const side = Math.min(width - left - 66, 640);
   const data0 = [];

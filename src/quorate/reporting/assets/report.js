@@ -95,7 +95,7 @@ function toPaper(entry) {
 }
 
 // The widths of charts on paper in pixels; A4 and Letter have room for about 680.
-const PAPER = { heatmap: 420, "member-bars": 320, "member-matrix": 320 };
+const PAPER = { heatmap: 380, "member-bars": 320, "member-matrix": 320 };
 const paperWidth = ({ place }) => `${PAPER[place.id] ?? 660}px`;
 
 /** Prepares the page for printing: on paper it is light and narrow, and all details are open. */
