@@ -18,7 +18,7 @@ def draw(ranks: dict[str, tuple[dict[str, float], int]], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     n_methods = len(next(iter(ranks.values()))[0])
-    size = (11, 0.27 * n_methods + 1.2)
+    size = (5.5 * len(ranks), 0.27 * n_methods + 1.2)
     figure, panels = plt.subplots(1, len(ranks), figsize=size, layout="constrained")
     for axes, (half, (found, n_cases)) in zip(panels, ranks.items(), strict=True):
         _panel(axes, half, found, n_cases)
