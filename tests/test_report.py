@@ -101,7 +101,7 @@ def test_words_and_facts(made: tuple[Any, Any, Page]) -> None:
         "clear from 0.8",
     ):
         assert told in page.words
-    assert f"<dd>{scores.anmi:.3f}</dd>" in page.text
+    assert f"<dd>{scores.agreement:.2f}</dd>" in page.text
 
 
 def test_the_map_of_few_objects_is_their_co_association(tmp_path: Path) -> None:

@@ -106,16 +106,17 @@ def _number(count: int, noun: str) -> str:
 
 
 def _tiles(subject: Subject) -> str:
-    mean, best = subject.member_scores
+    """The numbers at the top; the first two are measured alike, with members that had no part in what is compared."""
     low = subject.confidence[subject.known] < AMBIGUOUS
     n_low = int(subject.ensemble.counts[subject.known][low].sum())
-    tiles = [
-        ("ANMI of the consensus", f"{subject.anmi:.3f}"),
-        ("best single member", NONE if best is None else f"{best:.3f}"),
-        ("mean over pairs of members", NONE if mean is None else f"{mean:.3f}"),
-        ("clusters", f"{subject.n_clusters:,}"),
-        ("ambiguous objects", f"{n_low:,}"),
+    trust = subject.trust
+    agreements = [
+        ("agreement with members left out", trust.agreement),
+        ("the same for the best member", trust.agreement_best_member),
+        ("agreement beyond chance, 0 to 1", trust.adjusted),
     ]
+    tiles = [(name, NONE if value is None else f"{value:.2f}") for name, value in agreements]
+    tiles += [("clusters", f"{subject.n_clusters:,}"), ("ambiguous objects", f"{n_low:,}")]
     return "".join(f"<div><dd>{escape(value)}</dd><dt>{escape(name)}</dt></div>" for name, value in tiles)
 
 
