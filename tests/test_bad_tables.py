@@ -245,7 +245,7 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: join(FRAME, MEASURED.set_index(FRAME.index)),
         "table 1: columns 'width', 'height'",
     ),
-    "join of a gap": (lambda: join(FRAME.assign(a=None, b=None, c=1).iloc[:, :2], FRAME), "labels no object at all"),
+    "join of a gap": (lambda: join(FRAME.assign(a=None, b=None, c=1).iloc[:, :2], FRAME), "label no object at all"),
     "no file": (lambda: load_labels([]), "at least one file"),
     "a weight for nobody": (lambda: consensus(FRAME, 3, weights={"aa": 1}), "weights name 'aa'"),
     "weights of a Series": (lambda: consensus(FRAME, 3, weights=pd.Series({"a": 1, "z": 2})), "weights name 'z'"),

@@ -20,7 +20,8 @@ class EmptyMemberError(ValueError):
     """Raised if members label no object at all; `members` are the names of these members."""
 
     def __init__(self, members: list[str]) -> None:
-        super().__init__(f"{', '.join(map(repr, members))} labels no object at all; leave it out.")
+        verb, which = ("labels", "it") if len(members) == 1 else ("label", "them")
+        super().__init__(f"{', '.join(map(repr, members))} {verb} no object at all; leave {which} out.")
         self.members = members
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.alignment import order_of
+from quorate._data.building import EmptyMemberError
 from quorate._data.coding import code_values
 from quorate._data.ensemble import as_ensemble, with_options
 from quorate._data.missing import DEFAULT, missing_rule
@@ -260,9 +261,9 @@ def _refuse_lengths(members: list[_Member], names: tuple[str, ...]) -> None:
             f"members must have the same number of objects, but {names[0]} has {lengths[0]:,} and {names[odd]} has "
             f"{lengths[odd]:,}; use a row of zeros for an object that a member does not label."
         )
-    empty = [repr(name) for name, member in zip(names, members, strict=True) if not len(member.categories)]
+    empty = [name for name, member in zip(names, members, strict=True) if not len(member.categories)]
     if empty:
-        raise ValueError(f"{', '.join(empty)} labels no object at all; leave it out.")
+        raise EmptyMemberError(empty)
 
 
 def _stacked(members: list[_Member], names: tuple[str, ...]) -> Any:
