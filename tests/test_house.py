@@ -32,6 +32,7 @@ LAYERS = [
     {"methods"},
     {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
     {"generation"},
+    {"_structure"},
     {"_comparison"},
     {"plot"},
     {"reporting"},
