@@ -10,7 +10,7 @@ from quorate._data.labelling import Labelling
 from quorate._evaluation.agreement import Agreement, held_out_agreement, reproducibility
 from quorate._evaluation.chance import Chance, chance_agreement
 from quorate._evaluation.repetition import Drawn, Procedure, draw_objects, procedure_of, repeat
-from quorate._types import Ensemble
+from quorate._types import Consensus, Ensemble
 from quorate.solvers.contingency import ari, contingency
 
 
@@ -27,6 +27,11 @@ class Trust(NamedTuple):
     reproducibility: float | None = None
     n_permutations: int | None = None
     from_measurements: bool = False
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
 
 
 def trust_in(
@@ -46,8 +51,9 @@ def trust_in(
     seconds : float, optional
         Leave it out, too, if it would take longer than this.
     """
+    known = _from_reference(result)
     if ensemble.n_members < 2:
-        return Trust()
+        return Trust(**known)
     from_measurements = ensemble.info.get("k") is not None
     procedure = procedure_of(result, labelling.n_clusters)
     drawn = draw_objects(ensemble, labelling, procedure.seed)
@@ -57,11 +63,26 @@ def trust_in(
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
         from_measurements=from_measurements,
+        **known,
     )
     if n_permutations is None:
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
     return trust if found is None else _with_chance(trust, found, drawn, procedure)
+
+
+def _from_reference(result: Any) -> dict[str, Any]:
+    """Return what the result tells about the comparison with measurements without clusters; nothing if it was not made."""
+    found = result.info.get("reference") if isinstance(result, Consensus) else None
+    if not found:
+        return {}
+    return {
+        "valley": found["valley"],
+        "expected_valley": found["expected"],
+        "reference_z": found["z"],
+        "reference_p_value": found["p_value"],
+        "n_draws": found["n_draws"],
+    }
 
 
 def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure) -> Trust:
