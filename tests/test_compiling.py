@@ -58,7 +58,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("suffix", "content"), [(".nbi", b""), (".nbi", b"no index"), (".nbc", b"cut"), (".nbc", b"")])
 def test_damaged_files_are_mended(tmp_path: Path, suffix: str, content: bytes) -> None:
     assert run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path)).stderr == ""
-    kept = [path for path in tmp_path.rglob(f"*{suffix}")]
+    kept = list(tmp_path.rglob(f"*{suffix}"))
     assert kept
     for path in kept:
         path.write_bytes(content)
