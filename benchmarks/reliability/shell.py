@@ -186,7 +186,9 @@ def _in_folder(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _streams(given: str, out: io.StringIO, err: io.StringIO) -> Iterator[None]:
     before = sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode("utf-8", "surrogatepass")), encoding="utf-8")
+    sys.stdin = io.TextIOWrapper(
+        io.BufferedReader(io.BytesIO(given.encode("utf-8", "surrogatepass"))), encoding="utf-8"
+    )
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             yield
