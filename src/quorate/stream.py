@@ -1,0 +1,9 @@
+"""Tables that are larger than memory: consensus, evaluate and place on sources that are read block by block.
+
+A source is a folder or pattern of Parquet files, a pyarrow Dataset, a Zarr array, a memory-mapped .npy file, a text
+table, or any iterable of blocks. Results equal those of the functions of the same names in `quorate`, bit for bit.
+"""
+
+from quorate._blocks.consensus import BlockConsensus, compress, consensus
+
+__all__ = ["BlockConsensus", "compress", "consensus"]
