@@ -5,5 +5,7 @@ table, or any iterable of blocks. Results equal those of the functions of the sa
 """
 
 from quorate._blocks.consensus import BlockConsensus, compress, consensus
+from quorate._blocks.evaluation import evaluate
+from quorate._blocks.placing import BlockPlacement, place
 
-__all__ = ["BlockConsensus", "compress", "consensus"]
+__all__ = ["BlockConsensus", "BlockPlacement", "compress", "consensus", "evaluate", "place"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._blocks.coding import CodedColumn
+from quorate._blocks.settling import Kind
 from quorate._blocks.sources import Block, Part, Source
 from quorate._data.tables import as_table
 from quorate._io.csv_blocks import read_text_header, text_blocks
@@ -46,7 +47,8 @@ def zarr_source(store: Any, choose: Choose, title: str) -> Source:
         raise ValueError(f"{title} must hold an array named 'labels' or exactly one 2-D array, found {list(arrays)}.")
     labels = arrays["labels" if "labels" in arrays else tables[0]]
     names = None if "names" not in arrays else tuple(map(str, np.asarray(arrays["names"][...]).tolist()))
-    saved = [name for name in (f"categories_{place}" for place in range(labels.shape[-1])) if name in arrays]
+    n_members = labels.shape[1] if len(labels.shape) == 2 else 1
+    saved = [name for name in (f"categories_{place}" for place in range(n_members)) if name in arrays]
     categories = [np.asarray(arrays[name][...]) for name in saved]
     return array_source(
         labels, choose, title, names=names, ids=arrays.get("ids"), categories=categories, fingerprint=fingerprint
@@ -63,13 +65,13 @@ def array_source(
     categories: list[Array] | None = None,
     fingerprint: list[Any] | None = None,
 ) -> Source:
-    """Take an array of shape (n_objects, n_members) that is read by slices of rows.
+    """Take an array of shape (n_objects, n_members), or (n_objects,), that is read by slices of rows.
 
     `categories` are the values that its numbers stand for, if they are codes of an ensemble that was saved.
     """
-    if len(labels.shape) != 2:
+    if len(labels.shape) not in (1, 2):
         raise ValueError(f"{title} must be (n_objects, n_members), got shape {tuple(labels.shape)}.")
-    n_rows, width = (int(size) for size in labels.shape)
+    n_rows, width = int(labels.shape[0]), int(labels.shape[1]) if len(labels.shape) == 2 else 1
     choice = choose(names or ())
     known = names or tuple(f"member {place}" for place in range(width))
     chosen = choice.members or known
@@ -77,7 +79,7 @@ def array_source(
     chunk = int(labels.chunks[0]) if hasattr(labels, "chunks") and labels.chunks else 1
 
     def read(start: int, stop: int) -> Block:
-        block = np.ascontiguousarray(np.asarray(labels[start:stop]))
+        block = np.ascontiguousarray(np.asarray(labels[start:stop])).reshape(stop - start, width)
         columns = [block[:, place] for place in places]
         if categories:
             columns = [_named(codes, categories[place]) for codes, place in zip(columns, places, strict=True)]
@@ -90,10 +92,10 @@ def array_source(
             stop = min(start + step, n_rows)
             yield Part(f"{title}, rows {start:,} to {stop:,}", 0, lambda start=start, stop=stop: read(start, stop))
 
-    row_bytes = width * (labels.dtype.itemsize + 16)
+    row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48
     id_name = None if ids is None else "id"
     files = (Path(title).stem if fingerprint else "labels",)
-    return Source(title, chosen, id_name, "values", files, parts, row_bytes, n_rows, fingerprint)
+    return Source(title, chosen, id_name, ("values",) * len(chosen), files, parts, row_bytes, n_rows, fingerprint)
 
 
 def _named(codes: Array, categories: Array) -> Array:
@@ -113,8 +115,9 @@ def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
             yield Part(str(path), 0, lambda read=Block(columns, ids): read)
 
     files = (path.name.split(".")[0],)
+    kinds: tuple[Kind, ...] = ("text",) * len(choice.members)
     return Source(
-        str(path), choice.members, choice.ids, "text", files, parts, 80 * len(choice.members), None, [stamp(path)]
+        str(path), choice.members, choice.ids, kinds, files, parts, 80 * len(choice.members), None, [stamp(path)]
     )
 
 
@@ -139,7 +142,8 @@ def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> S
             yield Part(f"block {number}", number, lambda block=block, n=number: _read(block, n, members, ids, has_ids))
 
     id_name = choice.ids or (head.id_name if has_ids else None)
-    return Source("the blocks", members, id_name, "values", (), parts, 24 * len(members), None, None)
+    kinds: tuple[Kind, ...] = ("values",) * len(members)
+    return Source("the blocks", members, id_name, kinds, (), parts, 24 * len(members), None, None)
 
 
 def _frame(block: Any) -> Any:

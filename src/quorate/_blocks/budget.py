@@ -54,7 +54,9 @@ def as_budget(memory: Any) -> Budget:
         return Budget(int(min(DEFAULT_SHARE * _machine_memory(), MOST_BY_DEFAULT)))
     number = as_bytes(memory) if isinstance(memory, str) else _check.n_bytes(memory, "memory")
     if number < LEAST:
-        raise ValueError(f"memory must be at least {_check.size(LEAST)}, got {_check.brief(memory)}; for example '2GB'.")
+        raise ValueError(
+            f"memory must be at least {_check.size(LEAST)}, got {_check.brief(memory)}; for example '2GB'."
+        )
     return Budget(number)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,23 +13,21 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._blocks.budget import Budget, as_budget, peak_bytes
-from quorate._blocks.collecting import collect
-from quorate._blocks.opening import open_source
-from quorate._blocks.output import LabelledBlock, RowLabels, labelled, refuse_out, write_labels
-from quorate._blocks.settling import Reading, Settled, settle
-from quorate._blocks.sources import Source
-from quorate._blocks.store import FolderStore, MemoryStore, Store, all_ids, all_numbers
+from quorate._blocks.opening import by_columns, open_source
+from quorate._blocks.output import LabelledBlock, labelled
+from quorate._blocks.running import Done, Job, labelled_source, read_source, row_labels, rows_at
+from quorate._blocks.settling import Reading, Settled
+from quorate._blocks.store import MemoryStore, Store, all_ids, all_numbers
 from quorate._blocks.workspace import Workspace
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.missing import DEFAULT
+from quorate._evaluation.repetition import drawn_places, procedure_of
 from quorate._io.choosing import Columns
 from quorate._io.paths import FilePath
 from quorate._types import Consensus, Ensemble
-
-logger = logging.getLogger("quorate")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +47,8 @@ class BlockConsensus:
         How many objects were left out because no member labels them.
     output : Path or None
         The file or folder that the labels were written to.
+    sample : int64 array
+        The rows of at most 2,000 objects, which `evaluate` repeats the consensus on.
     """
 
     ensemble: Ensemble
@@ -58,6 +57,7 @@ class BlockConsensus:
     n_blocks: int
     n_skipped: int
     output: Path | None
+    sample: NDArray[np.int64]
     _store: Store | None
     _row_of: NDArray[np.int64]
     _id_name: str | None
@@ -88,7 +88,9 @@ class BlockConsensus:
 
     def _kept(self) -> Store:
         if self._store is None:
-            raise ValueError(f"the labels of the objects were written to {self.output} and are not kept; read them there.")
+            raise ValueError(
+                f"the labels of the objects were written to {self.output} and are not kept; read them there."
+            )
         return self._store
 
     def __repr__(self) -> str:
@@ -96,13 +98,6 @@ class BlockConsensus:
             f"BlockConsensus({self.n_objects:,} objects in {self.n_blocks:,} blocks, {self.ensemble.n_rows:,} distinct "
             f"rows, {self.n_clusters:,} clusters by {self.solution.method})"
         )
-
-
-def row_labels(solution: Consensus, row_of: NDArray[np.int64], id_name: str | None, name: str = "label") -> RowLabels:
-    """Return the label and confidence of each row that blocks were compressed to."""
-    labels = np.append(solution.labels, np.int32(-1))[row_of]
-    confidence = None if solution.confidence is None else np.append(solution.confidence, np.nan)[row_of]
-    return RowLabels(labels, confidence, id_name, name)
 
 
 def compress(
@@ -138,15 +133,9 @@ def compress(
     >>> rows.labels.tolist(), rows.counts.tolist()
     ([[0, 0], [1, 0], [1, 1]], [2, 2, 1])
     """
-    opened = open_source(source, Columns(ids, columns, tuple(drop)), sep)
+    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
     how = Reading(missing, weights, skip_empty, check, declared=columns is not None)
-    return read_source(opened, as_budget(memory), MemoryStore(), how)[0].ensemble
-
-
-def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> tuple[Settled, int]:
-    """Make the pass over a source, and return its distinct rows and the number of its objects."""
-    table, n_objects = collect(source, budget, store)
-    return settle(table, source.names, source.kind, how, source.title), n_objects
+    return read_source(opened, as_budget(memory), MemoryStore(), how).ensemble
 
 
 def consensus(
@@ -224,92 +213,46 @@ def consensus(
     """
     budget = as_budget(memory)
     seed = None if random_state is None else _check.integer(random_state, "random_state", low=0)
-    opened = open_source(source, Columns(ids, columns, tuple(drop)), sep)
+    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
     how = Reading(missing, weights, skip_empty, check, declared=columns is not None)
     settings = {"method": method, "coarsen": coarsen, "refine": refine, **options}
     settings["max_bytes"] = min(MAX_BYTES, budget.n_bytes) if max_bytes is None else _check.n_bytes(max_bytes)
-    if out is None:
-        store = MemoryStore()
-        settled, _ = read_source(opened, budget, store, how)
-        result = _solved(settled, n_clusters, seed, settings)
-        return _told(settled, result, store, opened, budget, None)
-    target = Path(os.path.abspath(out))
-    refuse_out(target, overwrite)
-    plan = _plan(opened, n_clusters, seed, how, settings, budget)
-    return _with_output(opened, target, plan, n_clusters, how, settings, budget, overwrite=overwrite)
+    plan = {"consensus": repr([n_clusters, sorted(settings.items())]), "random_state": seed}
+    job = Job(opened, how, budget, {**plan, "seed": _check.known_seed(seed)})
 
-
-def _plan(
-    source: Source, n_clusters: Any, seed: int | None, how: Reading, settings: dict[str, Any], budget: Budget
-) -> dict[str, Any]:
-    """Return everything that the output depends on, as plain values."""
-    return {
-        "source": source.fingerprint,
-        "columns": [*source.names, source.id_name],
-        "n_clusters": repr(n_clusters),
-        "reading": repr(how),
-        "settings": repr(sorted(settings.items())),
-        "memory": budget.n_bytes,
-        "random_state": seed,
-        "seed": _check.known_seed(seed),
-    }
-
-
-def _with_output(
-    source: Source,
-    out: Path,
-    plan: dict[str, Any],
-    n_clusters: Any,
-    how: Reading,
-    settings: dict[str, Any],
-    budget: Budget,
-    *,
-    overwrite: bool,
-) -> BlockConsensus:
-    """Do the work with a workspace beside the output, so that each step is done only once."""
-    work = Workspace(out, plan)
-    done = False
-    try:
-        if source.fingerprint is None:
-            # it is not known whether an iterator yields the same blocks again
-            work.clear()
-        finished = work.finished()
-        if finished is None:
-            store = FolderStore(work.folder)
-            settled, _ = read_source(source, budget, store, how)
-            work.save_finished(store, settled)
-        else:
-            store, settled = finished
-        result = work.solution()
+    def solve(settled: Settled, work: Workspace | None) -> Consensus:
+        result = None if work is None else work.solution()
         if result is None:
-            result = _solved(settled, n_clusters, work.plan["seed"], settings)
-            work.save_solution(result)
-        rows = row_labels(result, settled.row_of, source.id_name)
-        write_labels(store, rows, out, work.aside, source.file_name, overwrite=overwrite)
-        done = True
-        return _told(settled, result, store, source, budget, out)
-    finally:
-        work.close(remove=done)
+            drawn = seed if work is None else work.plan["seed"]
+            result = solve_objects(settled.ensemble, n_clusters, random_state=drawn, **settings).objects
+            if work is not None:
+                work.save_solution(result)
+        return result
+
+    with labelled_source(job, solve, out, overwrite=overwrite) as done:
+        return _told(done, job, None if out is None else Path(os.path.abspath(out)))
 
 
-def _solved(settled: Settled, n_clusters: Any, seed: int | None, settings: dict[str, Any]) -> Consensus:
-    return solve_objects(settled.ensemble, n_clusters, random_state=seed, **settings).objects
-
-
-def _told(
-    settled: Settled, result: Consensus, store: Store, source: Source, budget: Budget, out: Path | None
-) -> BlockConsensus:
-    rows = settled.ensemble
-    memory = {"budget": budget.n_bytes, "distinct_rows": rows.labels.nbytes + rows.counts.nbytes, "peak": peak_bytes()}
-    result = replace(result, info={**result.info, "memory": memory})
+def _told(done: Done, job: Job, out: Path | None) -> BlockConsensus:
+    """Return the result of a job, with what is known about its memory."""
+    (rows, row_of, n_skipped), result, store = done
+    memory = {**_memory(rows, job.budget), "peak": peak_bytes()}
+    solution: Consensus = replace(result, info={**result.info, "memory": memory})
+    seed = procedure_of(solution, solution.n_clusters).seed
+    places = drawn_places(rows.n_objects, rows.n_members, solution.n_clusters, seed)
     return BlockConsensus(
         ensemble=rows,
-        solution=result,
+        solution=solution,
         n_objects=rows.n_objects,
         n_blocks=len(store.facts),
-        n_skipped=settled.n_skipped,
+        n_skipped=n_skipped,
         output=out,
+        sample=rows_at(store, row_of, places),
         _store=store if out is None else None,
-        _row_of=settled.row_of,
-        _id_name=source.id_name,
+        _row_of=row_of,
+        _id_name=job.source.id_name,
     )
+
+
+def _memory(rows: Ensemble, budget: Budget) -> dict[str, Any]:
+    return {"budget": budget.n_bytes, "distinct_rows": rows.labels.nbytes + rows.counts.nbytes}

@@ -129,7 +129,9 @@ def _refuse_nulls(ids: Any, name: str) -> None:
     elif isinstance(ids, np.ndarray) and ids.dtype.kind in "OUSf":
         row = next((row for row, value in enumerate(ids.tolist()) if is_null(value) or value == ""), None)
     if row is not None:
-        raise ValueError(f"{name}: row {row:,} of what was read at once (counted from 0) has no id; every object needs one.")
+        raise ValueError(
+            f"{name}: row {row:,} of what was read at once (counted from 0) has no id; every object needs one."
+        )
 
 
 def _text_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

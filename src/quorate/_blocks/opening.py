@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,13 @@ from quorate._io.paths import FORMATS, format_of, is_standard
 from quorate._io.text import Choice
 
 _MAGIC = ("*", "?", "[")
+ChooseFrom = Callable[[tuple[str, ...], str], Choice]
+"""Chooses among the names of columns, which are empty if columns have none; the second argument names the source."""
+
+
+def by_columns(wanted: Columns) -> ChooseFrom:
+    """Return the function that chooses as the user's options say."""
+    return lambda names, title: choose_columns(names, wanted, title)
 
 
 def is_many(path: Any) -> bool:
@@ -32,7 +39,7 @@ def is_many(path: Any) -> bool:
     return any(mark in place for mark in _MAGIC) and not os.path.exists(place)
 
 
-def open_source(source: Any, columns: Columns | None = None, sep: str | None = None) -> Source:
+def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids: str | None = None) -> Source:
     """Open a source of blocks.
 
     Parameters
@@ -40,25 +47,22 @@ def open_source(source: Any, columns: Columns | None = None, sep: str | None = N
     source : path, list of paths, pyarrow Dataset, Zarr array or group, array, or iterable of blocks
         A path may be a folder of Parquet files, a pattern such as "labels/*.parquet", or a single .parquet, .npy,
         .zarr, .csv, .tsv or .txt file.
-    columns : Columns, optional
-        Which columns are members and which one holds the ids.
+    choose : callable
+        Chooses the columns once their names are known.
     sep : str, optional
         What separates the columns of a text file.
+    ids : str, optional
+        The column of ids in blocks of an iterator, which has no names before its first block is read.
 
     Returns
     -------
     Source
     """
-    wanted = columns or Columns()
-
-    def choose(names: tuple[str, ...], title: str) -> Choice:
-        return choose_columns(names, wanted, title)
-
     if isinstance(source, str | os.PathLike):
-        return _from_paths(_expanded(source), wanted, os.fspath(source), sep)
+        return _from_paths(_expanded(source), choose, os.fspath(source), sep)
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
         paths = [path for item in source for path in _expanded(item)]
-        return _from_paths(paths, wanted, f"the {len(paths)} files", sep)
+        return _from_paths(paths, choose, str(paths[0]) if len(paths) == 1 else f"the {len(paths)} files", sep)
     if hasattr(source, "get_fragments"):
         return dataset_source(source, lambda names: choose(names, "the dataset"))
     if type(source).__module__.split(".")[0] == "zarr":
@@ -70,7 +74,7 @@ def open_source(source: Any, columns: Columns | None = None, sep: str | None = N
             f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable of "
             f"blocks, got {type(source).__name__}; quorate.consensus takes tables that are in memory."
         )
-    return iterator_source(source, lambda names: choose(names, "the first block"), wanted.ids)
+    return iterator_source(source, lambda names: choose(names, "the first block"), ids)
 
 
 def _expanded(path: str | os.PathLike[str]) -> list[Path]:
@@ -95,21 +99,17 @@ def _expanded(path: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-def _from_paths(paths: Sequence[Path], wanted: Columns, title: str, sep: str | None) -> Source:
+def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str | None) -> Source:
     kinds = {format_of(path) for path in paths}
     if len(kinds) > 1:
         raise ValueError(f"{title}: all files must have one format, found {', '.join(sorted(kinds))}.")
     kind = kinds.pop()
-
-    def choose(names: tuple[str, ...]) -> Choice:
-        return choose_columns(names, wanted, title)
-
     if sep is not None and kind not in DELIMITERS:
         raise ValueError(f"sep (--sep) is for text files, and {title} is .{kind}; leave it out.")
     if kind == "parquet":
-        return parquet_source(paths, choose, title)
+        return parquet_source(paths, lambda names: choose(names, title), title)
     if kind in ("npy", "zarr") or kind in DELIMITERS:
-        sources = [_from_path(path, kind, wanted, sep) for path in paths]
+        sources = [_from_path(path, kind, choose, sep) for path in paths]
         return sources[0] if len(sources) == 1 else stacked(sources, title)
     raise ValueError(
         f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out what asks for blocks "
@@ -117,12 +117,9 @@ def _from_paths(paths: Sequence[Path], wanted: Columns, title: str, sep: str | N
     )
 
 
-def _from_path(path: Path, kind: str, wanted: Columns, sep: str | None) -> Source:
-    def choose(names: tuple[str, ...]) -> Choice:
-        # files of arrays keep the ids in an array of their own, not in a column
-        own = wanted._replace(ids=None) if kind in ("npy", "zarr") else wanted
-        return choose_columns(names, own, str(path))
-
+def _from_path(path: Path, kind: str, choose: ChooseFrom, sep: str | None) -> Source:
     if kind == "npy":
-        return npy_source(path, choose)
-    return zarr_source(path, choose, str(path)) if kind == "zarr" else text_source(path, choose, sep)
+        return npy_source(path, lambda names: choose(names, str(path)))
+    if kind == "zarr":
+        return zarr_source(path, lambda names: choose(names, str(path)), str(path))
+    return text_source(path, lambda names: choose(names, str(path)), sep)

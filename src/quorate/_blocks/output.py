@@ -23,10 +23,12 @@ from quorate._io.zarr_store import need_zarr
 
 Array = NDArray[Any]
 FOLDER = "folder"
+SKIPPED = -2
+"""The label of rows whose objects are left out; -1 is a label that is not known, and becomes a null."""
 
 
 class RowLabels(NamedTuple):
-    """The label and confidence of each row of the table; the label is -1 for rows whose objects are left out."""
+    """The label and confidence of each row of the table; the label is SKIPPED for rows whose objects are left out."""
 
     labels: NDArray[np.int32]
     confidence: NDArray[np.float64] | None
@@ -51,7 +53,9 @@ def refuse_out(out: Path, overwrite: bool) -> None:
     """Raise if `out` cannot or must not be written; called before any work is done for it."""
     kind = output_format(out)
     if kind not in (FOLDER, "parquet", "npy", "zarr", *DELIMITERS):
-        raise ValueError(f"cannot write {out}: labels are written in blocks to a folder, .parquet, .npy, .zarr or .csv.")
+        raise ValueError(
+            f"cannot write {out}: labels are written in blocks to a folder, .parquet, .npy, .zarr or .csv."
+        )
     if out.suffix.lower() == ".gz":
         raise ValueError(f"cannot write {out}: labels in blocks are not packed by gzip; write .csv or .parquet.")
     if not out.parent.is_dir():
@@ -70,21 +74,19 @@ def refuse_out(out: Path, overwrite: bool) -> None:
 def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:
     """Yield the objects of each block with their labels, without those that are left out."""
     confidence = None if rows.confidence is None else np.round(rows.confidence, 6)
-    skips = bool(rows.labels.min() < 0)
+    skips = bool(rows.labels.min() == SKIPPED)
     for block in range(len(store.facts)):
         numbers, ids = store.numbers(block), store.ids(block)
         labels = rows.labels[numbers]
         sure = None if confidence is None else confidence[numbers]
         if skips:
-            kept = labels >= 0
+            kept = labels != SKIPPED
             labels, sure = labels[kept], None if sure is None else sure[kept]
             ids = None if ids is None else ids.filter(kept) if hasattr(ids, "filter") else ids[kept]
         yield LabelledBlock(ids, labels, sure)
 
 
-def write_labels(
-    store: Store, rows: RowLabels, out: Path, aside: Path, name_of: Callable[[int], str], *, overwrite: bool
-) -> None:
+def write_labels(store: Store, rows: RowLabels, out: Path, aside: Path, name_of: Callable[[int], str]) -> None:
     """Write the labels of all objects under the name `aside`, and then rename it to `out`.
 
     Files of a folder that are complete already, because an earlier run wrote them, are kept.
@@ -179,9 +181,9 @@ def _write_npy(store: Store, rows: RowLabels, aside: Path) -> None:
 
 def _n_kept(store: Store, rows: RowLabels) -> int:
     """Return the number of objects that are written."""
-    if rows.labels.min() >= 0:
+    if rows.labels.min() != SKIPPED:
         return sum(facts.n_rows for facts in store.facts)
-    return sum(int((rows.labels[store.numbers(block)] >= 0).sum()) for block in range(len(store.facts)))
+    return sum(int((rows.labels[store.numbers(block)] != SKIPPED).sum()) for block in range(len(store.facts)))
 
 
 def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
@@ -204,8 +206,7 @@ def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
     arrays = {"labels": create("labels", np.dtype(np.int32))}
     if rows.confidence is not None:
         arrays["confidence"] = create("confidence", np.dtype(np.float64))
-    kinds = [as_numpy(ids).astype(np.str_).dtype if as_numpy(ids).dtype.kind == "O" else as_numpy(ids).dtype
-             for ids in map(store.ids, range(len(store.facts))) if ids is not None]  # fmt: skip
+    kinds = [_plain_kind(store.ids(block)) for block in range(len(store.facts)) if store.ids(block) is not None]
     if kinds:
         arrays["ids"] = create("ids", np.result_type(*kinds))
     start = 0
@@ -217,12 +218,18 @@ def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
         start = stop
 
 
+def _plain_kind(ids: Any) -> np.dtype[Any]:
+    """Return the type of ids in a Zarr array, which holds texts of one width."""
+    values = as_numpy(ids)
+    return values.astype(np.str_).dtype if values.dtype.kind == "O" else values.dtype
+
+
 def _write_text(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels, delimiter: str) -> None:
     stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
     header = True
     for block in blocks:
         columns = [] if block.ids is None else [Column(_id_name(rows), as_numpy(block.ids))]
-        columns.append(Column(rows.name, block.labels))
+        columns.append(Column(rows.name, block.labels, np.arange(int(block.labels.max(initial=-1)) + 1)))
         if block.confidence is not None:
             columns.append(Column("confidence", block.confidence))
         write_csv(stream, columns, delimiter, header=header)

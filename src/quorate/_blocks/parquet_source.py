@@ -16,7 +16,6 @@ from quorate._io.paths import reading, refuse_content
 from quorate._io.text import Choice, Choose
 
 
-
 class _File(NamedTuple):
     """A Parquet file: its path, the numbers of rows of its row groups, and its columns by name with their types."""
 
@@ -45,10 +44,10 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
         title=title,
         names=choice.members,
         id_name=choice.ids,
-        kind="arrow",
+        kinds=("arrow",) * len(choice.members),
         files=_names_of(paths),
         parts=parts,
-        row_bytes=sum(_width(files[0].columns[name]) for name in wanted) + 16 * len(choice.members),
+        row_bytes=_row_bytes([files[0].columns[name] for name in wanted]),
         n_rows=sum(sum(file.groups) for file in files),
         fingerprint=[_stamp(path) for path in paths],
     )
@@ -171,13 +170,18 @@ def dataset_source(dataset: Any, choose: Choose) -> Source:
         title="the dataset",
         names=choice.members,
         id_name=choice.ids,
-        kind="arrow",
+        kinds=("arrow",) * len(choice.members),
         files=_names_of([Path(path) for path in paths]),
         parts=parts,
-        row_bytes=sum(_width(dataset.schema.field(name).type) for name in _columns(choice)) + 16 * len(choice.members),
+        row_bytes=_row_bytes([dataset.schema.field(name).type for name in _columns(choice)]),
         n_rows=dataset.count_rows(),
         fingerprint=[_stamp(Path(path)) for path in paths] if all(is_file) else None,
     )
+
+
+def _row_bytes(kinds: Sequence[Any]) -> int:
+    """Return about how many bytes a row takes: its values twice, a code for each, and its places in tables."""
+    return 2 * sum(map(_width, kinds)) + 2 * len(kinds) + 48
 
 
 def _width(kind: Any) -> int:

@@ -6,6 +6,7 @@ rows. The functions that decide are those for tables in memory, so that both giv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,13 +27,18 @@ Kind = Literal["values", "arrow", "text"]
 
 
 class Reading(NamedTuple):
-    """How the values are to be read, as for `load_labels`."""
+    """How the values are to be read, as for `load_labels`.
+
+    With `takes_all`, objects without any label are kept, and members that label nothing are left out: new objects
+    that are to be placed may well be so.
+    """
 
     missing: Any = DEFAULT
     weights: Any = None
     skip_empty: bool = False
     check: bool = True
     declared: bool = False
+    takes_all: bool = False
 
 
 class Settled(NamedTuple):
@@ -46,29 +52,33 @@ class Settled(NamedTuple):
     n_skipped: int
 
 
-def settle(table: RowTable, names: tuple[str, ...], kind: Kind, how: Reading, source: str) -> Settled:
+def settle(table: RowTable, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
     """Give the values of a table their meaning, and return its distinct rows as an ensemble.
 
-    `source` is what error messages call the data.
+    `kinds` has one kind for each member, and `source` is what error messages call the data.
     """
     if not table.n_rows:
         raise ValueError(f"{source} holds no rows; at least one object is needed.")
     rule = missing_rule(how.missing)
-    members = zip(table.values, names, strict=True)
-    coded = [_meaning(values.array(), name, kind, rule) for values, name in members]
+    members = zip(table.values, names, kinds, strict=True)
+    coded = [_meaning(values.array(), name, kind, rule) for values, name, kind in members]
     categories = tuple(labels for _, labels in coded)
     dtype = narrowest(max(map(len, categories)))
     labels = recoded(table.labels, [np.append(codes, -1) for codes, _ in coded], dtype)
-    empty = labels.max(axis=1) < 0
+    if how.takes_all:
+        known = [place for place, values in enumerate(categories) if len(values)]
+        labels, names = labels[:, known], tuple(names[place] for place in known)
+        categories = tuple(categories[place] for place in known)
+        if not known:
+            raise ValueError(f"{source}: no member labels any object.")
+    empty = (labels.max(axis=1) < 0) & (not how.takes_all)
     n_skipped = int(table.counts[empty].sum())
     if n_skipped and not how.skip_empty:
-        _refuse_unlabelled(n_skipped, int(table.counts.sum()), source)
+        refuse_unlabelled_objects(n_skipped, int(table.counts.sum()), source)
     if how.check:
         counts = table.counts
         refuse_suspects(labels, names, categories, source=source, declared=how.declared, counts=counts)
-    stacked = build_ensemble(
-        labels, names, categories, weights=how.weights, counts=table.counts, keep_unlabelled=True
-    )
+    stacked = build_ensemble(labels, names, categories, weights=how.weights, counts=table.counts, keep_unlabelled=True)
     return _without_empty(stacked, empty, n_skipped)
 
 
@@ -99,7 +109,8 @@ def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int)
     return Settled(rows, row_of, n_skipped)
 
 
-def _refuse_unlabelled(n_empty: int, n_objects: int, source: str) -> None:
+def refuse_unlabelled_objects(n_empty: int, n_objects: int, source: str) -> None:
+    """Raise because some objects have no label in any member."""
     raise ValueError(
         f"{source}: {n_empty:,} of {n_objects:,} objects have no label in any member; leave them out: nothing is known "
         f"about them (skip_empty=True; shell: --skip-empty)."

@@ -44,8 +44,8 @@ class Source:
         The names of the members, or of the columns of measurements.
     id_name : str or None
         The name of the column of ids; None if the objects have none.
-    kind : {"values", "arrow", "text"}
-        What the values are; see `settling.Kind`.
+    kinds : tuple of {"values", "arrow", "text"}
+        What the values of each column are; see `settling.Kind`.
     files : tuple of str
         The names of the files that it consists of, without suffix: results have files of the same names. Empty if
         it is not known how many there are.
@@ -62,7 +62,7 @@ class Source:
     title: str
     names: tuple[str, ...]
     id_name: str | None
-    kind: Kind
+    kinds: tuple[Kind, ...]
     files: tuple[str, ...]
     parts: Callable[[int], Iterator[Part]]
     row_bytes: int

@@ -15,7 +15,7 @@ from quorate import __version__
 from quorate._blocks.settling import Settled
 from quorate._blocks.store import BlockFacts, FolderStore, write_file
 from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays
-from quorate._io.consensus_file import load_consensus, save_consensus
+from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.folder_lock import FolderLock
 from quorate._io.text import Choice
 from quorate._types import Consensus
@@ -108,7 +108,9 @@ class Workspace:
 
     def save_solution(self, result: Consensus) -> None:
         """Note the consensus of the distinct rows."""
-        save_consensus(self.folder / SOLUTION, result, overwrite=True)
+        # not packed as `save_consensus` does, because it is read once at most
+        arrays: dict[str, Any] = arrays_of_consensus(result)
+        write_file(self.folder / SOLUTION, lambda file: np.savez(file, **arrays))
 
     def close(self, *, remove: bool) -> None:
         """Release the lock, and remove the folder if the work is done."""

@@ -80,9 +80,7 @@ class _opened:  # noqa: N801 - used like a function
         self._file.__exit__(kind, error, trace)
         if isinstance(error, csv.Error):
             line = self._reader.line_num
-            raise ValueError(
-                f"{name_of(self._path)}, line {line}: {error}; is a quotation mark left open?"
-            ) from error
+            raise ValueError(f"{name_of(self._path)}, line {line}: {error}; is a quotation mark left open?") from error
         if isinstance(error, UnicodeDecodeError):
             raise ValueError(
                 f"{name_of(self._path)} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8."

@@ -92,9 +92,7 @@ def insert_rows(
 
 
 @njit(cache=True, nogil=True)
-def find_rows(
-    labels: NDArray[Any], rows: NDArray[Any], slots: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> None:
+def find_rows(labels: NDArray[Any], rows: NDArray[Any], slots: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
     """Write the number of each row of labels (m, H) in the table, or -1 if the table does not hold it."""
     mask = np.uint64(slots.size - 1)
     for row in range(labels.shape[0]):
