@@ -22,7 +22,8 @@ CANNOT_TELL = (
 )
 REFERENCE_TELLS = (
     "The reference is drawn evenly from an ellipsoid with the covariance of the measurements. Clusters that touch "
-    "without a valley between them look like measurements without clusters, and values in coarse steps look like clusters."
+    "without a valley between them look like measurements without clusters, and values in coarse steps look like "
+    "clusters."
 )
 NO_CLUSTERS = (
     "The clusters are separated no better than those of measurements without clusters: there is no evidence of "
@@ -34,7 +35,8 @@ SAME_MEASUREMENTS = (
     "there are clusters."
 )
 TRY_MEASUREMENTS = (
-    "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X), or quorate cluster."
+    "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X) does it, and "
+    "so does quorate cluster."
 )
 """The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
 BEYOND_REFERENCE = 3.0

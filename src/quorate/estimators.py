@@ -22,8 +22,9 @@ from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
+from quorate._structure.evaluating import reference_of
 from quorate._structure.number import chooses_number, explore
-from quorate._structure.reference import Reference, checked_draws
+from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
@@ -198,8 +199,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     method_options : dict, optional
         Further options of the method.
     reference : "auto", int or None, default "auto"
-        If the number of clusters is chosen: whether to compare the clusters with those of measurements without
-        clusters. An int is a number of draws, "auto" draws 5 to 19 times until the answer is clear.
+        Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
+        "auto" draws 5 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
+        ``consensus_.info["reference"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
     n_jobs : int, optional
@@ -217,8 +219,6 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
         The whole result; if the number of clusters was chosen, ``consensus_.info["choice"]`` says why.
-    reference_ : Reference or None
-        The comparison with measurements without clusters, if it was made.
     n_features_in_ : int
         Number of columns of X.
 
@@ -295,7 +295,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
         solved = solve_objects(self.ensemble_, n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = replace(solved.objects, info={**solved.objects.info, **told})
+        self.consensus_: Consensus = solved.objects
+        told = self._compared(features, told)
+        self.consensus_ = replace(solved.objects, info={**solved.objects.info, **told})
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters
@@ -306,7 +308,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
-        self.reference_: Reference | None = None
+        draws = checked_draws(self.reference)
         if not chooses_number(self.n_clusters, self.method):
             return cast("int | None", self.n_clusters), {}
         explored = explore(
@@ -317,10 +319,17 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             method=self.method,
             method_options=dict(self.method_options or {}),
             n_jobs=self.n_jobs,
-            draws=checked_draws(self.reference),
+            draws=draws,
         )
-        self.reference_ = explored.reference
-        return explored.choice.n_clusters, {"choice": explored.choice}
+        return explored.choice.n_clusters, explored.told()
+
+    def _compared(self, features: Features, told: dict[str, Any]) -> dict[str, Any]:
+        """Return the comparison with measurements without clusters if it was asked for and not made before."""
+        draws = checked_draws(self.reference)
+        if draws is None or self.reference == "auto" or "reference" in told:
+            return told
+        found = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
+        return told if found is None else {**told, "reference": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known."""

@@ -32,7 +32,7 @@ from quorate._consensus.stability import halves_agree
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.selection import select_members, side_by_side
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.solvers.anmi import anmi
 from quorate.solvers.member_order import in_content_order
 
@@ -180,7 +180,7 @@ def _members_by_number(labels: Mapping[Any, Any], n_clusters: Numbers) -> tuple[
     return parts, joined, n_clusters
 
 
-def candidates(wanted: Any, ensemble: Ensemble) -> range | None:
+def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
     """The numbers of clusters that "auto", (low, high) or a range asks for; None if `wanted` is none of these."""
     n_rows = ensemble.n_rows
     if isinstance(wanted, str) and wanted == "auto":
@@ -238,18 +238,14 @@ def choose(
     return choice, answers[decision.n_clusters]
 
 
-def _run(
-    ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int
-) -> Consensus:
+def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:
     own: dict[str, Any] = {"refine": False, "options": {}}
     if name == asked.method:
         own = {"refine": refine, "options": asked.options}
     return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
 
 
-def _profiles(
-    ensemble: Ensemble, asked: Asked, run: Run, seed: int
-) -> tuple[dict[str, dict[int, float]], int]:
+def _profiles(ensemble: Ensemble, asked: Asked, run: Run, seed: int) -> tuple[dict[str, dict[int, float]], int]:
     """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC."""
     wanted, rng = asked.wanted, np.random.default_rng(seed)
     most = max(wanted)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._consensus.auto import TREE_ROWS
 from quorate._evaluation.ambiguity import ambiguity
 from quorate._evaluation.binning import mean_co_association
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.solvers.linkage.dendrogram import lifetimes
 from quorate.solvers.local_weights import cluster_certainty, edge_weights
 from quorate.solvers.spectral.transfer_cut import DENSE_CLUSTERS, leading_values
@@ -29,7 +29,7 @@ EIGENVALUE_FLOOR, MERGE_FLOOR, LINK_FLOOR = 0.003, 0.01, 0.005
 """Added before logarithms are taken: differences as small as these mean nothing."""
 
 
-def highest_number(ensemble: Ensemble) -> int:
+def highest_number(ensemble: AnyEnsemble) -> int:
     """Return the largest number of clusters that "auto" tries: 20, or more if a quarter of the members have more."""
     usual = int(np.quantile(ensemble.n_clusters, 0.75))
     return min(max(MOST, usual), ensemble.n_rows)

@@ -52,9 +52,7 @@ def speaking(values: Values) -> dict[str, dict[int, float]]:
 
 def supports(values: Values) -> dict[int, float]:
     """Return the weighted mean of the shares that each number has of the best value of each criterion, from 0 to 1."""
-    shares = {
-        name: shares_of_best(part, from_lowest=name in FROM_LOWEST) for name, part in speaking(values).items()
-    }
+    shares = {name: shares_of_best(part, from_lowest=name in FROM_LOWEST) for name, part in speaking(values).items()}
     total = sum(WEIGHTS[name] for name, part in shares.items() if part)
     numbers = sorted({k for part in values.values() for k in part})
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +60,7 @@ def trust_in(
     draw : callable, optional
         Draws the objects for a seed; by default `draw_objects` does. Needed if rows are not in the order of objects.
     """
-    known = _from_reference(result)
+    known = reference_facts(result.info.get("reference") if isinstance(result, Consensus) else None)
     if ensemble.n_members < 2:
         return Trust(**known)
     from_measurements = ensemble.info.get("k") is not None
@@ -80,18 +80,10 @@ def trust_in(
     return trust if found is None else _with_chance(trust, found, drawn, procedure)
 
 
-def _from_reference(result: Any) -> dict[str, Any]:
-    """Return what the result tells about the comparison with measurements without clusters; nothing if it was not made."""
-    found = result.info.get("reference") if isinstance(result, Consensus) else None
-    if not found:
-        return {}
-    return {
-        "valley": found["valley"],
-        "expected_valley": found["expected"],
-        "reference_z": found["z"],
-        "reference_p_value": found["p_value"],
-        "n_draws": found["n_draws"],
-    }
+def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields about a comparison with measurements without clusters; nothing if it was not made."""
+    names = {"valley": "valley", "expected_valley": "expected", "reference_z": "z", "reference_p_value": "p_value"}
+    return {name: found[key] for name, key in {**names, "n_draws": "n_draws"}.items()} if found else {}
 
 
 def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure) -> Trust:

@@ -43,6 +43,11 @@ class Explored(NamedTuple):
     reference: Reference | None
     ensemble: Ensemble
 
+    def told(self) -> dict[str, Any]:
+        """Return what the info of a result says about the choice."""
+        found = {} if self.reference is None else {"reference": dict(self.reference._asdict())}
+        return {"choice": self.choice, **found}
+
 
 def chooses_number(n_clusters: Any, method: str) -> bool:
     """Whether the number of clusters is left to the library, and not to a method that was named and finds it itself."""

@@ -157,7 +157,9 @@ def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     valleys = np.array([part.valley for part in found])
     cuts = np.log(np.array([part.cut for part in found]) + FEW_LINKS)
     own = np.array([part.valley for part in judged]), np.log(np.array([part.cut for part in judged]) + FEW_LINKS)
-    spreads = [max(float(values.std(ddof=1)), least) for values, least in zip((valleys, cuts), LEAST_SPREAD, strict=True)]
+    spreads = [
+        max(float(values.std(ddof=1)), least) for values, least in zip((valleys, cuts), LEAST_SPREAD, strict=True)
+    ]
     by_valley = (own[0] - valleys.mean()) / spreads[0]
     by_cut = (cuts.mean() - FLAT - own[1]) / spreads[1]
     return np.asarray(np.maximum(by_valley, by_cut))

@@ -106,7 +106,7 @@ def _pairs(links: FloatArray, between: FloatArray) -> list[tuple[int, int]]:
     n_clusters = len(links)
     own = np.diag(between)
     distance = own[:, None] + own - 2 * between
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for cluster in range(n_clusters):
         others = np.lexsort((distance[cluster], -links[cluster]))
         others = others[others != cluster][:NEAR_CLUSTERS]
