@@ -43,6 +43,12 @@ BEYOND_REFERENCE = 3.0
 """From this z on, clusters are separated better than those of measurements without clusters."""
 NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how far to believe it."
 
+ASK_FOR_CHANCE = 'Ask for the comparison: evaluate(..., null="auto").'
+SEPARATED = (
+    "The clusters are separated better than those of measurements without clusters; how firmly the members agree on "
+    "them was not measured."
+)
+
 
 class Verdict(NamedTuple):
     """The verdict on a result.
@@ -111,7 +117,9 @@ def verdict_of(evidence: Evidence) -> Verdict:
     if evidence.mean_member is None:
         return Verdict(None, "There are no two members to compare, so agreement cannot be measured.", "", "", "")
     if evidence.p_value is None or evidence.z is None or evidence.adjusted is None or evidence.expected is None:
-        return Verdict(None, NOT_TESTED, "", 'Ask for the comparison: evaluate(..., null="auto").', "")
+        if evidence.reference_z is not None:
+            return Verdict(None, SEPARATED, _reference(evidence), ASK_FOR_CHANCE, REFERENCE_TELLS)
+        return Verdict(None, NOT_TESTED, "", ASK_FOR_CHANCE, "")
     grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility)
     is_beyond = beyond_chance(evidence.z, evidence.p_value)
     text = TEXTS[grade]

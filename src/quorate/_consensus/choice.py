@@ -29,6 +29,8 @@ WORDS = {
     "pac": "the fewest pairs are ambiguous",
 }
 """What each criterion says about the number that it speaks for."""
+MOST_LINES = 20
+"""The largest number of lines that a printed choice has."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,16 @@ class Choice:
     def __str__(self) -> str:
         names = [n for n in (*CRITERIA, "support") if any(getattr(entry, n) is not None for entry in self.table)]
         lines = [f"{'k':>4}" + "".join(f"{CRITERIA.get(name, name):>14}" for name in names)]
-        for entry in self.table:
+        for entry in self._shown():
             values = [getattr(entry, name) for name in names]
             cells = "".join(f"{'-':>14}" if value is None else f"{value:>14.4f}" for value in values)
             lines.append(f"{entry.n_clusters:>4}{cells}{self._mark(entry.n_clusters)}")
         return "\n".join([*lines, self.reason])
+
+    def _shown(self) -> list[Candidate]:
+        """The lines that are printed: all, or those with most support if there are many."""
+        ranked = sorted(self.table, key=lambda entry: -(entry.support or 0.0))
+        return [entry for entry in self.table if len(ranked) <= MOST_LINES or entry in ranked[:MOST_LINES]]
 
     def _mark(self, k: int) -> str:
         if k == self.n_clusters:

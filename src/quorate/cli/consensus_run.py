@@ -115,6 +115,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 outcome.result,
                 outcome.ensemble,
                 arguments.report,
+                ambiguous=ambiguity_threshold(arguments),
                 random_state=outcome.seed,
                 command=shlex.join(arguments.command_line),
                 overwrite=arguments.force,
