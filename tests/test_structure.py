@@ -1,4 +1,4 @@
-"""Whether measurements have clusters: valleys and links, the reference without clusters, and every door that uses it."""
+"""Whether measurements have clusters: valleys, links, the reference without clusters, and the doors that use it."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_compared() -> None:
 
 def test_how_often_to_draw() -> None:
     assert [checked_draws(value) for value in (None, False, "auto", True, 7)] == [None, None, 0, 0, 7]
-    with pytest.raises(ValueError, match="reference must be at least 2"):
+    with pytest.raises(ValueError, match="reference must be between 2 and 10,000"):
         checked_draws(1)
     assert [chooses_number(k, "auto") for k in (None, "auto", (2, 5), 3)] == [True, True, True, False]
     assert [chooses_number(None, method) for method in ("eac", "lwgp")] == [False, True]
