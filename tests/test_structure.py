@@ -166,10 +166,10 @@ def chosen() -> EnsembleClustering:
 def test_every_door_finds_the_same_clusters(chosen: EnsembleClustering, tmp_path: Path) -> None:
     X = blobs()
     assert chosen.n_clusters_ == 3
-    assert Reference(**chosen.consensus_.info["reference"]).is_beyond
+    assert Reference(**chosen.consensus_.info["reference_test"]).is_beyond
     given = EnsembleClustering(3, random_state=0).fit(X)
     assert np.array_equal(given.labels_, chosen.labels_)
-    assert "reference" not in given.consensus_.info
+    assert "reference_test" not in given.consensus_.info
     none = EnsembleClustering(None, random_state=0, reference=None).fit(X)
     assert np.array_equal(none.labels_, chosen.labels_)
     table, output = tmp_path / "X.csv", tmp_path / "labels.csv"
@@ -224,16 +224,16 @@ def test_the_comparison_is_kept_in_files(chosen: EnsembleClustering, tmp_path: P
     path = tmp_path / "result.npz"
     save_consensus(path, chosen.consensus_)
     again = load_consensus(path)
-    assert again.info["reference"] == chosen.consensus_.info["reference"]
+    assert again.info["reference_test"] == chosen.consensus_.info["reference_test"]
     assert again.info["choice"].n_clusters == 3
     assert tuple(again.info["choice"].candidates) == chosen.consensus_.info["choice"].candidates
-    assert evaluate(again, chosen.ensemble_).reference_z == chosen.consensus_.info["reference"]["z"]
+    assert evaluate(again, chosen.ensemble_).reference_z == chosen.consensus_.info["reference_test"]["z"]
 
 
 def test_a_number_of_draws_compares_a_given_number_of_clusters_too() -> None:
     X = blobs()
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
-    assert model.consensus_.info["reference"]["n_draws"] == 3
+    assert model.consensus_.info["reference_test"]["n_draws"] == 3
     again = reference_of(model.consensus_, model.labels_, model.ensemble_, as_features(X), 3)
     assert again is not None
-    assert again.z == model.consensus_.info["reference"]["z"]
+    assert again.z == model.consensus_.info["reference_test"]["z"]

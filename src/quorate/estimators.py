@@ -201,7 +201,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     reference : "auto", int or None, default "auto"
         Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
         "auto" draws 5 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
-        ``consensus_.info["reference"]`` is the result, and `evaluate` takes it into account.
+        ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
     n_jobs : int, optional
@@ -326,10 +326,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _compared(self, features: Features, told: dict[str, Any]) -> dict[str, Any]:
         """Return the comparison with measurements without clusters if it was asked for and not made before."""
         draws = checked_draws(self.reference)
-        if draws is None or self.reference == "auto" or "reference" in told:
+        if draws is None or self.reference == "auto" or "reference_test" in told:
             return told
         found = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
-        return told if found is None else {**told, "reference": dict(found._asdict())}
+        return told if found is None else {**told, "reference_test": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known."""

@@ -60,7 +60,7 @@ def trust_in(
     draw : callable, optional
         Draws the objects for a seed; by default `draw_objects` does. Needed if rows are not in the order of objects.
     """
-    known = reference_facts(result.info.get("reference") if isinstance(result, Consensus) else None)
+    known = reference_facts(result.info.get("reference_test") if isinstance(result, Consensus) else None)
     if ensemble.n_members < 2:
         return Trust(**known)
     from_measurements = ensemble.info.get("k") is not None

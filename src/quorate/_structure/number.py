@@ -45,7 +45,7 @@ class Explored(NamedTuple):
 
     def told(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
-        found = {} if self.reference is None else {"reference": dict(self.reference._asdict())}
+        found = {} if self.reference is None else {"reference_test": dict(self.reference._asdict())}
         return {"choice": self.choice, **found}
 
 

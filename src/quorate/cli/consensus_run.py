@@ -95,11 +95,11 @@ def _with_reference(
 ) -> Consensus:
     """Compare the clusters with those of measurements without clusters, unless this is done or not wanted."""
     draws = checked_draws(reference_setting(arguments))
-    if draws is None or "reference" in result.info:
+    if draws is None or "reference_test" in result.info:
         return result
     with step("comparing with measurements without clusters"):
         found = reference_of(result, result.labels, ensemble, as_features(features), draws)
-    return result if found is None else replace(result, info={**result.info, "reference": dict(found._asdict())})
+    return result if found is None else replace(result, info={**result.info, "reference_test": dict(found._asdict())})
 
 
 def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
