@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD, resolve
+from quorate._consensus.auto import DEFAULT_METHOD, MANY_CLUSTERS, resolve
 from quorate._consensus.choice import Candidate, Choice
 from quorate._consensus.criteria import (
     Run,
@@ -40,6 +40,8 @@ logger = logging.getLogger("quorate")
 
 BOUNDS = (0.1, 0.9)
 """A pair of objects is ambiguous if its consensus index lies between these values."""
+FINE, FEW_STARTS = "transfer", {"n_init": 3}
+"""The method whose many clusters are merged, and its options: it need not find the best of all cuts."""
 ALL_TRIED = 6
 """Up to so many numbers the method runs for all of them; of more, it runs for those that have most support."""
 Links = Callable[[NDArray[np.int32]], FloatArray]
@@ -214,7 +216,7 @@ def choose(
     shared = shared_structure(in_content_order(ensemble), seed % 2**32) if asked.null else None
     if asked.is_open and shared is not None and not shared.is_beyond:
         return _nothing_shared(shared, asked.method), run(asked.method, 1)
-    values, drawn = _profiles(ensemble, asked, run, seed)
+    values, drawn = _profiles(ensemble, asked, run, seed, max_bytes)
     tried = list(asked.wanted)
     if len(tried) > ALL_TRIED:
         tried = shortlist(supports(values), ALL_TRIED)
@@ -239,17 +241,19 @@ def choose(
 
 
 def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:
-    own: dict[str, Any] = {"refine": False, "options": {}}
+    own: dict[str, Any] = {"refine": False, "options": FEW_STARTS if name == FINE else {}}
     if name == asked.method:
         own = {"refine": refine, "options": asked.options}
     return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
 
 
-def _profiles(ensemble: Ensemble, asked: Asked, run: Run, seed: int) -> tuple[dict[str, dict[int, float]], int]:
+def _profiles(
+    ensemble: Ensemble, asked: Asked, run: Run, seed: int, max_bytes: int
+) -> tuple[dict[str, dict[int, float]], int]:
     """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC."""
     wanted, rng = asked.wanted, np.random.default_rng(seed)
     most = max(wanted)
-    fine = run("transfer", min(max(most + 1, highest_number(ensemble)), ensemble.n_rows)) if most > 1 else None
+    fine = _fine(ensemble, most, run, max_bytes) if most > 1 else None
     gains = density_gains(ensemble, most, run)
     parts = asked.parts
     if parts is None:
@@ -267,6 +271,14 @@ def _profiles(ensemble: Ensemble, asked: Asked, run: Run, seed: int) -> tuple[di
         "pac": pac,
     }
     return values, drawn
+
+
+def _fine(ensemble: Ensemble, most: int, run: Run, max_bytes: int) -> Consensus | None:
+    """A consensus of many clusters, which merges start from; None if its vectors would need too much memory or time."""
+    size = min(max(most + 1, highest_number(ensemble)), ensemble.n_rows)
+    if 3 * 8 * ensemble.n_rows * size > max_bytes or int(ensemble.offsets[-1]) > MANY_CLUSTERS:
+        return None
+    return run(FINE, size)
 
 
 def _answers(asked: Asked, tried: Sequence[int], run: Run) -> tuple[dict[int, Consensus], dict[int, str]]:
