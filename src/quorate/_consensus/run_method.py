@@ -13,6 +13,7 @@ import numpy as np
 from quorate import _check
 from quorate._consensus.duration import tell_duration
 from quorate._consensus.refine import refined
+from quorate._consensus.row_order import in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
 from quorate.solvers.confidence import with_confidence
@@ -84,15 +85,31 @@ def _run(
     entry, options = METHODS[method], options or {}
     k = _cluster_number(n_clusters, ensemble, method, entry)
     _refuse_memory(method, entry, ensemble, options, max_bytes)
-    seen = ensemble if entry.own_order else in_content_order(ensemble)
+    given = ensemble if entry.own_order else in_content_order(ensemble)
+    ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and _by_content(entry) else None
+    seen = given
+    if ordered is not None:
+        seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
     if entry.time == "quadratic" and isinstance(seen, Ensemble) and not entry.combines:
         tell_duration(method, seen, partial(_try_rows, entry, k, options))
-    result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
+    result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    if ordered is not None:
+        result = ordered.restored(result, entry.by_member)
+    result = with_confidence(given, result)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
+
+
+def _by_content(method: Method) -> bool:
+    """Whether a method gets the rows in the order of their content.
+
+    A method that draws at random draws other rows in another order anyway, and one that combines others runs them
+    through this module.
+    """
+    return not (method.stochastic or method.combines)
 
 
 def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:
