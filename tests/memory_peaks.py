@@ -18,7 +18,7 @@ def shapes(scale: int = 1) -> dict[str, tuple[Ensemble, int]]:
     """Tables that differ in rows, members and clusters, and a number of clusters to ask for."""
     rng = np.random.default_rng(0)
     n = 20_000 // scale
-    plain = rng.integers(12, size=(n, 6))
+    plain = rng.integers(12, size=(n // 5, 6))
     # a member of as many clusters as there are objects
     fine = np.column_stack([rng.integers(10, size=(n, 3)), rng.permutation(n)])
     gaps = fine.copy()

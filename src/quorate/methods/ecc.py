@@ -9,7 +9,6 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
 
 
 def ecc(
@@ -66,5 +65,4 @@ METHOD = Method(
     title="entropy-based consensus clustering (KL k-means)",
     reference="doi:10.1093/bioinformatics/btx167",
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

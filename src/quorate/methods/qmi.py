@@ -7,7 +7,6 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import centred
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
 
 
 def qmi(
@@ -51,5 +50,4 @@ METHOD = Method(
     title="quadratic mutual information (centred k-means)",
     reference="doi:10.1109/ICDM.2003.1250937",
     stochastic=True,
-    own_order=LAST_DIGITS,
 )
