@@ -18,6 +18,7 @@ from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
 from quorate.solvers.confidence import with_confidence
 from quorate.solvers.member_order import in_content_order
+from quorate.solvers.sizes import linear_bytes, size_of
 
 MAX_BYTES = 4_000_000_000
 """Memory beyond the linear that a method may ask for unless the caller says otherwise."""
@@ -84,7 +85,7 @@ def _run(
     """Check the number of clusters and the memory, sort the members, run, and fill in what all methods share."""
     entry, options = METHODS[method], options or {}
     k = _cluster_number(n_clusters, ensemble, method, entry)
-    _refuse_memory(method, entry, ensemble, options, max_bytes)
+    _refuse_memory(method, entry, ensemble, options, max_bytes, k)
     given = ensemble if entry.own_order else in_content_order(ensemble)
     ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and _by_content(entry) else None
     seen = given
@@ -132,18 +133,31 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
     return k
 
 
-def _refuse_memory(
-    name: str, method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], max_bytes: int
-) -> None:
+def bytes_beyond_linear(
+    method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], n_clusters: int | None
+) -> int:
+    """The bytes that a method says it needs, without what every method takes in proportion to the ensemble."""
+    size = size_of(ensemble, n_clusters)
+    tables = max(method.tables(size) - linear_bytes(size), 0)
     if method.memory_for is not None:
-        needed = method.memory_for(ensemble, options)
-    else:
-        needed = 8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0
+        return tables + method.memory_for(ensemble, options)
+    return tables + (8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0)
+
+
+def _refuse_memory(
+    name: str,
+    method: Method,
+    ensemble: AnyEnsemble,
+    options: Mapping[str, Any],
+    max_bytes: int,
+    n_clusters: int | None,
+) -> None:
+    needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
     linear = ", ".join(entry for entry in METHODS if METHODS[entry].memory == "linear")
     chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
     _check.memory(
         needed,
         max_bytes,
-        f"method {chosen} on {ensemble.n_rows:,} distinct rows",
+        f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
         method.instead or f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
     )

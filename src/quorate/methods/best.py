@@ -8,6 +8,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.cluster_means import completed
+from quorate.solvers.sizes import few_tables
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
@@ -64,6 +65,7 @@ METHOD = Method(
     solve=best,
     title="the member of the highest ANMI (baseline)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     finds_k=True,
     own_order="info['anmi'] lists the members in their own order; ties are broken by the labels of the members",
 )

@@ -13,6 +13,7 @@ from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
 from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
 
 BYTES_AN_EDGE = 64
@@ -98,6 +99,7 @@ METHOD = Method(
     solve=cspa,
     title="balanced cut of the co-association graph (METIS)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     time="quadratic",
     memory="quadratic",
     stochastic=True,

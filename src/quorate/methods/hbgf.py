@@ -9,6 +9,7 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph
 from quorate.solvers.graphs.row_partition import cuts, fill_clusters, least_cut, partition_rows
+from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
 
 
@@ -71,6 +72,7 @@ METHOD = Method(
     solve=hbgf,
     title="balanced cut of the graph of rows and clusters (METIS)",
     reference="doi:10.1145/1015330.1015414",
+    tables=few_tables,
     stochastic=True,
     soft=True,
 )

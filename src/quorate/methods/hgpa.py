@@ -10,6 +10,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES, Objective, partition_hypergraph
 from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_rows
 from quorate.solvers.label_rows import one_hot
+from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import cluster_weights_whole, without_common_factor
 
 
@@ -81,5 +82,6 @@ METHOD = Method(
     solve=hgpa,
     title="balanced cut of the hypergraph of clusters (Mt-KaHyPar)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     stochastic=True,
 )

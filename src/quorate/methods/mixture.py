@@ -11,6 +11,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.label_rows import weighted_total
 from quorate.solvers.label_space.mixture import Mixture, best_mixture
+from quorate.solvers.sizes import label_space
 from quorate.solvers.weights import with_relative_weights
 
 PATIENCE = 3
@@ -115,6 +116,7 @@ METHOD = Method(
     solve=mixture,
     title="mixture of multinomials (latent class EM)",
     reference="doi:10.1137/1.9781611972740.35",
+    tables=label_space,
     finds_k=True,
     stochastic=True,
 )

@@ -12,6 +12,7 @@ from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.label_space.lookup import Sums, best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
 from quorate.solvers.label_space.restarts import as_consensus
+from quorate.solvers.sizes import label_space
 from quorate.solvers.weights import with_relative_weights
 
 
@@ -100,5 +101,6 @@ METHOD = Method(
     solve=voting,
     title="plurality voting after optimal matching",
     reference="doi:10.1093/bioinformatics/btg038",
+    tables=label_space,
     stochastic=True,
 )
