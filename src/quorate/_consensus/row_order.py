@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from quorate.solvers.weights import relative_weights
 
 MOST_ROUNDS = 12
 """Rounds of colouring; rows that are not told apart after so many hardly ever differ in anything."""
+
+# an ensemble never changes, and is run for several numbers of clusters
+_ordered: WeakKeyDictionary[Ensemble, Ordered] = WeakKeyDictionary()
 
 
 class Ordered(NamedTuple):
@@ -71,6 +75,13 @@ def in_row_order(ensemble: Ensemble) -> Ordered:
     Only rows that nothing tells apart, each the image of the other under a symmetry of the whole table, stay in their
     order. Rows are expected to be distinct.
     """
+    known = _ordered.get(ensemble)
+    if known is None:
+        known = _ordered[ensemble] = _sorted_rows(ensemble)
+    return known
+
+
+def _sorted_rows(ensemble: Ensemble) -> Ordered:
     colours = row_colours(ensemble)
     rows = np.lexsort((colours, -ensemble.counts)).astype(np.intp)
     sorted_rows = take(ensemble, rows, ensemble.counts[rows])

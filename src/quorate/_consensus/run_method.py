@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._consensus.duration import tell_duration
+from quorate._consensus.duration import tell_duration, tell_linear_duration
 from quorate._consensus.refine import refined
 from quorate._consensus.row_order import in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
@@ -91,8 +91,9 @@ def _run(
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
-    if entry.time == "quadratic" and isinstance(seen, Ensemble) and not entry.combines:
-        tell_duration(method, seen, partial(_try_rows, entry, k, options))
+    if isinstance(seen, Ensemble) and not entry.combines:
+        tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
+        tell(method, seen, partial(_try_rows, entry, k, options))
     result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
     if ordered is not None:
         result = ordered.restored(result, entry.by_member)

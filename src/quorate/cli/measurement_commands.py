@@ -118,6 +118,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
     refuse_clashes(arguments)
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"-k must be at least 1, got {arguments.k}")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):
