@@ -285,6 +285,10 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None)
     Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
     `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
 
+    Pairs of members are compared among at most 500 members, because their number grows with the square. Of more members
+    500 are taken, at even distances in an order that follows from their labels alone; `mean_member`, `best_member`,
+    `agreement_mean_member` and `agreement_best_member` are those of these members.
+
     References
     ----------
     .. [1] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272, 5.4.
