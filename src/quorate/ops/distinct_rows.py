@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from quorate.ops.compiling import njit
 from quorate.ops.row_parts import distinct_rows_in_parts, hash_row, same_row
 
 _ONE = np.uint64(1)
