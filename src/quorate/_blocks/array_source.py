@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate._blocks.coding import CodedColumn
 from quorate._blocks.settling import Kind
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source
 from quorate._data.tables import as_table
 from quorate._io.csv_blocks import read_text_header, text_blocks
 from quorate._io.numpy_files import map_npy
@@ -112,7 +112,8 @@ def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
         for block in text_blocks(path, choice, sep, most_rows):
             columns = [CodedColumn(codes, np.array(texts, dtype=object)) for codes, texts in block.columns]
             ids = None if block.ids is None else np.array(block.ids, dtype=object)
-            yield Part(str(path), 0, lambda read=Block(columns, ids): read)
+            read = Block(columns, ids)
+            yield Part(str(path), 0, lambda read=read: read)
 
     files = (path.name.split(".")[0],)
     kinds: tuple[Kind, ...] = ("text",) * len(choice.members)

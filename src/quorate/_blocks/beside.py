@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate._blocks.coding import CodedColumn
 from quorate._blocks.ids import as_numpy
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source
 from quorate._data.alignment import id_texts
 
 

@@ -15,7 +15,7 @@ from quorate._blocks.budget import Budget
 from quorate._blocks.coding import CodedBlock, code_block
 from quorate._blocks.ids import IdLedger
 from quorate._blocks.row_table import RowTable
-from quorate._blocks.sources import Part, Source
+from quorate._blocks.source import Part, Source
 from quorate._blocks.store import BlockFacts, Store
 from quorate.ops.threads import n_threads
 
@@ -42,7 +42,7 @@ class _Read(NamedTuple):
 def collect(source: Source, budget: Budget, store: Store) -> Collected:
     """Read all blocks, add their rows to one table, and store the row of each object and its id.
 
-    Ids that are repeated are refused at the end. The table is refused as soon as it would leave its share of the budget.
+    Ids that are repeated are refused at the end. The table is refused as soon as it leaves its share of the budget.
     """
     table, n_objects = RowTable(len(source.names)), 0
     ledger = None if source.id_name is None else IdLedger(store.ids, store.name_of)

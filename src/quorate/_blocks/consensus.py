@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._blocks.budget import Budget, as_budget, peak_bytes
+from quorate._blocks.labels_out import LabelledBlock, labelled
 from quorate._blocks.opening import by_columns, open_source
-from quorate._blocks.output import LabelledBlock, labelled
 from quorate._blocks.running import Done, Job, labelled_source, read_source, row_labels, rows_at
 from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import MemoryStore, Store, all_ids, all_numbers

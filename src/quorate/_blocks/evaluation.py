@@ -15,7 +15,7 @@ from quorate._blocks.consensus import BlockConsensus
 from quorate._blocks.opening import ChooseFrom, by_columns, open_source
 from quorate._blocks.running import read_source, rows_at, temporary_store
 from quorate._blocks.settling import Reading, Settled, refuse_unlabelled_objects
-from quorate._blocks.sources import Source
+from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore
 from quorate._data.building import as_weights
 from quorate._data.missing import DEFAULT

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source
 from quorate._check import brief
 from quorate._data.tables import refuse_duplicates
 from quorate._io.parquet import need_pyarrow

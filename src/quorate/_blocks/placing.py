@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from quorate._blocks.budget import as_budget
 from quorate._blocks.consensus import BlockConsensus
+from quorate._blocks.labels_out import LabelledBlock, labelled
 from quorate._blocks.opening import ChooseFrom, open_source
-from quorate._blocks.output import LabelledBlock, labelled
 from quorate._blocks.running import Job, labelled_source, row_labels
 from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import Store
@@ -126,7 +126,6 @@ def place_source(
     memory: Any,
     overwrite: bool,
     label: str = "label",
-    columns: Sequence[str] = (),
 ) -> BlockPlacement:
     """Place the objects of a source; `cluster_names` are those of the labelling, `label` names the column of labels."""
     members = places.rows.member_names
@@ -140,7 +139,6 @@ def place_source(
 
     with labelled_source(job, solve, out, overwrite=overwrite) as (settled, placed, store):
         counts = settled.ensemble.counts
-        names = settled.ensemble.member_names
         found = BlockPlacement(
             placed=replace(placed, unknown_labels=_unknown(places, settled), object_ids=None),
             counts=counts,

@@ -11,7 +11,7 @@ from quorate._blocks.coding import CodedBlock
 from quorate._data.coding import narrowest
 from quorate._types import read_only
 from quorate.ops.coding import code_columns
-from quorate.ops.row_table import fill_slots, find_rows, insert_rows
+from quorate.ops.row_table import fill_slots, insert_rows
 
 Array = NDArray[Any]
 FIRST_ROWS = 1024
@@ -112,21 +112,6 @@ class RowTable:
         self._counts = _longer(self._counts, capacity, self.n_rows)
         self._slots = np.full(_n_slots(capacity), -1, dtype=np.int64)
         fill_slots(self._rows, self.n_rows, self._slots)
-
-
-class RowFinder:
-    """Finds rows among distinct rows; made once, for many blocks of rows to look up."""
-
-    def __init__(self, labels: Array) -> None:
-        self._rows = read_only(labels)
-        self._slots = np.full(_n_slots(len(labels)), -1, dtype=np.int64)
-        fill_slots(self._rows, len(labels), self._slots)
-
-    def numbers(self, labels: Array) -> NDArray[np.int64]:
-        """Return the number of each row among the distinct rows, or -1 if it is none of them."""
-        found = np.empty(len(labels), dtype=np.int64)
-        find_rows(read_only(labels), self._rows, self._slots, found)
-        return found
 
 
 def recoded(labels: Array, renumber: list[NDArray[np.int64]], dtype: np.dtype[Any]) -> Array:

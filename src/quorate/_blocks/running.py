@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from quorate._blocks.budget import Budget
 from quorate._blocks.collecting import collect
-from quorate._blocks.output import SKIPPED, RowLabels, refuse_out, write_labels
+from quorate._blocks.labels_out import SKIPPED, RowLabels, refuse_out, write_labels
 from quorate._blocks.settling import Reading, Settled, settle
-from quorate._blocks.sources import Source
+from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore, MemoryStore, Store
 from quorate._blocks.workspace import Workspace
 from quorate._io.paths import FilePath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source
 
 
 def stacked(sources: list[Source], title: str) -> Source:

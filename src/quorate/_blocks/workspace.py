@@ -43,6 +43,14 @@ class Workspace:
         self.folder = out.with_name(f".{out.name}.quorate")
         self.folder.mkdir(exist_ok=True)
         self._lock = FolderLock(self.folder, "unfinished work")
+        try:
+            self._begin(plan)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, plan: dict[str, Any]) -> None:
+        """Keep the work of an earlier run if its plan is the same; otherwise throw it away and note the plan."""
         self.plan = json.loads(json.dumps({**plan, "version": __version__}, default=str))
         stored = self._stored_plan()
         if stored is not None and _same(stored, self.plan):

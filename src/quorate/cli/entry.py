@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from quorate.cli.guide_commands import add_demo, add_methods
@@ -34,8 +35,13 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
 LONGEST = 1200
 """The largest number of characters in a message; names and values from a file may have any length."""
+
+
+class _TerminatedError(BaseException):
+    """Raised by the signal SIGTERM, so that files are closed and temporary ones are removed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,13 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
-        Bad input and Ctrl-C are reported in one line on standard error.
+        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left,
+        143 after the signal SIGTERM. Bad input and both signals are reported in one line on standard error.
     """
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _raising_at_termination():
         _show_warnings_in_one_line()
         try:
             if sys.stdout is None:
@@ -69,9 +75,30 @@ def main(argv: Sequence[str] | None = None) -> int:
             return BROKEN_PIPE
         except KeyboardInterrupt:
             return _report_error("interrupted", INTERRUPTED)
+        except _TerminatedError:
+            return _report_error("stopped by the signal SIGTERM", TERMINATED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
+
+
+@contextmanager
+def _raising_at_termination() -> Iterator[None]:
+    """Let the signal SIGTERM raise an error, as Ctrl-C does; only the main thread can do this."""
+    import signal
+    import threading
+
+    def stop(*_: Any) -> NoReturn:
+        raise _TerminatedError
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _report_error(message: str, status: int) -> int:

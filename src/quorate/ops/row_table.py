@@ -1,4 +1,4 @@
-"""A hash table of distinct label rows that grows block by block, and the search for rows in it."""
+"""A hash table of distinct label rows that grows block by block."""
 
 from __future__ import annotations
 
@@ -89,19 +89,3 @@ def insert_rows(
         sums[number] += counts[row]
         numbers[row] = number
     return n_rows
-
-
-@njit(cache=True, nogil=True)
-def find_rows(labels: NDArray[Any], rows: NDArray[Any], slots: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-    """Write the number of each row of labels (m, H) in the table, or -1 if the table does not hold it."""
-    mask = np.uint64(slots.size - 1)
-    for row in range(labels.shape[0]):
-        value = _hash(labels, row)
-        tag = np.int64(value >> _TAG)
-        slot = value & mask
-        numbers[row] = -1
-        while slots[slot] >= 0:
-            if slots[slot] >> _HIGH == tag and _equal(labels, row, rows, slots[slot] & _LOW):
-                numbers[row] = slots[slot] & _LOW
-                break
-            slot = (slot + _ONE) & mask
