@@ -216,6 +216,7 @@ def _place_of_truth(truth: str | None, table: Source, beside: Source) -> int | N
 
 def _named(rows: Ensemble, member: int) -> NDArray[Any]:
     """Return the labels of a member as they are in the file, None where they are missing."""
-    values = np.append(rows.categories[member].astype(object), None)
+    values = np.full(rows.n_clusters[member] + 1, None, dtype=object)
+    values[:-1] = rows.categories[member]
     named: NDArray[Any] = values[rows.labels[:, member]]
     return named

@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -135,7 +136,7 @@ def _write_folder(store: Store, rows: RowLabels, folder: Path, name_of: Callable
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         parts = (block for _, block in group)
-        write_file(target, lambda stream, parts=parts: _write_parquet(stream, parts, rows))
+        write_file(target, partial(_write_parquet, blocks=parts, rows=rows))
 
 
 def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels) -> None:

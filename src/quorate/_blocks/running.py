@@ -58,9 +58,9 @@ def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: 
     error. Then the same call after an early end does only what is left.
     """
     if out is None:
-        store = MemoryStore()
-        settled = read_source(job.source, job.budget, store, job.how)
-        yield Done(settled, solve(settled, None), store)
+        kept = MemoryStore()
+        settled = read_source(job.source, job.budget, kept, job.how)
+        yield Done(settled, solve(settled, None), kept)
         return
     target = Path(os.path.abspath(out))
     refuse_out(target, overwrite)

@@ -20,6 +20,11 @@ class Block(NamedTuple):
         return len(self.columns[0])
 
 
+def given(block: Block) -> Block:
+    """Return a block that was read already; ``partial(given, block)`` is the `read` of its part."""
+    return block
+
+
 class Part(NamedTuple):
     """A part of a source that is read at once.
 
