@@ -21,6 +21,7 @@ import quorate
 from quorate import Ensemble, stream
 from quorate._blocks.coding import code_block
 from quorate._blocks.row_table import RowTable
+from quorate.ops.distinct_rows import as_words
 from quorate.ops.hashing import hash_texts
 from quorate.ops.row_table import fill_slots, insert_rows
 
@@ -300,7 +301,8 @@ def test_insertion_kernel_keeps_rows_through_growth() -> None:
     rng = np.random.default_rng(0)
     rows, sums = np.empty((4_000, 2), dtype=np.int16), np.empty(4_000, dtype=np.int64)
     slots = np.full(8_192, -1, dtype=np.int64)
-    block = rng.integers(-1, 40, size=(2_000, 2)).astype(np.int16)
+    rows = rows.view(np.uint32)
+    block = as_words(rng.integers(-1, 40, size=(2_000, 2)).astype(np.int16))
     numbers = np.empty(2_000, dtype=np.int64)
     n_rows = insert_rows(block, np.ones(2_000, dtype=np.int64), rows, sums, slots, 0, numbers)
     again = np.full(16_384, -1, dtype=np.int64)

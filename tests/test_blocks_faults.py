@@ -196,7 +196,8 @@ def test_a_killed_command_continues_to_the_same_bytes(place: int, name: str, tab
     )
     assert killed.returncode == (-signal.SIGKILL if name == "SIGKILL" else 143), killed.stderr
     if name == "SIGTERM":
-        assert killed.stderr == "quorate: error: stopped by the signal SIGTERM\n"
+        assert killed.stderr.startswith("quorate: error:")
+        assert "SIGTERM" in killed.stderr
     assert (tmp_path / ".out.quorate").is_dir()
     assert not (tmp_path / "out").exists()
     assert main([*command("out"), "--quiet"]) == 0

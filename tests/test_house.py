@@ -195,6 +195,12 @@ def test_numba_lives_in_ops_alone() -> None:
     assert users == {"ops"}
 
 
+def test_kernels_are_compiled_in_one_place() -> None:
+    """A kernel made by numba's own decorator would fail without a cache; see ops/compiling.py."""
+    own = [module for module, source in SOURCES.items() if "import njit" in source.replace("compiling import njit", "")]
+    assert own == []
+
+
 def test_no_method_imports_another() -> None:
     methods = [module for module in MODULES if module.startswith("quorate.methods.")]
     assert len(methods) == len(METHODS)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from quorate._consensus.choose_k import Candidate, Choice
 from quorate._io.arrays import read_arrays, without_objects, write_npz
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, write_aside
+from quorate._io.aside import write_aside
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._types import Consensus
 
 Array = NDArray[Any]
@@ -164,9 +165,15 @@ def _read_description(text: Array, source: str) -> dict[str, Any]:
     if version != VERSION:
         raise ValueError(
             f"{source} was written by another version of quorate (format {version}, this one reads {VERSION}); "
-            f"install a newer quorate."
+            f"{_advice(version)}."
         )
     return description
+
+
+def _advice(version: Any) -> str:
+    if isinstance(version, int) and version < VERSION:
+        return "read it with that older version and write it again with save_labels, or repeat the consensus"
+    return "install a newer quorate"
 
 
 def _refuse_format(path: FilePath) -> None:

@@ -6,8 +6,7 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from quorate.cli.guide_commands import add_demo, add_methods
@@ -15,6 +14,7 @@ from quorate.cli.label_commands import add_consensus, add_score
 from quorate.cli.measurement_commands import add_cluster, add_generate
 from quorate.cli.report_command import add_report
 from quorate.cli.result_commands import add_compare, add_place
+from quorate.cli.signals import EndedError, answered_signals
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
@@ -35,13 +35,8 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-TERMINATED = 143
 LONGEST = 1200
 """The largest number of characters in a message; names and values from a file may have any length."""
-
-
-class _TerminatedError(BaseException):
-    """Raised by the signal SIGTERM, so that files are closed and temporary ones are removed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,12 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left,
-        143 after the signal SIGTERM. Bad input and both signals are reported in one line on standard error.
+        129 and 143 after the signals SIGHUP and SIGTERM. Bad input and signals are reported in one line on standard
+        error.
     """
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    with warnings.catch_warnings(), _raising_at_termination():
+    with warnings.catch_warnings(), answered_signals():
         _show_warnings_in_one_line()
         try:
             if sys.stdout is None:
@@ -73,32 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Python flushes standard output again at exit, which must not fail a second time
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
+        except EndedError as ended:
+            return _report_error(str(ended), ended.status)
         except KeyboardInterrupt:
             return _report_error("interrupted", INTERRUPTED)
-        except _TerminatedError:
-            return _report_error("stopped by the signal SIGTERM", TERMINATED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
-
-
-@contextmanager
-def _raising_at_termination() -> Iterator[None]:
-    """Let the signal SIGTERM raise an error, as Ctrl-C does; only the main thread can do this."""
-    import signal
-    import threading
-
-    def stop(*_: Any) -> NoReturn:
-        raise _TerminatedError
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _report_error(message: str, status: int) -> int:
@@ -149,7 +126,7 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
-    parser = _parser()
+    parser = build_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
@@ -173,7 +150,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return library_words(name, known)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; the reference pages of the documentation show its help."""
     parser = _Parser(
         prog="quorate",
         description="Consensus clustering: combine many clusterings of the same objects into one.",

@@ -6,8 +6,9 @@ Different data have different hashes with high probability, but deliberate colli
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LEFT, _RIGHT = np.uint64(29), np.uint64(35)
