@@ -91,7 +91,7 @@ def array_source(
         step = max(1, most_rows // chunk) * chunk if chunk <= most_rows else most_rows
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
-            yield Part(f"{title}, rows {start:,} to {stop:,}", 0, partial(read, start, stop))
+            yield Part(f"{title}, rows {start:,} to {stop:,}", 0, partial(read, start, stop), stop - start)
 
     row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48
     id_name = None if ids is None else "id"

@@ -110,8 +110,9 @@ def _parts_of(file: _File, number: int, choice: Choice, most_rows: int) -> Itera
         rows += size
     edges.append(len(file.groups))
     for first, last in pairwise(edges):
-        if sum(file.groups[first:last]) <= 2 * most_rows:
-            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice))
+        size = sum(file.groups[first:last])
+        if size <= 2 * most_rows:
+            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice), size)
         else:
             yield from _pieces(file.path, number, range(first, last), choice, most_rows)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._blocks.budget import as_budget
 from quorate._blocks.consensus import BlockConsensus
-from quorate._blocks.labels_out import LabelledBlock, labelled
+from quorate._blocks.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._blocks.opening import ChooseFrom, open_source
 from quorate._blocks.running import Job, labelled_source, row_labels
 from quorate._blocks.settling import Reading, Settled
@@ -132,10 +132,11 @@ def place_source(
     source = open_source(new, _members_alone(members, ids), sep, ids=ids)
     how = Reading(missing, check=False, takes_all=True)
     settings = {"place": repr([members, places.labels.tobytes()[:4096], int(places.labels.sum()), len(places.labels)])}
-    job = Job(source, how, as_budget(memory), settings, label)
+    job = Job(source, how, as_budget(memory), settings)
 
-    def solve(settled: Settled, work: Workspace | None) -> Placement:
-        return place_new(places, match_rows(places.rows, settled.ensemble), cluster_names)
+    def solve(settled: Settled, work: Workspace | None) -> tuple[Placement, RowLabels]:
+        placed = place_new(places, match_rows(places.rows, settled.ensemble), cluster_names)
+        return placed, row_labels(placed, settled.row_of, source.id_name, label)
 
     with labelled_source(job, solve, out, overwrite=overwrite) as (settled, placed, store):
         counts = settled.ensemble.counts

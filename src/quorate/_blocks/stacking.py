@@ -22,7 +22,7 @@ def stacked(sources: list[Source], title: str) -> Source:
         for number, source in enumerate(sources):
             order = [source.names.index(name) for name in first.names]
             for part in source.parts(most_rows):
-                yield Part(part.name, number, partial(_ordered, part, order))
+                yield Part(part.name, number, partial(_ordered, part, order), part.n_rows)
 
     known = [source.n_rows for source in sources]
     return replace(
