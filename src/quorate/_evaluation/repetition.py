@@ -77,7 +77,7 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int) -> Drawn:
 
 
 def drawn_places(total: int, n_members: int, n_clusters: int, seed: int) -> NDArray[np.int64] | None:
-    """Return the numbers of the labelled objects that `draw_objects` draws, or None if there are so few that it takes all."""
+    """Return the numbers of the labelled objects that `draw_objects` draws; None if it takes all, because of few."""
     most = _most_objects(n_members, n_clusters)
     if total <= most:
         return None
