@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -200,13 +201,27 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
         if target.exists():
             os.replace(target, old)
         os.replace(aside, target)
-    except BaseException:
+    except BaseException as error:
         if old.exists() and not target.exists():
             os.replace(old, target)
+        _remove_for_good(aside)
+        if isinstance(error, OSError):
+            raise type(error)(f"cannot write {target}: {error.strerror or error}") from error
         raise
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_for_good(folder: Path) -> None:
+    """Remove a folder into which zarr may still be writing.
+
+    It writes from several tasks at once, and if one of them fails the others make the folder anew a moment later.
+    """
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.02)
+        if not folder.exists():
+            return
 
 
 def _aside(target: Path) -> Path:
