@@ -121,10 +121,11 @@ def as_texts(values: Array) -> list[str]:
     return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
 
 
-def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
+def write_csv(stream: IO[str], columns: list[Column], delimiter: str, *, header: bool = True) -> None:
     """Write a CSV file in blocks of rows; lines end in a single newline character on every system."""
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+    if header:
+        writer.writerow([column.name for column in columns])
     # code -1, a missing label, reads the last place and becomes an empty cell
     texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
     n_rows = len(columns[0].values)

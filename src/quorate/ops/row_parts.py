@@ -40,7 +40,7 @@ MOST_PARTS = 8192
 MOST_ROWS = 2**21
 """Rows of a block at most, a fraction of a second of work, after which Ctrl-C is noticed."""
 BLOCKS_PER_THREAD = 4
-"""More blocks than threads, so that a thread that is held up by other work does not keep the others waiting."""
+"""Blocks are smaller than they need be, so that a thread held up by other work does not keep the others waiting."""
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Consensus, FloatArray
-from quorate.solvers.cluster_means import cluster_means
-from quorate.solvers.label_rows import own_and_rival
+from quorate.solvers.cluster_means import standing
 
 
 def with_confidence(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
@@ -31,7 +30,6 @@ def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArr
 
 def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
     """The confidence of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
-    means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
-    own, rival, runner_up = own_and_rival(ensemble, means, labels)
+    own, rival, runner_up = standing(ensemble, labels, int(labels.max()) + 1)
     confidence: FloatArray = own / (own + rival)
     return confidence, runner_up
