@@ -1,4 +1,4 @@
-"""One named method on the rows of an ensemble: what is checked before, the order of members, confidence after."""
+"""One named method on the rows of an ensemble: what is checked before, the order of members, runners-up after."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from quorate import _check
 from quorate._consensus.duration import tell_duration, tell_linear_duration
-from quorate._consensus.refine import refined
+from quorate._consensus.refining import refined
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
-from quorate.solvers.confidence import with_confidence
+from quorate.solvers.confidence import with_standing
 from quorate.solvers.member_order import in_content_order
 
 MAX_BYTES = 4_000_000_000
@@ -53,7 +53,7 @@ def run_method(
     refine: bool,
     options: Mapping[str, Any],
 ) -> Consensus:
-    """Run one method for one number of clusters; labels and confidence are those of the rows.
+    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
 
     `options` have been through `checked_options`. A method that combines others is handed functions that run those
     on the same rows; with `refine` the result is improved by greedy moves afterwards.
@@ -88,7 +88,7 @@ def _run(
     if isinstance(seen, Ensemble) and not entry.combines:
         tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
         tell(method, seen, partial(_try_rows, entry, k, options))
-    result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
+    result = with_standing(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     for name in entry.by_member:
         if info.get(name) is not None:
