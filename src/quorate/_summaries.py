@@ -228,9 +228,9 @@ class Placement(ResultTable):
     n_clusters : int
         How many clusters the labelling has, whether or not a new object is in them.
     confidence : float64 array or None
-        The estimated probability that the same procedure would place the object in the same cluster on a fresh ensemble;
-        0 if the object has no cluster. It is on the scale of the labelling's own confidence, and None if there is only
-        one member.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; 0 if the object has no cluster. It is on the scale of the labelling's own confidence,
+        and None if there is only one member.
     runner_up : int32 array
         The best other cluster; -1 if no other cluster shares a label with the object.
     known : bool array

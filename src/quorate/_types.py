@@ -220,8 +220,8 @@ class Consensus(ResultTable):
     n_iter, converged : int, bool
         Iterations of the returned run, and whether it stopped by itself.
     confidence : float64 array or None
-        The estimated probability that the same procedure would place the object in the same cluster on a fresh ensemble;
-        docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
     tree : array or None
         A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
     info : mapping

@@ -55,7 +55,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        The estimated probability that the same procedure would place the object in the same cluster on a fresh ensemble.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
@@ -205,7 +206,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        The estimated probability that the same procedure would place the object in the same cluster on a fresh ensemble.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble

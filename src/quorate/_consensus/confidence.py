@@ -5,12 +5,16 @@ each half of the members is a smaller one. The estimate is made in four steps:
 
 1. Draw at most 2,000 objects, so that the cost does not grow with the number of objects.
 2. Divide the members into two halves, several times. Repeat the procedure on each half, and match the clusters of the
-   halves with those of the result. An object is steady in a division if both halves place it where the result does.
-3. Fit the probability of being steady: a logistic curve of the own share of a row (its co-association with its own
-   cluster beside that with the best other one), higher or lower for each cluster. A cluster that no half finds again
-   comes out low, however tight it is.
-4. Carry the probability from halves to whole ensembles (`_of_whole_ensembles`), and give each row the value of its
-   share and its cluster. New rows get theirs by the same curve, so that `place` has the same scale.
+   halves with those of the result. An object is kept in a division if both halves place it where the result does. If
+   one of them does, it counts for a half, or for less if the halves have so little in common that this may be chance.
+3. Fit the probability of being kept: a logistic curve of the own share of a row (its co-association with its own
+   cluster beside that with the best other one), higher or lower for each cluster. A cluster that the halves do not
+   find again comes out low, however tight it is.
+4. Give each row the value of its share and its cluster. New rows get theirs by the same curve, so that `place` has the
+   same scale.
+
+A half is smaller than a fresh ensemble, which makes objects less steady, but it is a part of the ensemble behind the
+result, which makes them steadier. The two nearly cancel: benchmarks/trust measures what is left.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit
 
 from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._data.labelling import Labelling
@@ -30,22 +34,25 @@ from quorate._data.soft_members import harden
 from quorate._evaluation.matching import matched
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.solvers.confidence import own_shares
+from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.member_order import in_content_order
 
 N_DIVISIONS = 2
 """How often the members are divided into two halves; each division costs about as much as one consensus."""
+BY_CHANCE, PER_ARI = 0.2, 3.0
+"""What an object counts for that one half keeps: this much if the halves have an ARI of 0, and more for each unit."""
 WEIGHT_OF_CLUSTER = 10.0
 """Objects that a cluster counts for at most in one division: they often move together, so more say nothing more."""
 LEVEL, SLOPE = 2.0, 5.0
 """Where the fit starts and, if there is little to learn from, ends: the log odds at a share of 1/2, and their slope."""
-PULL, PULL_OF_CLUSTER = 0.02, 2.0
+PULL, PULL_OF_CLUSTER = 0.2, 10.0
 """How strongly the fit is pulled towards this start, and the clusters towards one another."""
 MOST_STEPS = 50
 CLOSE = 1e-7
 
 
 class Scale(NamedTuple):
-    """The fitted curve: log odds of being steady at a share of 1/2 for each cluster, and how they rise with the share.
+    """The fitted curve: log odds of being kept at a share of 1/2 for each cluster, and how they rise with the share.
 
     `divisions` is the number of divisions of the members behind it.
     """
@@ -58,8 +65,8 @@ class Scale(NamedTuple):
         """The confidence of rows with these own shares in these clusters."""
         if len(self.levels) == 1:
             return np.ones(len(shares))
-        steady = expit(self.levels[labels] + self.slope * (2 * shares - 1))
-        return _of_whole_ensembles(steady, len(self.levels))
+        values: FloatArray = expit(self.levels[labels] + self.slope * (2 * shares - 1))
+        return values
 
 
 def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedure) -> Consensus:
@@ -100,27 +107,26 @@ def confidence_scale(
     n_clusters = procedure.n_clusters
     if n_clusters == 1:
         return Scale(np.zeros(1), 0.0, 0)
-    drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed)
-    steady, seen = _steady_objects(drawn, procedure)
+    drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
+    kept, seen = _kept_objects(drawn, procedure)
     if not seen.any():
         return None
-    level, slope, of_clusters = _fit(2 * shares[drawn.places] - 1, drawn, steady, seen, n_clusters)
+    level, slope, of_clusters = _fit(2 * shares[drawn.places] - 1, drawn, kept, seen, n_clusters)
     return Scale(level + of_clusters, slope, int(seen.max()))
 
 
-def _steady_objects(drawn: Drawn, procedure: Procedure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each row, in how many divisions both halves placed it where the result does, and in how many both label it.
+def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64]]:
+    """For each row, the number of divisions in which it is kept, and the number in which both halves label it.
 
     The halves do not depend on the order of the members, because these are sorted by their labels first.
     """
     members = in_content_order(drawn.ensemble)
     rng = np.random.default_rng((procedure.seed, members.n_members))
     clusters = np.unique(drawn.codes, return_inverse=True)[1]
-    steady, seen = np.zeros((2, members.n_rows), dtype=np.int64)
+    kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
     # two members can be divided in one way only
     for number in range(min(N_DIVISIONS, members.n_members - 1)):
-        order = rng.permutation(members.n_members)
-        halves = np.array_split(order, 2)
+        halves = np.array_split(rng.permutation(members.n_members), 2)
         try:
             found = [
                 repeat(procedure, select_members(members, np.sort(half)), 2 * number + place)
@@ -131,24 +137,34 @@ def _steady_objects(drawn: Drawn, procedure: Procedure) -> tuple[NDArray[np.int6
             continue
         both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
         if len(both):
-            counts = members.counts[both]
-            one, other = (matched(clusters[both], labels[both].astype(np.int64), counts) for labels in found)
-            steady[both] += (one == clusters[both]) & (other == clusters[both])
+            kept[both] += _kept(clusters[both], [labels[both] for labels in found], members.counts[both])
             seen[both] += 1
-    return steady, seen
+    return kept, seen
+
+
+def _kept(clusters: NDArray[np.intp], halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> FloatArray:
+    """1 for rows that both halves place where the result does, 0 for rows that none does, and between for the others.
+
+    Halves of random labels have nothing in common, and yet each of them has a part in the result.
+    """
+    one, other = halves
+    likeness = ari(contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, counts))
+    agrees = sum((matched(clusters, labels.astype(np.int64), counts) == clusters).astype(np.int64) for labels in halves)
+    worth: FloatArray = np.array([0.0, min(0.5, BY_CHANCE + PER_ARI * max(likeness, 0.0)), 1.0])[agrees]
+    return worth
 
 
 def _fit(
-    x: FloatArray, drawn: Drawn, steady: NDArray[np.int64], seen: NDArray[np.int64], n_clusters: int
+    x: FloatArray, drawn: Drawn, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int
 ) -> tuple[float, float, FloatArray]:
-    """Fit the log odds ``level + slope * x + of_clusters[cluster]`` of being steady, by penalised Newton steps.
+    """Fit the log odds ``level + slope * x + of_clusters[cluster]`` of being kept, by penalised Newton steps.
 
     Level and slope take a step, then all clusters do, until nothing changes.
     """
     counts, clusters = drawn.ensemble.counts, drawn.codes
     sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
     weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
-    share = steady / np.maximum(seen, 1)
+    share = kept / np.maximum(seen, 1)
     level, slope, of_clusters = LEVEL, SLOPE, np.zeros(n_clusters)
     for _ in range(MOST_STEPS):
         gap, spread = _slopes(level + slope * x + of_clusters[clusters], share, weights)
@@ -170,18 +186,3 @@ def _slopes(odds: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[F
     """First and second derivatives of the log likelihood by the log odds, the second one with its sign turned."""
     fitted = expit(odds)
     return weights * (share - fitted), weights * fitted * (1 - fitted)
-
-
-def _of_whole_ensembles(steady: FloatArray, n_clusters: int) -> FloatArray:
-    """Carry the probability that two halves agree on an object to two ensembles of the full size.
-
-    Suppose that one half places an object in its usual cluster with probability f, and otherwise in any of the other
-    clusters. Two halves then agree with probability f^2 + (1 - f)^2 / (n_clusters - 1). If the place of an object
-    follows from a mean over members, twice as many of them multiply its distance from the border, in standard
-    deviations, by the square root of two. Objects that are placed by chance stay there.
-    """
-    others = 1 / (n_clusters - 1)
-    root = np.sqrt(np.maximum(steady * (1 + others) - others, 0.0))
-    usual = ndtr(np.sqrt(2) * ndtri((others + root) / (1 + others)))
-    agree: FloatArray = usual**2 + (1 - usual) ** 2 * others
-    return agree

@@ -61,11 +61,15 @@ def procedure_of(result: Any, n_clusters: int) -> Procedure:
     return Procedure(result.method, n_clusters, "refine" in result.info, number, is_known=True)
 
 
-def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int) -> Drawn:
-    """Draw labelled objects without replacement, each with the same probability; all of them if they are few."""
+def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many: bool = False) -> Drawn:
+    """Draw labelled objects without replacement, each with the same probability; all of them if they are few.
+
+    Many members leave fewer objects to draw, unless there are to be `as_many` as with few members.
+    """
     counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
     ends = np.cumsum(counts)
-    total, most = int(ends[-1]), _most_objects(ensemble.n_members, labelling.n_clusters)
+    total = int(ends[-1])
+    most = MOST_OBJECTS if as_many else _most_objects(ensemble.n_members, labelling.n_clusters)
     if total <= most:
         rows = np.flatnonzero(counts)
         drawn = counts[rows]
