@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -92,7 +93,7 @@ class ResultTable:
             if not isinstance(name, str) or not name.strip():
                 raise TypeError(f"the name of cluster {number} must be a text that is not empty, got {name!r}.")
             full[number] = name
-        twice = sorted({name for name in full if full.count(name) > 1})
+        twice = sorted(name for name, times in Counter(full).items() if times > 1)
         if twice:
             raise ValueError(f"two clusters cannot have one name, got {', '.join(map(repr, twice))} more than once.")
         return replace(self, cluster_names=tuple(full))  # type: ignore[type-var]

@@ -28,6 +28,7 @@ from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
+from quorate.generation.trial import method_towards
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -193,7 +194,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
         Without n_clusters the members are k-means clusterings.
     method : str, default "auto"
-        The consensus function, a name in METHODS.
+        The consensus function, a name in METHODS. By default the trial that chooses the members also chooses among
+        "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
+        in `consensus`.
     method_options : dict, optional
         Further options of the method.
     random_state : None, int or RandomState
@@ -277,7 +280,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        method = self.method if chosen else method_towards(self.method, self.ensemble_, self.n_clusters)
+        solved = solve_objects(self.ensemble_, self.n_clusters, method=method, random_state=seed, **chosen)
         self.consensus_: Consensus = solved.objects
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence

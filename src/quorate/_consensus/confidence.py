@@ -27,12 +27,16 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
+from quorate._consensus.row_order import in_row_order
+from quorate._consensus.run_method import by_content
 from quorate._data.labelling import Labelling
 from quorate._data.pairing import Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
 from quorate._evaluation.matching import matched
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
+from quorate.methods import METHODS
+from quorate.ops.coding import canonical
 from quorate.solvers.confidence import own_shares
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.member_order import in_content_order
@@ -76,11 +80,24 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
     """
     shares = own_shares(ensemble, result.labels) if result.confidence is None else result.confidence
     labels = ensemble if isinstance(ensemble, Ensemble) else harden(ensemble)
-    scale = confidence_scale(labels, result.labels, shares, procedure)
+    scale = _scale_by_content(labels, result.labels, shares, procedure)
     if scale is None:
         return replace(result, confidence=None)
     values = scale.confidence(shares, result.labels)
     return replace(result, confidence=values, info={**result.info, "confidence": scale._asdict()})
+
+
+def _scale_by_content(
+    ensemble: Ensemble, labels: NDArray[np.int32], shares: FloatArray, procedure: Procedure
+) -> Scale | None:
+    """Estimate the curve on rows in the order of their content if the method gets them so, too.
+
+    The order of the objects then changes nothing, as it does not change the labels.
+    """
+    if procedure.method not in METHODS or not by_content(METHODS[procedure.method]):
+        return confidence_scale(ensemble, labels, shares, procedure)
+    ordered = in_row_order(ensemble)
+    return confidence_scale(ordered.ensemble, labels[ordered.rows], shares[ordered.rows], procedure)
 
 
 def kept_scale(result: Consensus) -> Scale | None:
@@ -109,7 +126,7 @@ def confidence_scale(
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
     kept, seen = _kept_objects(drawn, procedure)
-    if not seen.any():
+    if not seen.any() or drawn.places is None:
         return None
     level, slope, of_clusters = _fit(2 * shares[drawn.places] - 1, drawn, kept, seen, n_clusters)
     return Scale(level + of_clusters, slope, int(seen.max()))
@@ -122,7 +139,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     """
     members = in_content_order(drawn.ensemble)
     rng = np.random.default_rng((procedure.seed, members.n_members))
-    clusters = np.unique(drawn.codes, return_inverse=True)[1]
+    clusters = canonical(drawn.codes, procedure.n_clusters).astype(np.int64)
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
     # two members can be divided in one way only
     for number in range(min(N_DIVISIONS, members.n_members - 1)):
@@ -142,7 +159,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     return kept, seen
 
 
-def _kept(clusters: NDArray[np.intp], halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> FloatArray:
+def _kept(clusters: NDArray[np.int64], halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> FloatArray:
     """1 for rows that both halves place where the result does, 0 for rows that none does, and between for the others.
 
     Halves of random labels have nothing in common, and yet each of them has a part in the result.

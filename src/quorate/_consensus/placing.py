@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._consensus.confidence import Scale, scale_of
 from quorate._consensus.placement import BLOCK, cluster_profiles, known_labels, memberships
 from quorate._data.building import as_counts, as_weights
@@ -219,7 +220,8 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
                 f"name them, so that they can be matched."
             )
         return {member: member for member in range(len(members))}
-    strange = [name for name in names if name not in members]
+    known = set(members)
+    strange = [name for name in names if name not in known]
     if strange:
         told = ", ".join(map(repr, strange[:NAMES_TOLD])) + (", ..." if len(strange) > NAMES_TOLD else "")
         wanted = ", ".join(map(repr, members[:NAMES_TOLD])) + (", ..." if len(members) > NAMES_TOLD else "")
@@ -227,7 +229,7 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
             f"new_labels has {len(strange)} columns that are no members ({told}); the members are {wanted}. Leave "
             f"them out, or rename them."
         )
-    return {members.index(name): column for column, name in enumerate(names)}
+    return {member: column for column, member in enumerate(_check.places(names, members))}
 
 
 def _translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:

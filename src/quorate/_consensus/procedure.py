@@ -44,12 +44,12 @@ class Procedure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Some of the labelled objects: rows with counts, the labels of these rows, and their places in the ensemble."""
+    """Some of the labelled objects: rows with counts, the labels of these rows, and their places if they are known."""
 
     ensemble: Ensemble
     codes: NDArray[np.int32]
     is_part: bool
-    places: NDArray[np.intp]
+    places: NDArray[np.intp] | None = None
 
 
 def procedure_of(result: Any, n_clusters: int) -> Procedure:
@@ -69,15 +69,22 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many
     counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
     ends = np.cumsum(counts)
     total = int(ends[-1])
-    most = MOST_OBJECTS if as_many else _most_objects(ensemble.n_members, labelling.n_clusters)
-    if total <= most:
+    places = drawn_places(total, 1 if as_many else ensemble.n_members, labelling.n_clusters, seed)
+    if places is None:
         rows = np.flatnonzero(counts)
         drawn = counts[rows]
     else:
-        places = np.random.default_rng((seed, 0)).choice(total, size=most, replace=False, shuffle=False)
         rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
     part = select_rows(replace(ensemble, object_ids=None), rows, drawn.astype(np.int64))
-    return Drawn(part, labelling.codes[rows], total > most, rows)
+    return Drawn(part, labelling.codes[rows], places is not None, rows)
+
+
+def drawn_places(total: int, n_members: int, n_clusters: int, seed: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the labelled objects that `draw_objects` draws; None if it takes all, because of few."""
+    most = _most_objects(n_members, n_clusters)
+    if total <= most:
+        return None
+    return np.random.default_rng((seed, 0)).choice(total, size=most, replace=False, shuffle=False)
 
 
 def _most_objects(n_members: int, n_clusters: int) -> int:

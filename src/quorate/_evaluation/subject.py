@@ -24,7 +24,7 @@ from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate._verdict import Evidence, Verdict, verdict_of
 from quorate.solvers.confidence import own_shares
-from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
+from quorate.solvers.member_agreement import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +130,8 @@ class Subject:
 
         Both are None if there is no pair.
         """
+        if self.ensemble.n_members > MOST_MEMBERS:
+            return member_scores(compress(self.ensemble)[0])
         return pair_scores(*self.between_members, self.ensemble.weights)
 
     @cached_property

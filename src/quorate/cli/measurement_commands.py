@@ -18,7 +18,7 @@ from quorate.cli.options import (
     add_talk_options,
     consensus_settings,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_json_beside_data, tell
+from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
 from quorate.cli.values import integer, member_k, number
 
@@ -100,7 +100,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
-    refuse_json_beside_data(arguments, "ensemble")
+    refuse_clashes(arguments)
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
@@ -116,19 +116,24 @@ def run_generate(arguments: argparse.Namespace) -> None:
 
 def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"-k must be at least 1, got {arguments.k}")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
         from quorate.generation.plans import base_towards
+        from quorate.generation.trial import method_towards
     generate_settings["base"] = base_towards(arguments.base, n_clusters)
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
+    if not arguments.option:
+        settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
     outcome = find_consensus(arguments, ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)

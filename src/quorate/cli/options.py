@@ -24,7 +24,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "labels",
         nargs="+",
-        help="table of labels: one row per object, one column per clustering; several tables are joined by --id",
+        help="table of labels: one row per object, one column per clustering; several tables are joined by --id; a "
+        "folder or a quoted pattern such as 'labels/*.parquet' is one table in blocks",
     )
     add_column_options(parser, "clusterings")
     parser.add_argument(
@@ -41,6 +42,16 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
+    )
+
+
+def add_memory_option(parser: argparse.ArgumentParser) -> None:
+    """Add --memory."""
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        help="read tables in blocks and use about this much memory, for example 2GB; folders and patterns of files "
+        "are always read so (default: half of the machine's memory, at most 8GB)",
     )
 
 
@@ -121,7 +132,10 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files to which `consensus` and `cluster` write their results."""
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 

@@ -17,6 +17,7 @@ from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization
 from quorate.solvers.linkage.dendrogram import cut, labels_after
 from quorate.solvers.linkage.trees import graph_merges, symmetric
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
 
 
 def hne(
@@ -112,6 +113,7 @@ METHOD = Method(
     solve=hne,
     title="normalized edges of the thresholded co-association graph",
     reference="doi:10.1007/978-3-540-71701-0_71",
+    tables=few_tables,
     time="quadratic",
     finds_k=True,
     memory_for=_bytes_needed,

@@ -7,7 +7,7 @@ import numpy as np
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import centred
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.sizes import label_space
 
 
 def qmi(
@@ -50,6 +50,6 @@ METHOD = Method(
     solve=qmi,
     title="quadratic mutual information (centred k-means)",
     reference="doi:10.1109/ICDM.2003.1250937",
+    tables=label_space,
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

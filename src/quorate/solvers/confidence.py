@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Consensus, FloatArray
-from quorate.solvers.cluster_means import cluster_means
-from quorate.solvers.label_rows import own_and_rival
+from quorate.solvers.cluster_means import standing
 
 
 def with_standing(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
@@ -18,7 +17,7 @@ def with_standing(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
     `solve` makes the confidence out of these shares. What the method itself gave as confidence is kept as
     ``info["method_confidence"]``.
     """
-    shares, runner_up = standing(ensemble, result.labels)
+    shares, runner_up = _standing(ensemble, result.labels)
     kept = {} if result.confidence is None else {"method_confidence": result.confidence}
     return replace(result, confidence=shares, runner_up=runner_up, info={**result.info, **kept})
 
@@ -29,12 +28,11 @@ def own_shares(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
     `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival` is the
     largest such mean over the other clusters. O(rows x members x clusters).
     """
-    return standing(ensemble, labels)[0]
+    return _standing(ensemble, labels)[0]
 
 
-def standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
+def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
     """The own share of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
-    means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
-    own, rival, runner_up = own_and_rival(ensemble, means, labels)
+    own, rival, runner_up = standing(ensemble, labels, int(labels.max()) + 1)
     shares: FloatArray = own / (own + rival)
     return shares, runner_up
