@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage docs docs-serve dist clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -42,6 +42,9 @@ papers: $(STAMP)    ## the five papers' tables and figures beside ours: make pap
 
 accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
+
+trust: $(STAMP)     ## how far results can be believed: make trust DATA=folder [ARGS=--quick]
+	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) $(ARGS)
 
 peers:              ## Quorate beside other packages, which get an environment of their own: make peers [ARGS=--quick]
 	test -d .venv-peers || $(PYTHON) -m venv .venv-peers

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
@@ -55,7 +56,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
@@ -138,7 +140,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         rows, inverse = compress(ensemble)
         labels = np.empty(rows.n_rows, dtype=np.int32)
         labels[inverse] = self.labels_
-        self._places = Places(rows, labels, cluster_profiles(rows, labels))
+        self._places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(self.consensus_))
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -207,7 +209,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble
