@@ -87,7 +87,8 @@ def _from_labels(X: Any) -> Record:
 
 
 def _told(choice: Any) -> Record:
-    table = [{name: round(value, 5) for name, value in vars(row).items() if value is not None} for row in choice.table]
+    rows = [row for row in choice.table if row.n_clusters in choice.candidates]
+    table = [{name: round(value, 5) for name, value in vars(row).items() if value is not None} for row in rows]
     return {"k": choice.n_clusters, "candidates": choice.candidates, "undecided": choice.undecided, "table": table}
 
 

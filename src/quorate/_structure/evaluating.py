@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from quorate._consensus.procedure import procedure_of
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
-from quorate._evaluation.repetition import procedure_of
 from quorate._evaluation.scores import ADVICE, evaluate_within
 from quorate._structure.number import procedure
 from quorate._structure.reference import Reference, checked_draws, compare_with_reference
@@ -74,6 +74,10 @@ def evaluate(
     `anmi` compares a consensus with the members that it was fitted to, and `best_member` compares a member with others.
     Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
     `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
+
+    Pairs of members are compared among at most 500 members, because their number grows with the square. Of more members
+    500 are taken, at even distances in an order that follows from their labels alone; `mean_member`, `best_member`,
+    `agreement_mean_member` and `agreement_best_member` are those of these members.
 
     References
     ----------

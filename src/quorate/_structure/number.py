@@ -121,7 +121,8 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
         ensemble, _ = generate_with_models(as_features(points), few, number, options)
         rows, inverse = compress(ensemble)
         wanted = min(n_clusters, rows.n_rows)
-        labels: NDArray[Any] = solve(rows, wanted, method=method, random_state=number, **method_options).labels[inverse]
+        result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
+        labels: NDArray[Any] = result.labels[inverse]
         return labels
 
     return cluster

@@ -141,6 +141,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
             write_ensemble,
         )
         from quorate.generation.plans import base_towards
+        from quorate.generation.trial import method_towards
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
@@ -151,6 +152,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     generate_settings["base"] = base_towards(arguments.base, towards)
     ensemble = make_ensemble(arguments, table, generate_settings, n_clusters=towards)
     settings["n_clusters"] = n_clusters
+    if not arguments.option:
+        settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
     outcome = find_consensus(arguments, ensemble, settings, step, start=start, told=told, features=table.values)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
