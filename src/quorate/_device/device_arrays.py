@@ -1,0 +1,40 @@
+"""Arrays of other libraries that live on a card: recognised, read without a copy, and returned in kind."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+Kind = Literal["numpy", "cupy", "torch"]
+"""Where an array came from, and so what its caller gets back."""
+
+
+def kind_of(array: Any) -> Kind:
+    """Return "cupy" or "torch" for an array on a CUDA card, "numpy" for everything else; imports nothing.
+
+    Any array with __cuda_array_interface__ that is not PyTorch's counts as CuPy's.
+    """
+    if isinstance(array, np.ndarray):
+        return "numpy"
+    module = type(array).__module__.partition(".")[0]
+    if module == "torch":
+        return "torch" if getattr(array, "is_cuda", False) else "numpy"
+    # the attribute of a PyTorch tensor raises on the processor, so that PyTorch is asked first
+    return "cupy" if hasattr(type(array), "__cuda_array_interface__") else "numpy"
+
+
+def on_card(array: Any, xp: Any) -> Any:
+    """Return an array that lives on the card as one of `xp`, without a copy if it is contiguous."""
+    if kind_of(array) == "torch":
+        return xp.ascontiguousarray(xp.from_dlpack(array.detach()))
+    return xp.ascontiguousarray(xp.asarray(array))
+
+
+def in_kind(array: Any, kind: Kind) -> Any:
+    """Return an array on the card as the caller's library has it; None stays None."""
+    if array is None or kind != "torch":
+        return array
+    import torch
+
+    return torch.from_dlpack(array)
