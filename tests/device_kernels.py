@@ -73,7 +73,7 @@ def _sums(labels: Any, offsets: Any, table: Any) -> Any:
 
 
 def look_up(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, width: int, *rest: Any) -> None:
-    scale, bias, k, factor, many, nearest, score = rest
+    scale, bias, k, factor, _, nearest, score = rest
     total = _sums(labels, offsets, table)[:, :k].astype(np.float64)
     value = factor[:, None] * bias - scale * total
     nearest[:] = value.argmin(axis=1)
@@ -81,7 +81,7 @@ def look_up(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, w
 
 
 def move_rows(types: Any, labels: Any, n: int, h: int, offsets: Any, counts: Any, masses: Any, *rest: Any) -> None:
-    old, fresh, width, table, mass, moved = rest
+    old, fresh, _, table, mass, moved = rest
     count = np.ones(n, dtype=np.uint64) if counts is None else counts.astype(np.uint64)
     weight = count if masses is None else masses.astype(np.uint64)
     changed = old != fresh

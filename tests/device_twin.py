@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from quorate._device.card import Card
 
-BINARY = "add sub mul truediv floordiv mod pow and or xor lt le gt ge eq ne rshift lshift matmul".split()
+BINARY = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"),
+    *("lt", "le", "gt", "ge", "eq", "ne", "rshift", "lshift", "matmul"),
+)
 
 
 class CardArray:

@@ -5,6 +5,7 @@ The same functions run on a real card and on the card of NumPy (device_twin.py),
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ def landmarks(card: Card, seed: int) -> list[Any]:
         host = rng.normal(size=(4000, width)).astype(np.float32)
         points = rng.normal(size=(p, width)).astype(np.float32)
         starts = np.sort(np.concatenate([[0, p], rng.choice(np.arange(1, p), max(g - 1, 0), replace=False)]))
-        groups = np.array([points[a:b].mean(axis=0) for a, b in zip(starts[:-1], starts[1:], strict=True)])
+        groups = np.array([points[a:b].mean(axis=0) for a, b in pairwise(starts)])
         far = ((points[:, None] - points) ** 2).sum(axis=2)
         around = np.argsort(far, axis=1)[:, :50].astype(np.int32)
         model = card_features.LandmarkModel(

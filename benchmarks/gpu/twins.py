@@ -1,6 +1,6 @@
 """Run every operation on the card and on the card of NumPy, and print how far they are apart; needs no pytest.
 
-python tests/gpu/compare_with_twins.py
+python -m benchmarks.gpu.twins
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+TESTS = Path(__file__).parents[2] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "gpu")]
 
 from device_twin import TwinCard  # noqa: E402
 from operations import CLOSE, EXACT  # noqa: E402
