@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage docs docs-serve clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -54,5 +54,17 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
+DOCS_STAMP := .venv-docs/.installed
+$(DOCS_STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
+
+docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
+	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going $(ARGS) docs docs/_build/html
+
+docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8000]
+	.venv-docs/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(or $(PORT),8000)
+
 clean:
-	rm -rf $(VENV) .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo

@@ -171,7 +171,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Fit and return labels_."""
+        """Fit and return `labels_`."""
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
 
@@ -295,7 +295,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return memberships(self._profiles, self._rows.offsets, self._codes(X))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Fit and return labels_."""
+        """Fit and return `labels_`."""
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
 

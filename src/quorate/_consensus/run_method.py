@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._consensus.duration import tell_duration
+from quorate._consensus.duration import tell_duration, tell_linear_duration
 from quorate._consensus.refine import refined
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
@@ -85,8 +85,9 @@ def _run(
     k = _cluster_number(n_clusters, ensemble, method, entry)
     _refuse_memory(method, entry, ensemble, options, max_bytes)
     seen = ensemble if entry.own_order else in_content_order(ensemble)
-    if entry.time == "quadratic" and isinstance(seen, Ensemble) and not entry.combines:
-        tell_duration(method, seen, partial(_try_rows, entry, k, options))
+    if isinstance(seen, Ensemble) and not entry.combines:
+        tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
+        tell(method, seen, partial(_try_rows, entry, k, options))
     result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
     for name in entry.by_member:

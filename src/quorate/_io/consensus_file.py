@@ -158,9 +158,15 @@ def _read_description(text: Array, source: str) -> dict[str, Any]:
     if version != VERSION:
         raise ValueError(
             f"{source} was written by another version of quorate (format {version}, this one reads {VERSION}); "
-            f"install a newer quorate."
+            f"{_advice(version)}."
         )
     return description
+
+
+def _advice(version: Any) -> str:
+    if isinstance(version, int) and version < VERSION:
+        return "read it with that older version and write it again with save_labels, or repeat the consensus"
+    return "install a newer quorate"
 
 
 def _refuse_format(path: FilePath) -> None:

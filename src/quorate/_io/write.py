@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import logging
 import sys
 import warnings
 from collections.abc import Iterable
@@ -24,6 +25,7 @@ from quorate._io.text import BLOCK, label_column
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
+logger = logging.getLogger("quorate")
 
 
 class Column(NamedTuple):
@@ -124,7 +126,9 @@ def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
     writer.writerow([column.name for column in columns])
     # code -1, a missing label, reads the last place and becomes an empty cell
     texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
-    for start in range(0, len(columns[0].values), BLOCK):
+    n_rows = len(columns[0].values)
+    for start in range(0, n_rows, BLOCK):
+        logger.info("writing rows", extra={"share": start / n_rows})
         parts = [column.values[start : start + BLOCK] for column in columns]
         cells = [_cells(part, known) for part, known in zip(parts, texts, strict=True)]
         writer.writerows(zip(*cells, strict=True))

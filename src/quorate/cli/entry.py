@@ -122,7 +122,7 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
-    parser = _parser()
+    parser = build_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
@@ -146,7 +146,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return library_words(name, known)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; the reference pages of the documentation show its help."""
     parser = _Parser(
         prog="quorate",
         description="Consensus clustering: combine many clusterings of the same objects into one.",

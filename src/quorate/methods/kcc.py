@@ -43,8 +43,8 @@ def kcc(
 
     Notes
     -----
-    With m the shares of a member's labels in a cluster, a known label f costs (squared) 1 - 2 m_f + |m|^2 under the
-    category utility, -log m_f under entropy, 1 - m_f/|m| under cosine, 1 - (m_f/|m|_p)^(p-1) under the Lp norms [1]_.
+    With m the shares of a member's labels in a cluster, a known label f costs ``1 - 2 m_f + |m|^2`` under the category
+    utility, ``-log m_f`` under entropy, ``1 - m_f/|m|`` under cosine and ``1 - (m_f/|m|_p)^(p-1)`` under Lp norms [1]_.
     Shares are taken among the objects a member knows, which is how the paper treats incomplete members.
     Entropy is smoothed by 0.01; `ecc` has that as an option. Restarts and cost are those of `kmeans`.
 

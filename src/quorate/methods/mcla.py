@@ -48,7 +48,7 @@ def mcla(
     O(m H) and the meta-graph.
 
     Soft members: memberships take the place of indicators everywhere, and the Jaccard index becomes the extended one,
-    a.b / (|a|^2 + |b|^2 - a.b) for two clusters' columns of memberships; no edge joins clusters of one member.
+    ``a.b / (|a|^2 + |b|^2 - a.b)`` for two clusters' columns of memberships; no edge joins clusters of one member.
 
     References
     ----------
