@@ -88,12 +88,25 @@ def _run(
     if isinstance(seen, Ensemble) and not entry.combines:
         tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
         tell(method, seen, partial(_try_rows, entry, k, options))
-    result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
+    solved = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    result = with_confidence(seen, solved)
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **_where(seen, method, solved)}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
+
+
+def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
+    """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
+    if ensemble.card is None:
+        return {}
+    if not isinstance(solved.labels, np.ndarray):
+        return {"device": ensemble.card.name}
+    return {
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because it "
+        f"has no code for a card or they are few"
+    }
 
 
 def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:

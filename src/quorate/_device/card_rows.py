@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import PLAIN_SHARED, Card
-from quorate._device.choose import need_memory
+from quorate._device.choose import find_card, need_memory
 
 UNSEEN = 0xFFFFFFFF
 MOST_ROWS = UNSEEN - 1
@@ -17,6 +17,8 @@ MOST_CODES = 1 << 22
 """The largest table of values, over all columns, that are coded on the card."""
 PATIENCE = 128
 """Steps in the hash table after which it is called too full."""
+FIRST_ROWS = 4096
+"""Rows by which members are put in order, unless two members are equal there."""
 SEEDS = 8
 """Hash functions that are tried; each fails once in 2^64 / n^2 times."""
 
@@ -73,8 +75,10 @@ def code_columns(card: Card, values: Any, dtype: Any = None) -> tuple[Any, list[
     return coded, categories
 
 
-def canonical(card: Card, labels: Any) -> Any:
-    """Renumber int32 labels, none of which is negative, by first appearance."""
+def canonical_on_card(labels: Any) -> Any:
+    """Renumber int32 labels on the card, none of which is negative, by first appearance."""
+    card = find_card()
+    assert isinstance(card, Card), "labels on a card were made by one"
     coded = code_columns(card, labels.reshape(-1, 1), dtype=np.int32)
     assert coded is not None, "labels of clusters are small"
     return coded[0].reshape(-1)
@@ -144,3 +148,30 @@ def _numbered(card: Card, labels: Any, counts: Any, keys: Any, first: Any, slots
         n=n_rows,
     )
     return None if int(differs[0]) else Firsts(firsts, inverse, added.view(xp.int64))
+
+
+def rows_of_objects(ensemble: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the row that each object is in, if the objects are numbered row after row; in host memory."""
+    if ensemble.card_counts is None:
+        return objects.astype(np.intp)
+    xp = ensemble.card.xp
+    edges = xp.cumsum(ensemble.card_counts)
+    found: NDArray[np.intp] = ensemble.card.to_host(xp.searchsorted(edges, xp.asarray(objects), side="right"))
+    return found.astype(np.intp)
+
+
+def content_order(ensemble: Any) -> list[int]:
+    """Return the members sorted by their labels as bytes, then by their weights.
+
+    Nearly always the first rows tell all members apart; only members that are equal there are compared whole.
+    """
+    card, labels = ensemble.card, ensemble.card_labels
+    start = np.ascontiguousarray(card.to_host(labels[:FIRST_ROWS]).T)
+    texts = [column.tobytes() for column in start]
+    if len(set(texts)) < len(texts) and len(labels) > FIRST_ROWS:
+        repeated = {text for text in texts if texts.count(text) > 1}
+        texts = [
+            card.to_host(card.xp.ascontiguousarray(labels[:, place])).tobytes() if text in repeated else text
+            for place, text in enumerate(texts)
+        ]
+    return sorted(range(len(texts)), key=lambda place: (texts[place], ensemble.weights[place]))

@@ -8,9 +8,7 @@ from typing import Any
 
 from quorate import _check
 from quorate._device.card import Card
-from quorate._device.device_arrays import kind_of
-
-DEVICES = (None, "auto", "cpu", "cuda")
+from quorate._device.device_arrays import DEVICES, lives_on_card
 
 logger = logging.getLogger("quorate")
 
@@ -30,7 +28,7 @@ def card_for(device: Any, *data: Any) -> Card | None:
         The arrays of the call.
     """
     wanted = _check.choice(device, "device", DEVICES)
-    resident = any(kind_of(item) != "numpy" for item in data)
+    resident = any(lives_on_card(item) for item in data)
     if wanted == "cpu" or (wanted is None and not resident):
         return None
     found = find_card()

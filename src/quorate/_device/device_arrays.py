@@ -9,6 +9,14 @@ import numpy as np
 Kind = Literal["numpy", "cupy", "torch"]
 """Where an array came from, and so what its caller gets back."""
 
+DEVICES = (None, "auto", "cpu", "cuda")
+"""The values of the option `device`."""
+
+
+def lives_on_card(data: Any) -> bool:
+    """Whether data live on a CUDA card: an array of CuPy or PyTorch, or an ensemble whose labels do."""
+    return getattr(data, "card", None) is not None or kind_of(data) != "numpy"
+
 
 def kind_of(array: Any) -> Kind:
     """Return "cupy" or "torch" for an array on a CUDA card, "numpy" for everything else; imports nothing.

@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._device.card import Card
+from quorate._device.card_rows import content_order
 from quorate._device.device_arrays import Kind
 from quorate._types import Ensemble, read_only
 
@@ -102,6 +104,38 @@ def varied(ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Any
     names = ("n_clusters", "weights", "member_names", "categories", "object_ids", "info", "id_name")
     like = {**{name: getattr(ensemble, name) for name in names}, **changes}
     return resident(ensemble.card, labels, counts, like, ensemble.kind)
+
+
+def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Ensemble:
+    """Return some of the rows as a plain ensemble in host memory, with these counts."""
+    names = ("n_clusters", "weights", "member_names", "categories")
+    labels = ensemble.card.to_host(ensemble.card_labels[ensemble.card.xp.asarray(rows)])
+    like = {name: getattr(ensemble, name) for name in names}
+    part = Ensemble(labels=labels, counts=counts, info=ensemble.info, id_name=ensemble.id_name, **like)
+    part.remember(is_proven=True)
+    return part
+
+
+def in_content_order_on_card(ensemble: Any) -> Any:
+    """Return the same ensemble with its members sorted by their labels, as bytes, and then by their weights."""
+    order = content_order(ensemble)
+    labels = ensemble.card_labels if order == sorted(order) else _columns(ensemble, order)
+    ordered = varied(
+        ensemble,
+        labels=labels,
+        counts=ensemble.card_counts,
+        n_clusters=ensemble.n_clusters[order],
+        weights=ensemble.weights[order],
+        member_names=tuple(ensemble.member_names[place] for place in order),
+        categories=tuple(ensemble.categories[place] for place in order),
+    )
+    ordered.remember(is_distinct=ensemble.is_distinct)
+    return ordered
+
+
+def _columns(ensemble: Any, order: list[int]) -> Any:
+    xp = ensemble.card.xp
+    return xp.ascontiguousarray(ensemble.card_labels[:, xp.asarray(np.array(order))])
 
 
 def upload(card: Card, ensemble: Ensemble, kind: Kind = "numpy") -> DeviceEnsemble:

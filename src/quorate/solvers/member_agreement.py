@@ -6,6 +6,7 @@ import numpy as np
 
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.contingency import Average, member_contingencies, nmi
+from quorate.solvers.label_rows import objects_in
 
 
 def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, FloatArray]:
@@ -52,5 +53,8 @@ def missing_shares(ensemble: Ensemble) -> FloatArray:
     """Share of the objects that each member leaves out, (H,)."""
     if not ensemble.has_missing:
         return np.zeros(ensemble.n_members)
+    if ensemble.card is not None:
+        known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
+        return 1.0 - known / ensemble.n_objects
     shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
     return shares

@@ -14,8 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, FloatArray, IntArray
-from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
-from quorate.solvers.label_rows import look_up, move, row_norms, shared_with, take, weighted_total
+from quorate.solvers.draws import drawn_by_weight, fill_empty
+from quorate.solvers.label_rows import (
+    drawn_objects,
+    look_up,
+    move,
+    on_host,
+    row_norms,
+    shared_with,
+    take,
+    weighted_total,
+)
 from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
@@ -85,7 +94,7 @@ def best_of_restarts(
     """
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
-        return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
+        return _best_run(on_host(ensemble), make, n_clusters, rng, n_init, max_iter)
     run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
     return sweep(ensemble, make(ensemble), means_rule(part, count(part, run.labels, n_clusters)), max_iter)
 
@@ -106,7 +115,7 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    rows, counts = drawn_rows(ensemble.counts, size, rng)
+    rows, counts = drawn_objects(ensemble, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
@@ -114,6 +123,10 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
 
 def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
+    if ensemble.card is not None and model.masses.dtype.kind == "i":
+        from quorate.solvers.label_space.sweep_on_card import sweep_on_card
+
+        return sweep_on_card(ensemble, model, rule, max_iter)
     sums = _no_sums(ensemble, len(rule.bias), model.masses.dtype)
     old = np.full(ensemble.n_rows, -1, dtype=np.int32)
     new = np.empty(ensemble.n_rows, dtype=np.int32)

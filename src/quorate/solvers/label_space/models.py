@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
-from quorate.solvers.label_rows import row_norms, weighted_total
+from quorate.solvers.label_rows import objects_in, row_norms, summed_sizes, weighted_total
 from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
@@ -29,13 +29,7 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
 
 def spectral(ensemble: Ensemble) -> Model:
     """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
-    sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
-    weights = np.zeros(ensemble.n_rows, dtype=np.int64)
-    for member, start in enumerate(ensemble.offsets[:-1]):
-        known = np.flatnonzero(ensemble.labels[:, member] >= 0)
-        columns = start + ensemble.labels[known, member].astype(np.int64)
-        sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
-        weights[known] += sizes[columns]
+    weights = summed_sizes(ensemble)
     norms: FloatArray = row_norms(ensemble) / weights
     total = weighted_total(ensemble.counts, norms)
 
@@ -147,6 +141,8 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 def _totals(ensemble: Ensemble) -> FloatArray:
     """The number of objects of each base cluster, (d, 1)."""
+    if ensemble.card is not None:
+        return objects_in(ensemble).astype(np.float64)[:, None]
     totals = [
         np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
         for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)

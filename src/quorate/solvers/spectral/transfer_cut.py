@@ -36,6 +36,10 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
+    if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
+        from quorate.solvers.spectral.cut_on_card import transfer_cut_on_card
+
+        return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
     return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
@@ -57,18 +61,33 @@ def transfer_embedding(
     mass = counts / degree
     n_clusters = int(offsets[-1])
     if n_clusters <= DENSE_CLUSTERS:
-        folded = fold(ensemble, mass) * np.outer(weights, weights)
-        cluster_degree = folded.sum(axis=1)
-        normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
-        values, vectors = leading_eigenvectors(normalised, n_components)
+        table, values = folded_table(fold(ensemble, mass), weights, n_components)
     else:
         cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
-    kept = values > LEAST_VALUE * values[0]
-    vectors, values = vectors[:, kept], values[kept]
-    table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
+        table, values = _table(cluster_degree, values, vectors, weights)
     points = np.empty((ensemble.n_rows, table.shape[1]))
     map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
     return points, values
+
+
+def folded_table(shared: FloatArray, weights: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
+    """What a row adds up over its base clusters to get its point, (d, k), and the eigenvalues.
+
+    `shared` (d, d) is the sum of the masses of the rows that any two clusters share.
+    """
+    folded = shared * np.outer(weights, weights)
+    cluster_degree = folded.sum(axis=1)
+    normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
+    values, vectors = leading_eigenvectors(normalised, n_components)
+    return _table(cluster_degree, values, vectors, weights)
+
+
+def _table(
+    cluster_degree: FloatArray, values: FloatArray, vectors: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    kept = values > LEAST_VALUE * values[0]
+    vectors, values = vectors[:, kept], values[kept]
+    return np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None]), values
 
 
 def _sparse_leading(

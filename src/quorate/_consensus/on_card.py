@@ -1,0 +1,90 @@
+"""consensus on a card: the same line, with labels that stay on the card from coding to the labels of all objects."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate._consensus.choose_k import Numbers
+from quorate._consensus.consensus import Solved, coarsened, solve_objects
+from quorate._consensus.solve import solve
+from quorate._data.rows_on_card import compress_on_card, ensemble_on_card
+from quorate._data.tables import holds_matrices
+from quorate._device.choose import card_for, is_out_of_memory
+from quorate._device.device_arrays import Kind, in_kind, kind_of
+from quorate._device.device_ensemble import DeviceEnsemble
+from quorate._types import Consensus, SoftEnsemble
+
+ARRAYS = ("labels", "confidence", "runner_up")
+"""The arrays of a Consensus with one entry per object."""
+
+logger = logging.getLogger("quorate")
+
+
+def consensus_on_card(
+    labels: Any, n_clusters: Numbers, reading: dict[str, Any], settings: dict[str, Any], device: str | None
+) -> Consensus | None:
+    """Return the consensus of labels that live on a card or are to go there; None if the processor is to make it."""
+    if device == "cpu":
+        host = labels.on_host() if isinstance(labels, DeviceEnsemble) else None
+        if host is None:
+            raise ValueError("device must not be 'cpu' for labels on a card; copy them to host memory first.")
+        return solve_objects(host, n_clusters, **settings).objects
+    if isinstance(labels, SoftEnsemble) or (kind_of(labels) == "numpy" and holds_matrices(labels)):
+        if device == "cuda":
+            raise ValueError("device must be 'cpu' with soft members: a card works on labels alone.")
+        return None
+    card = card_for(device, labels)
+    if card is None:
+        return None
+    try:
+        return solve_objects(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        if device != "auto" or kind_of(labels) != "numpy" or isinstance(labels, DeviceEnsemble):
+            raise MemoryError(f"the card's memory does not suffice: {error}") from error
+        logger.info("device: the processor, because the card's memory does not suffice (%s)", error)
+        return None
+
+
+def solve_objects_on_card(
+    ensemble: DeviceEnsemble, n_clusters: Numbers, *, coarsen: Any, max_bytes: int, **settings: Any
+) -> Solved:
+    """Do what `solve_objects` does; rows are coarsened in host memory."""
+    rows: Any
+    rows, inverse = compress_on_card(ensemble)
+    told = {}
+    if coarsen is not None:
+        rows, joined, told["coarsen"] = coarsened(rows.on_host(), coarsen, n_clusters, max_bytes)
+        inverse = ensemble.card.to_card(joined.astype(np.int32))[inverse]
+        told["device"] = "the processor: rows were merged first, which a card cannot do"
+    result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
+    result = replace(result, info={**result.info, **told})
+    objects = expand_on_card(result, inverse, ensemble)
+    return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
+
+
+def expand_on_card(result: Consensus, inverse: Any, ensemble: DeviceEnsemble) -> Consensus:
+    """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
+    card = ensemble.card
+    arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}
+    rows = returned(card, inverse, ensemble.kind)
+    rows = rows.astype(np.intp) if isinstance(rows, np.ndarray) else rows
+    return replace(result, **arrays, rows=rows, object_ids=ensemble.object_ids)
+
+
+def _of_objects(card: Any, array: Any, inverse: Any) -> Any:
+    if array is None:
+        return None
+    return (card.to_card(array) if isinstance(array, np.ndarray) else array)[inverse]
+
+
+def returned(card: Any, array: Any, kind: Kind) -> Any:
+    """Return an array on the card in the caller's library: NumPy, CuPy or PyTorch."""
+    if array is None:
+        return None
+    return card.to_host(array) if kind == "numpy" else in_kind(array, kind)

@@ -1,0 +1,54 @@
+"""The look-up loop over rows on a card: the rule is made in host memory, rows and their sums stay on the card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate._device.card_tables import Moving, look_up
+from quorate._device.device_ensemble import DeviceEnsemble
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_space.lookup import Model, Partition, Rule, Sums, width
+
+
+def sweep_on_card(ensemble: DeviceEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
+    """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
+    xp, k = ensemble.card.xp, len(rule.bias)
+    moving = Moving(ensemble, k, None if model.masses is ensemble.__dict__.get("counts") else model.masses)
+    fresh, score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
+    # the first rule compares with means, whatever the model: rows have no pull of their own on it
+    factor, own_factor = np.ones(1), xp.asarray(model.factor)
+    converged, n_iter, repaired = False, 0, np.inf
+    sums = _sums(moving, k)
+    while not converged and n_iter < max_iter:
+        look_up(ensemble, rule, factor, fresh, score)
+        filled = _fill(ensemble, model, fresh, score, k)
+        moved = moving.move(fresh)
+        sums = _sums(moving, k)
+        rule, factor = model.rule(sums), own_factor
+        converged = moved == 0
+        n_iter += 1
+        if filled and not converged:
+            before, repaired = repaired, model.cost(sums)
+            converged = repaired >= before
+    return Partition(moving.old, sums, model.cost(sums), n_iter, converged)
+
+
+def _sums(moving: Moving, n_clusters: int) -> Sums:
+    """The sums in host memory, with columns added as the rules expect them."""
+    table, mass = moving.sums()
+    wide = np.zeros((len(table), width(n_clusters)), dtype=np.int64)
+    wide[:, :n_clusters] = table
+    return Sums(wide, mass)
+
+
+def _fill(ensemble: DeviceEnsemble, model: Model, fresh: Any, score: Any, n_clusters: int) -> int:
+    """Fill empty clusters in host memory, which happens rarely; return how many there were."""
+    card = ensemble.card
+    if bool((card.xp.bincount(fresh, minlength=n_clusters) > 0).all()):
+        return 0
+    labels = card.to_host(fresh).copy()
+    filled = fill_empty(labels, ensemble.counts * (model.norms + card.to_host(score)), n_clusters)
+    fresh[:] = card.to_card(labels)
+    return filled
