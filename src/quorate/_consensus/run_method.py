@@ -104,8 +104,8 @@ def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, s
     if not isinstance(solved.labels, np.ndarray):
         return {"device": ensemble.card.name}
     return {
-        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because it "
-        f"has no code for a card or they are few"
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "
+        f"it has no code for a card or they are few"
     }
 
 

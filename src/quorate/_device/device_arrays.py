@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Kind = Literal["numpy", "cupy", "torch"]
 """Where an array came from, and so what its caller gets back."""
@@ -37,6 +38,23 @@ def on_card(array: Any, xp: Any) -> Any:
     if kind_of(array) == "torch":
         return xp.ascontiguousarray(xp.from_dlpack(array.detach()))
     return xp.ascontiguousarray(xp.asarray(array))
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """Return a copy of an array that lives on a card in host memory."""
+    copied: NDArray[Any] = array.detach().cpu().numpy() if kind_of(array) == "torch" else array.get()
+    return copied
+
+
+def copied_in_kind(array: Any, like: Any) -> Any:
+    """Return a host array as a new array on the card, of the library that `like` is an array of."""
+    if kind_of(like) == "torch":
+        import torch
+
+        return torch.as_tensor(array, device=like.device)
+    import cupy
+
+    return cupy.asarray(array)
 
 
 def in_kind(array: Any, kind: Kind) -> Any:

@@ -27,6 +27,10 @@ class DeviceEnsemble(Ensemble):
     card_counts: Any
     kind: Kind
 
+    def __new__(cls, *values: Any, **named: Any) -> Any:
+        """Return a plain Ensemble: whoever gives arrays, as `dataclasses.replace` does, gives them in host memory."""
+        return Ensemble(*values, **named)
+
     @property
     def n_rows(self) -> int:
         return int(self.card_labels.shape[0])

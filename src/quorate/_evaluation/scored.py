@@ -35,6 +35,11 @@ class Scored(NamedTuple):
 
 def score_labelling(labelling: Labelling, ensemble: Ensemble) -> Scored:
     """Count a labelling of the rows of an ensemble against every member."""
+    if ensemble.card is not None:
+        codes, k = labelling.codes, labelling.n_clusters
+        tables = tables_of.member_contingencies(ensemble, codes, k)
+        sizes = np.bincount(codes[codes >= 0], minlength=k)
+        return Scored(ensemble, tables_of.squarable(sizes), tables)
     return score_pairs(pair_rows(ensemble, labelling.codes, labelling.n_clusters))
 
 

@@ -5,7 +5,6 @@ The kind whose consensus has the lower normalised cut in the graph of nearest ne
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +91,7 @@ class Trial:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-        return replace(features, data=features.data[drawn], ids=None)
+        return features.part(drawn)
 
     def _ensemble(self, sample: Features, base: str) -> Ensemble:
         request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)

@@ -56,12 +56,28 @@ def contingency(
 
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
     """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
+    if ensemble.card is not None:
+        from quorate._device.card_tables import tally
+
+        return [_non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
     if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
         stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
         return [_non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
     return [
         contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
         for member, k in enumerate(ensemble.n_clusters)
+    ]
+
+
+def pair_contingencies(ensemble: Ensemble) -> list[list[Contingency]]:
+    """The table of any two members of rows on a card: of member q with q, q + 1, ..., in a list for each q."""
+    from quorate._device.card_graph import shared_objects
+
+    edges, shared = ensemble.offsets, shared_objects(ensemble)
+    rows = [shared[edges[q] : edges[q + 1]] for q in range(ensemble.n_members)]
+    return [
+        [_non_empty(rows[q][:, edges[other] : edges[other + 1]].T) for other in range(q, ensemble.n_members)]
+        for q in range(ensemble.n_members)
     ]
 
 

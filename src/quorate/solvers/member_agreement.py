@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from quorate._types import Ensemble, FloatArray
-from quorate.solvers.contingency import Average, member_contingencies, nmi
+from quorate.solvers.contingency import Average, Contingency, member_contingencies, nmi, pair_contingencies
 from quorate.solvers.label_rows import objects_in
 
 
@@ -13,15 +15,23 @@ def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, Floa
     """NMI of any two members, and the number of objects both know; (n_members, n_members) each."""
     values = np.full((ensemble.n_members, ensemble.n_members), np.nan)
     shared = np.zeros_like(values)
-    for member, k in enumerate(ensemble.n_clusters):
-        column = ensemble.labels[:, member].astype(np.int32)
-        tables = member_contingencies(ensemble, column, int(k))
+    for member, tables in enumerate(_tables_of_pairs(ensemble)):
         # the same either way round, so once is enough
-        for other in range(member, ensemble.n_members):
-            shared[member, other] = shared[other, member] = tables[other].total
-            if tables[other].total:
-                values[member, other] = values[other, member] = nmi(tables[other], average)
+        for other, table in enumerate(tables, start=member):
+            shared[member, other] = shared[other, member] = table.total
+            if table.total:
+                values[member, other] = values[other, member] = nmi(table, average)
     return values, shared
+
+
+def _tables_of_pairs(ensemble: Ensemble) -> Iterable[list[Contingency]]:
+    """The tables of each member with itself and with those after it."""
+    if ensemble.card is not None:
+        return pair_contingencies(ensemble)
+    return (
+        member_contingencies(ensemble, ensemble.labels[:, member].astype(np.int32), int(k))[member:]
+        for member, k in enumerate(ensemble.n_clusters)
+    )
 
 
 def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
