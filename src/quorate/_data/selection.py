@@ -49,8 +49,12 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
     """
     if len(rows) == ensemble.n_rows:
         return replace(ensemble, counts=counts)
-    labels = ensemble.labels[rows]
-    chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
+    return coded_anew(replace(ensemble, labels=ensemble.labels[rows], counts=counts))
+
+
+def coded_anew(ensemble: Ensemble) -> Ensemble:
+    """Code the labels of an ensemble by first appearance in its rows, without clusters and members that have no row."""
+    chosen = select_members(ensemble, np.flatnonzero(ensemble.labels.max(axis=0) >= 0))
     # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
     codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
     return replace(

@@ -65,15 +65,23 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int) -> Drawn:
     """Draw labelled objects without replacement, each with the same probability; all of them if they are few."""
     counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
     ends = np.cumsum(counts)
-    total, most = int(ends[-1]), _most_objects(ensemble.n_members, labelling.n_clusters)
-    if total <= most:
+    total = int(ends[-1])
+    places = drawn_places(total, ensemble.n_members, labelling.n_clusters, seed)
+    if places is None:
         rows = np.flatnonzero(counts)
         drawn = counts[rows]
     else:
-        places = np.random.default_rng((seed, 0)).choice(total, size=most, replace=False, shuffle=False)
         rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
     part = select_rows(replace(ensemble, object_ids=None), rows, drawn.astype(np.int64))
-    return Drawn(part, labelling.codes[rows], total > most)
+    return Drawn(part, labelling.codes[rows], places is not None)
+
+
+def drawn_places(total: int, n_members: int, n_clusters: int, seed: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the labelled objects that `draw_objects` draws, or None if there are so few that it takes all."""
+    most = _most_objects(n_members, n_clusters)
+    if total <= most:
+        return None
+    return np.random.default_rng((seed, 0)).choice(total, size=most, replace=False, shuffle=False)
 
 
 def _most_objects(n_members: int, n_clusters: int) -> int:

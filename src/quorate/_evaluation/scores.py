@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from quorate import _check
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
-from quorate._evaluation.repetition import checked_permutations
+from quorate._evaluation.repetition import Drawn, checked_permutations
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
@@ -304,16 +305,25 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None)
 
 
 def evaluate_within(
-    labels: Any, ensemble: Any, seconds: float | None, *, truth: Any = None, null: Any = None
+    labels: Any,
+    ensemble: Any,
+    seconds: float | None,
+    *,
+    truth: Any = None,
+    null: Any = None,
+    draw: Callable[[int], Drawn] | None = None,
 ) -> Scores:
-    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds."""
+    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds.
+
+    `draw` draws objects for a seed, as for `trust_in`.
+    """
     n_permutations = checked_permutations(null)
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members, advice=ADVICE)
     scored = score_labelling(labelling, members)
     mean_member, best_member = member_scores(compress(members)[0])
     known: dict[str, Any] = {} if truth is None else dict(scores_of_truth(labelling, truth, members))
-    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds)._asdict()
+    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds, draw=draw)._asdict()
     return Scores(
         n_objects=int(scored.sizes.sum()),
         n_clusters=labelling.n_clusters,

@@ -119,6 +119,20 @@ class _Rows:
             yield row
 
 
+def number_texts() -> _Numbers:
+    """Return an empty mapping that numbers texts by first appearance when they are looked up."""
+    return _Numbers()
+
+
+def rows_of_width(reader: Any, width: int, name: str) -> Iterator[list[str]]:
+    """Yield the rows of a reader; raise at one that has more or fewer cells than the header."""
+    rows = _Rows(reader, width, name)
+    for row in rows:
+        # the lines of rows are only needed to name repeated ids, and would take memory for each row
+        del rows.lines[:]
+        yield row
+
+
 def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:

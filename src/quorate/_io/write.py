@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._io.arrays import without_objects, write_npz, write_zarr
+from quorate._io.aside import write_aside, write_folder_aside
 from quorate._io.dialect import DELIMITERS
 from quorate._io.parquet import write_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, write_aside, write_folder_aside
+from quorate._io.paths import FilePath, format_of, is_standard
 from quorate._io.text import BLOCK, label_column
 from quorate._types import Ensemble
 
@@ -120,10 +121,11 @@ def as_texts(values: Array) -> list[str]:
     return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
 
 
-def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
+def write_csv(stream: IO[str], columns: list[Column], delimiter: str, *, header: bool = True) -> None:
     """Write a CSV file in blocks of rows; lines end in a single newline character on every system."""
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+    if header:
+        writer.writerow([column.name for column in columns])
     # code -1, a missing label, reads the last place and becomes an empty cell
     texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
     n_rows = len(columns[0].values)

@@ -23,7 +23,7 @@ from quorate.cli.options import (
     null_settings,
     rows_settings,
 )
-from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell, verdict_summary
+from quorate.cli.output import refuse_clashes, table_facts, table_summary, tell, verdict_summary
 from quorate.cli.progress import steps
 from quorate.cli.values import n_bytes, number_of_clusters
 
@@ -52,7 +52,7 @@ def add_consensus(commands: Any) -> None:
 
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     settings = _consensus_settings(arguments)
     step = steps(arguments)
     with step("loading"):

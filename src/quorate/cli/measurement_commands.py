@@ -19,7 +19,7 @@ from quorate.cli.options import (
     add_talk_options,
     consensus_settings,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_json_beside_data, tell
+from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
 from quorate.cli.values import integer, member_k, number
 
@@ -102,7 +102,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
-    refuse_json_beside_data(arguments, "ensemble")
+    refuse_clashes(arguments)
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
@@ -118,8 +118,10 @@ def run_generate(arguments: argparse.Namespace) -> None:
 
 def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"-k must be at least 1, got {arguments.k}")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):

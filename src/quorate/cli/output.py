@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,41 @@ MAX_SIZES = 12
 """Number of cluster sizes in a summary; the JSON object holds all of them."""
 
 
-def refuse_json_beside_data(arguments: argparse.Namespace, what: str) -> None:
-    """Raise if both the JSON object and the results would go to standard output; `what` names the results."""
-    if arguments.json and arguments.output == "-":
-        raise ValueError(f"--json and -o - both write to standard output; write the {what} to a file")
+def outputs_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the places that the command writes to, by option."""
+    options = {"-o": "output", "--ensemble": "ensemble", "--report": "report"}
+    places = {option: getattr(arguments, name, None) for option, name in options.items()}
+    return {option: place for option, place in places.items() if place is not None}
+
+
+def refuse_clashes(arguments: argparse.Namespace) -> None:
+    """Raise if two results would go to one place, or a result to one of the files that the command reads.
+
+    A file that is read is never replaced, --force or not: a mistyped -o must not cost the table it was made from.
+    """
+    outputs = outputs_of(arguments)
+    if arguments.json and "-" in outputs.values():
+        option = next(option for option, place in outputs.items() if place == "-")
+        raise ValueError(f"--json and {option} - both write to standard output; write the results to a file")
+    taken: dict[str, str] = {}
+    for option, place in outputs.items():
+        real = place if place == "-" else os.path.realpath(place)
+        if real in taken:
+            where = "standard output" if place == "-" else place
+            raise ValueError(f"{taken[real]} and {option} both write to {where}; name two files")
+        taken[real] = option
+    for path in _inputs_of(arguments):
+        option = taken.get(os.path.realpath(path), "") if path != "-" else ""
+        if option:
+            raise ValueError(
+                f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
+            )
+
+
+def _inputs_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the files that the command reads."""
+    single = [getattr(arguments, name, None) for name in ("features", "labelling", "new")]
+    return [*getattr(arguments, "labels", []), *(path for path in single if path is not None)]
 
 
 def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
@@ -29,7 +61,7 @@ def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> 
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
-        stream = sys.stderr if getattr(arguments, "output", None) == "-" else sys.stdout
+        stream = sys.stderr if "-" in outputs_of(arguments).values() else sys.stdout
         stream.write(summary)
 
 

@@ -14,7 +14,7 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
 )
-from quorate.cli.output import aligned, place_of, refuse_json_beside_data, table_facts, table_summary, tell
+from quorate.cli.output import aligned, place_of, refuse_clashes, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 from quorate.cli.values import integer, names, number_of_clusters
 
@@ -34,7 +34,7 @@ def add_place(commands: Any) -> None:
 
 def run_place(arguments: argparse.Namespace) -> None:
     """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     step = steps(arguments)
     with step("loading"):
         from quorate import place, save_labels

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 # What is known about the nearest neighbour of a cluster: only a bound on its similarity (BOUNDED), or which cluster it
 # is and how similar (EXACT).

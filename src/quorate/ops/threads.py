@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 BLOCK = 16_384
 """With fewer rows than this per thread, another thread costs more than it saves."""
+PIECE = 4 * BLOCK
+"""Rows that a thread works on before it returns to Python, where Ctrl-C is noticed: well below a second of work."""
 
 
 def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -> list[T]:
@@ -28,11 +30,8 @@ def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -
     NUMBA_NUM_THREADS sets the number of threads.
     """
     n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows * work // BLOCK))
-    if n_threads == 1:
-        return [kernel(0, n_rows)]
-    edges = [n_rows * part // n_threads for part in range(n_threads + 1)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(kernel, edges[:-1], edges[1:]))
+    n_pieces = max(n_threads, -(-n_rows * work // PIECE))
+    return _map_pieces(kernel, [n_rows * part // n_pieces for part in range(n_pieces + 1)], n_threads)
 
 
 def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -> list[T]:
@@ -41,11 +40,18 @@ def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -
     This is needed if each block adds up floating-point numbers, because their sum depends on the blocks.
     """
     edges = [*range(0, n_rows, block), n_rows]
-    n_threads = min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1)
-    if n_threads == 1:
+    return _map_pieces(kernel, edges, min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1))
+
+
+def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_threads: int) -> list[T]:
+    """Call the kernel for the pieces between the edges; after Ctrl-C no further piece is begun."""
+    if n_threads <= 1:
         return [kernel(start, stop) for start, stop in pairwise(edges)]
-    with ThreadPoolExecutor(n_threads) as pool:
+    pool = ThreadPoolExecutor(n_threads)
+    try:
         return list(pool.map(kernel, edges[:-1], edges[1:]))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def n_threads() -> int:
