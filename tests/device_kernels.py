@@ -73,7 +73,7 @@ def _sums(labels: Any, offsets: Any, table: Any) -> Any:
 
 
 def look_up(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, width: int, *rest: Any) -> None:
-    scale, bias, k, factor, _, nearest, score = rest
+    _, scale, bias, k, factor, _, nearest, score = rest
     total = _sums(labels, offsets, table)[:, :k].astype(np.float64)
     value = factor[:, None] * bias - scale * total
     nearest[:] = value.argmin(axis=1)
@@ -93,11 +93,10 @@ def move_rows(types: Any, labels: Any, n: int, h: int, offsets: Any, counts: Any
             amount = count[rows][part] * np.array(sign).astype(np.uint64)
             np.add.at(table, (places[part], assignment[rows][part]), amount)
     moved[0] += np.uint64(changed.sum())
-    old[:] = fresh
 
 
 def own_and_rival(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, width: int, *rest: Any) -> None:
-    k, assignment, own, rival, runner_up = rest
+    _, k, assignment, own, rival, runner_up = rest
     total = _sums(labels, offsets, table)[:, :k]
     own[:] = total[np.arange(n), assignment]
     total[np.arange(n), assignment] = 0.0
@@ -117,7 +116,8 @@ def add_pairs(types: Any, labels: Any, n: int, h: int, offsets: Any, mass: Any, 
             np.add.at(table, (columns[one][known], columns[two][known]), mass[known].astype(np.uint64))
 
 
-def unit_sums(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, k: int, width: int, out: Any) -> None:
+def unit_sums(types: Any, labels: Any, n: int, h: int, offsets: Any, table: Any, *rest: Any) -> None:
+    _, _, k, out = rest
     total = _sums(labels, offsets, table)[:, :k]
     length = np.zeros(n)
     for column in total.T:
@@ -143,7 +143,6 @@ def move_points(types: Any, points: Any, n: int, d: int, counts: Any, unit: floa
         for column in range(d):
             np.add.at(sums, (assignment[here], column), (sign * whole[column, here]).astype(np.uint64))
     moved[0] += np.uint64(changed.sum())
-    old[:] = fresh
 
 
 def own_distances(types: Any, points: Any, n: int, d: int, counts: Any, centres: Any, labels: Any, out: Any) -> None:

@@ -273,7 +273,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
         request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
+        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
         features, card = self._features_and_card(X)
         self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._device.card_tables import row_sums, start_of, widened
+from quorate._device.card_tables import in_shared, looping, row_sums, start_of, widened
 from quorate._device.device_ensemble import DeviceEnsemble
 
 FloatArray = NDArray[np.float64]
@@ -41,12 +41,15 @@ def unit_points(ensemble: DeviceEnsemble, table: FloatArray) -> Any:
     xp = ensemble.card.xp
     wide = widened(ensemble, table, table.shape[1])
     points = xp.empty((table.shape[1], ensemble.n_rows))
+    kept, shared = in_shared(wide)
     ensemble.card.launch(
         "unit_sums",
-        (*start_of(ensemble), wide, table.shape[1], wide.shape[1], points),
+        (*start_of(ensemble), wide, wide.shape[1], kept, table.shape[1], points),
         source="tables",
         types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
         n=ensemble.n_rows,
+        grid=looping(ensemble),
+        shared=shared,
     )
     return points
 

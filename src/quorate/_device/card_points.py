@@ -28,38 +28,71 @@ def lloyd(card: Card, points: Any, counts: Any, centres: FloatArray, max_iter: i
 
     `repair(labels, cost, k)` fills empty clusters of host labels in place; it is called only if there are any.
     """
-    xp = card.xp
-    n_columns, n_rows = points.shape
-    k = len(centres)
-    unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(counts.sum()) + 1.0))))
-    old, fresh = xp.full(n_rows, -1, dtype=xp.int32), xp.empty(n_rows, dtype=xp.int32)
-    distance = xp.empty(n_rows)
-    sums, sizes = xp.zeros((k, n_columns), dtype=xp.uint64), xp.zeros(k, dtype=xp.uint64)
+    run = _Run(card, points, counts, len(centres))
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
-        shape = (points, n_rows, n_columns)
-        table = xp.asarray(np.ascontiguousarray(centres))
-        card.launch("nearest_points", (*shape, table, k, fresh, distance), source="points", types={}, n=n_rows)
-        _fill(card, fresh, counts, distance, k, repair)
-        moved = xp.zeros(1, dtype=xp.uint64)
-        arguments = (*shape, counts, unit, old, fresh, sums, sizes, moved)
-        card.launch("move_points", arguments, source="points", types={}, n=n_rows)
-        converged = int(moved[0]) == 0
-        mass = card.to_host(sizes).view(np.int64).astype(np.float64)
-        centres = card.to_host(sums).view(np.int64) / unit / mass[:, None]
+        converged = run.sweep(centres, repair) == 0
+        centres = run.means()
         n_iter += 1
-    spread = xp.empty(n_rows)
-    table = xp.asarray(np.ascontiguousarray(centres))
-    arguments = (points, n_rows, n_columns, counts, table, old, spread)
-    card.launch("own_distances", arguments, source="points", types={}, n=n_rows)
-    return PointRun(old, float(spread.sum()), n_iter, converged)
+    return PointRun(run.labels, run.inertia(centres), n_iter, converged)
 
 
-def _fill(card: Card, labels: Any, counts: Any, distance: Any, k: int, repair: Any) -> None:
-    """Fill empty clusters on the processor, which happens rarely."""
-    xp = card.xp
-    if bool((xp.bincount(labels, minlength=k) > 0).all()):
-        return
-    repaired = card.to_host(labels).copy()
-    repair(repaired, card.to_host(counts).astype(np.float64) * card.to_host(distance), k)
-    labels[:] = card.to_card(repaired)
+class _Run:
+    """The labels of all points, and the sums of the points of each cluster in whole numbers of a small unit."""
+
+    def __init__(self, card: Card, points: Any, counts: Any, n_clusters: int) -> None:
+        xp = card.xp
+        self._card, self._points, self._counts, self._k = card, points, counts, n_clusters
+        self._d, self._n = points.shape
+        self._unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(counts.sum()) + 1.0))))
+        self.labels = xp.full(self._n, -1, dtype=xp.int32)
+        self._spare, self._distance = xp.empty(self._n, dtype=xp.int32), xp.empty(self._n)
+        self._sums = xp.zeros((n_clusters, self._d), dtype=xp.uint64)
+        self._sizes = xp.zeros(n_clusters, dtype=xp.uint64)
+
+    def sweep(self, centres: FloatArray, repair: Any) -> int:
+        """Give each point the nearest centre, leave no cluster empty, and return how many points changed."""
+        table = self._card.xp.asarray(np.ascontiguousarray(centres))
+        self._launch("nearest_points", table, self._k, self._spare, self._distance)
+        before = self.labels
+        moved = self._move(self._spare)
+        if not self._host_sizes().all():
+            moved = self._repaired(before, repair)
+        self._spare = before
+        return moved
+
+    def _move(self, fresh: Any) -> int:
+        moved = self._card.xp.zeros(1, dtype=self._card.xp.uint64)
+        fixed = self._counts, self._unit, self.labels, fresh
+        self._launch("move_points", *fixed, self._sums, self._sizes, moved)
+        self.labels = fresh
+        return int(moved[0])
+
+    def _repaired(self, before: Any, repair: Any) -> int:
+        """Fill empty clusters in host memory, which happens rarely; return how many points differ from before."""
+        card = self._card
+        labels = card.to_host(self.labels).copy()
+        repair(labels, card.to_host(self._counts).astype(np.float64) * card.to_host(self._distance), self._k)
+        self._move(card.to_card(labels))
+        return int((self.labels != before).sum())
+
+    def means(self) -> FloatArray:
+        """Return the mean of each cluster, (k, d) in host memory."""
+        sums: NDArray[np.int64] = self._card.to_host(self._sums).view(np.int64)
+        means: FloatArray = sums / self._unit / self._host_sizes().astype(np.float64)[:, None]
+        return means
+
+    def inertia(self, centres: FloatArray) -> float:
+        """Return the weighted sum of squared distances to the centres."""
+        spread = self._card.xp.empty(self._n)
+        table = self._card.xp.asarray(np.ascontiguousarray(centres))
+        self._launch("own_distances", self._counts, table, self.labels, spread)
+        return float(spread.sum())
+
+    def _host_sizes(self) -> NDArray[np.int64]:
+        sizes: NDArray[np.int64] = self._card.to_host(self._sizes).view(np.int64)
+        return sizes
+
+    def _launch(self, kernel: str, *arguments: Any) -> None:
+        shape = self._points, self._n, self._d
+        self._card.launch(kernel, (*shape, *arguments), source="points", types={}, n=self._n)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from quorate._device.card import padded
 from quorate._device.device_ensemble import DeviceEnsemble
 
+TABLE_BYTES = 96 * 1024
+"""Bytes of a table up to which kernels keep it in shared memory."""
+LOOPING_BLOCKS = 132 * 8
 PART = 8
 """Columns of a table that a kernel adds up together; tables are padded to a multiple of it."""
 
@@ -33,22 +36,36 @@ def widened(ensemble: DeviceEnsemble, table: NDArray[Any], n_columns: int) -> An
     return ensemble.card.xp.asarray(wide)
 
 
+def in_shared(table: Any) -> tuple[int, int]:
+    """Return how many entries of a table a kernel keeps in shared memory, all or 0, and the bytes that takes."""
+    n_bytes = len(table) * (int(table.shape[1]) + 1) * table.dtype.itemsize
+    return (len(table), n_bytes) if n_bytes <= TABLE_BYTES else (0, 0)
+
+
+def looping(ensemble: DeviceEnsemble) -> tuple[int]:
+    """Return the number of blocks that fill the card once or twice over, for kernels that first copy a table."""
+    return (max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),)
+
+
 def look_up(ensemble: DeviceEnsemble, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
     """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
     xp = ensemble.card.xp
     table, scale, bias = rule
     wide = widened(ensemble, table, len(bias))
     factors = xp.asarray(factor)
+    kept, shared = in_shared(wide)
     ensemble.card.launch(
         "look_up",
         (
             *start_of(ensemble),
-            *(wide, wide.shape[1], xp.asarray(scale), xp.asarray(bias), len(bias)),
+            *(wide, wide.shape[1], kept, xp.asarray(scale), xp.asarray(bias), len(bias)),
             *(factors, int(len(factors) > 1), nearest, score),
         ),
         source="tables",
         types={"LABEL": ensemble.card_labels.dtype, "TABLE": wide.dtype},
         n=ensemble.n_rows,
+        grid=looping(ensemble),
+        shared=shared,
     )
 
 
@@ -68,7 +85,7 @@ class Moving:
         self.old = xp.full(ensemble.n_rows, -1, dtype=xp.int32)
 
     def move(self, fresh: Any) -> int:
-        """Change the assignment to `fresh` and return how many rows moved."""
+        """Make `fresh` the assignment, without a copy, and return how many rows moved."""
         xp = self._ensemble.card.xp
         moved = xp.zeros(1, dtype=xp.uint64)
         self._ensemble.card.launch(
@@ -81,6 +98,7 @@ class Moving:
             types={"LABEL": self._ensemble.card_labels.dtype, "TABLE": np.int64},
             n=self._ensemble.n_rows,
         )
+        self.old = fresh
         return int(moved[0])
 
     def sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -109,15 +127,18 @@ def own_and_rival(ensemble: DeviceEnsemble, means: FloatArray, assignment: Any) 
     wide = widened(ensemble, means, means.shape[1])
     own, rival = xp.empty(ensemble.n_rows), xp.empty(ensemble.n_rows)
     other = xp.empty(ensemble.n_rows, dtype=xp.int32)
+    kept, shared = in_shared(wide)
     ensemble.card.launch(
         "own_and_rival",
         (
             *start_of(ensemble),
-            *(wide, wide.shape[1], means.shape[1], on_the_card(ensemble, assignment), own, rival, other),
+            *(wide, wide.shape[1], kept, means.shape[1], on_the_card(ensemble, assignment), own, rival, other),
         ),
         source="tables",
         types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
         n=ensemble.n_rows,
+        grid=looping(ensemble),
+        shared=shared,
     )
     return own, rival, other
 

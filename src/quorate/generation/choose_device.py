@@ -14,7 +14,8 @@ from quorate.generation.features import Features, as_features
 def features_and_card(X: Any, device: str | None) -> tuple[Features, Card | None]:
     """Return the checked features, on the card if they live or fit there, and the card; None is the processor.
 
-    X may be checked features already. Features that live on a card and are wanted on the processor are copied to host memory.
+    X may be checked features already. Features that live on a card and are wanted on the processor are copied to host
+    memory.
     """
     card = card_for("cuda" if device == "cpu" else device, X)
     if lives_on_card(X):

@@ -124,7 +124,7 @@ def generate(
     ('k = 3 to 8 (given)', 3)
     """
     request = Request(n_members, k, base, rows, columns)
-    options = Options(n_jobs, bool(progress), "", None, keep_models=False)
+    options = Options(n_jobs, bool(progress), "", None, keep_models=False, or_processor=device == "auto")
     features, card = features_for(X, device)
     return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
 
@@ -156,6 +156,8 @@ def generate_with_models(
         _check.integer(options.n_jobs, "n_jobs", low=-(2**31), high=2**31, advice="-1 takes all processors.")
     if checkpoint is None:
         return _generated(features, request, entropy_of(random_state), options, card)
+    # members are stored one by one as the processor makes them, wherever X lives
+    features = features.on_host()
     with closing(open_checkpoint(checkpoint, features, request, random_state)) as store:
         return _generated(features, request, store.entropy, options._replace(checkpoint=store), card)
 
@@ -174,13 +176,13 @@ def _generated(
     known = {} if trial is None else trial.kept(plans.members)
     told = {}
     if card is not None:
-        from quorate.generation.on_card import generate_on_card, why_not
+        from quorate.generation.on_card import try_on_card
 
-        reason_against = why_not(features, plans.members, options)
-        if not reason_against:
-            facts = {"seed": entropy, "base": reason, "k": plans.k}
-            return generate_on_card(card, features, plans.members, options._replace(title=plans.title), facts)
-        told = {"device": f"the processor: {reason_against}"}
+        facts = {"seed": entropy, "base": reason, "k": plans.k}
+        made = try_on_card(card, features, plans.members, options._replace(title=plans.title), facts)
+        if not isinstance(made, str):
+            return made
+        told = {"device": f"the processor: {made}"}
         features = features.on_host()
     finished = run_plans(features, plans.members, options._replace(title=plans.title), known)
     info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts), **told}

@@ -16,7 +16,7 @@ from quorate._data.coding import narrowest
 from quorate._device.card import Card
 from quorate._device.card_features import LandmarkModel, assign, label_by_landmarks
 from quorate._device.card_rows import code_columns
-from quorate._device.choose import need_memory
+from quorate._device.choose import is_out_of_memory, need_memory
 from quorate._device.device_ensemble import DeviceEnsemble, resident
 from quorate.generation.device_features import DeviceFeatures, device_rows, seen_by
 from quorate.generation.features import Features
@@ -40,6 +40,26 @@ def why_not(features: Features, plans: list[Plan], options: Options) -> str:
     if features.is_sparse:
         return "X is sparse"
     return "members are stored in a checkpoint one by one" if options.checkpoint is not None else ""
+
+
+def try_on_card(
+    card: Card, features: Features, plans: list[Plan], options: Options, info: dict[str, Any]
+) -> tuple[DeviceEnsemble, list[Any]] | str:
+    """Do what `generate_on_card` does, or return the reason why the processor has to make the members.
+
+    Too little memory on the card is such a reason if the caller asked for "auto"; otherwise it is an error.
+    """
+    reason = why_not(features, plans, options)
+    if reason:
+        return reason
+    try:
+        return generate_on_card(card, features, plans, options, info)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        if not options.or_processor:
+            raise MemoryError(f"the card's memory does not suffice: {error}") from error
+        return f"the card's memory does not suffice ({error})"
 
 
 def generate_on_card(

@@ -34,6 +34,7 @@ class Options(NamedTuple):
     title: str
     checkpoint: Checkpoint | None
     keep_models: bool
+    or_processor: bool = False
 
 
 class Finished(NamedTuple):

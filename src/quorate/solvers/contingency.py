@@ -49,7 +49,7 @@ def contingency(
     counts = counts[known]
     cells = first[known].astype(np.int64) * n_second + second[known]
     if _is_small(n_first * n_second, len(first)):
-        return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
+        return non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
     filled, inverse = np.unique(cells, return_inverse=True)
     return Contingency(filled // n_second, filled % n_second, squarable(_add_up(inverse, counts)))
 
@@ -59,10 +59,10 @@ def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_cluste
     if ensemble.card is not None:
         from quorate._device.card_tables import tally
 
-        return [_non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
+        return [non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
     if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
         stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
-        return [_non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
+        return [non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
     return [
         contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
         for member, k in enumerate(ensemble.n_clusters)
@@ -76,7 +76,7 @@ def pair_contingencies(ensemble: Ensemble) -> list[list[Contingency]]:
     edges, shared = ensemble.offsets, shared_objects(ensemble)
     rows = [shared[edges[q] : edges[q + 1]] for q in range(ensemble.n_members)]
     return [
-        [_non_empty(rows[q][:, edges[other] : edges[other + 1]].T) for other in range(q, ensemble.n_members)]
+        [non_empty(rows[q][:, edges[other] : edges[other + 1]].T) for other in range(q, ensemble.n_members)]
         for q in range(ensemble.n_members)
     ]
 
@@ -146,7 +146,8 @@ def _is_small(n_cells: int, n_entries: int) -> bool:
     return n_cells <= max(n_entries, 65_536)
 
 
-def _non_empty(table: NDArray[Any]) -> Contingency:
+def non_empty(table: NDArray[Any]) -> Contingency:
+    """The cells of a dense table that hold objects."""
     first, second = np.nonzero(table)
     return Contingency(first, second, squarable(table[first, second]))
 

@@ -37,15 +37,15 @@ extern "C" __global__ void nearest_points(const double* points, i64 n_rows, i64 
     }
 }
 
-// Update sums (n_centres, n_columns), in whole numbers of 1 / unit, and sizes from the labels `old` to `fresh`.
+// Change sums (n_centres, n_columns), in whole numbers of 1 / unit, and sizes from those of the labels `old` to those
+// of `fresh`.
 extern "C" __global__ void move_points(const double* points, i64 n_rows, i64 n_columns, const i64* counts, double unit,
-                                       int* old, const int* fresh, u64* sums, u64* sizes, u64* moved) {
+                                       const int* old, const int* fresh, u64* sums, u64* sizes, u64* moved) {
     u64 n_moved = 0;
     EACH_ROW(row, n_rows) {
         const int source = old[row], target = fresh[row];
         if (source == target) continue;
         ++n_moved;
-        old[row] = target;
         const i64 count = counts[row];
         atomicAdd(&sizes[target], (u64)count);
         if (source >= 0) atomicAdd(&sizes[source], 0ull - (u64)count);

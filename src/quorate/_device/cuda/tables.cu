@@ -10,11 +10,28 @@ typedef unsigned int u32;
 #define EACH_ROW(row, n_rows)                                                                       \
     for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_rows; row += (i64)gridDim.x * blockDim.x)
 
+// Copy a table (n_entries, width) to shared memory, one word wider per row, so that the same column of different rows
+// lies in different banks. Returns the table to read; stride receives the length of its rows.
+template <typename T>
+__device__ __forceinline__ const T* near_table(const T* table, i64 n_entries, i64 width, T* mine, i64* stride) {
+    if (n_entries == 0) { *stride = width; return table; }
+    for (i64 place = threadIdx.x; place < n_entries * width; place += blockDim.x)
+        mine[place / width * (width + 1) + place % width] = table[place];
+    __syncthreads();
+    *stride = width + 1;
+    return mine;
+}
+
+// The kernels below read a table of in_shared entries from shared memory, or from global memory if in_shared is 0.
 // nearest[row] = argmin_c factor * bias[c] - scale[c] * sum of table[label, c], the lowest c in a tie.
 // width, the number of columns of the table, is a multiple of PART.
 extern "C" __global__ void look_up(const LABEL* labels, i64 n_rows, i64 n_members, const i64* offsets,
-                                   const TABLE* table, i64 width, const double* scale, const double* bias,
-                                   i64 n_clusters, const double* factor, i64 many, int* nearest, double* score) {
+                                   const TABLE* table, i64 width, i64 in_shared, const double* scale,
+                                   const double* bias, i64 n_clusters, const double* factor, i64 many, int* nearest,
+                                   double* score) {
+    extern __shared__ double space[];
+    i64 stride;
+    const TABLE* from = near_table(table, in_shared, width, (TABLE*)space, &stride);
     EACH_ROW(row, n_rows) {
         const double pull = factor[many ? row : 0];
         int best = 0;
@@ -24,7 +41,7 @@ extern "C" __global__ void look_up(const LABEL* labels, i64 n_rows, i64 n_member
             for (i64 member = 0; member < n_members; ++member) {
                 const i64 label = labels[row * n_members + member];
                 if (label >= 0) {
-                    const TABLE* source = table + (offsets[member] + label) * width + part;
+                    const TABLE* source = from + (offsets[member] + label) * stride + part;
 #pragma unroll
                     for (int place = 0; place < PART; ++place) total[place] += source[place];
                 }
@@ -43,16 +60,16 @@ extern "C" __global__ void look_up(const LABEL* labels, i64 n_rows, i64 n_member
     }
 }
 
-// Update table (d, width) and mass from the assignment `old` to `fresh`; -1 is no cluster. counts may be 0 (all ones).
+// Change table (d, width) and mass from those of the assignment `old` to those of `fresh`; -1 is no cluster. counts may
+// be 0 (all ones).
 extern "C" __global__ void move_rows(const LABEL* labels, i64 n_rows, i64 n_members, const i64* offsets,
-                                     const i64* counts, const i64* masses, int* old, const int* fresh, i64 width,
-                                     u64* table, u64* mass, u64* moved) {
+                                     const i64* counts, const i64* masses, const int* old, const int* fresh,
+                                     i64 width, u64* table, u64* mass, u64* moved) {
     u64 n_moved = 0;
     EACH_ROW(row, n_rows) {
         const int source = old[row], target = fresh[row];
         if (source == target) continue;
         ++n_moved;
-        old[row] = target;
         const u64 count = counts ? (u64)counts[row] : 1ull, weight = masses ? (u64)masses[row] : count;
         if (target >= 0) atomicAdd(&mass[target], weight);
         if (source >= 0) atomicAdd(&mass[source], 0ull - weight);
@@ -71,8 +88,11 @@ extern "C" __global__ void move_rows(const LABEL* labels, i64 n_rows, i64 n_memb
 
 // The table's sum for the row's own cluster, the largest over other clusters (0 if none), and which that is (-1: none).
 extern "C" __global__ void own_and_rival(const LABEL* labels, i64 n_rows, i64 n_members, const i64* offsets,
-                                         const TABLE* table, i64 width, i64 n_clusters, const int* assignment,
-                                         double* own, double* rival, int* runner_up) {
+                                         const TABLE* table, i64 width, i64 in_shared, i64 n_clusters,
+                                         const int* assignment, double* own, double* rival, int* runner_up) {
+    extern __shared__ double space[];
+    i64 stride;
+    const TABLE* from = near_table(table, in_shared, width, (TABLE*)space, &stride);
     EACH_ROW(row, n_rows) {
         const int mine = assignment[row];
         double best = 0.0, sum_own = 0.0;
@@ -82,7 +102,7 @@ extern "C" __global__ void own_and_rival(const LABEL* labels, i64 n_rows, i64 n_
             for (i64 member = 0; member < n_members; ++member) {
                 const i64 label = labels[row * n_members + member];
                 if (label >= 0) {
-                    const TABLE* source = table + (offsets[member] + label) * width + part;
+                    const TABLE* source = from + (offsets[member] + label) * stride + part;
 #pragma unroll
                     for (int place = 0; place < PART; ++place) total[place] += source[place];
                 }
@@ -130,7 +150,10 @@ extern "C" __global__ void add_pairs(const LABEL* labels, i64 n_rows, i64 n_memb
 
 // points (n_columns, n_rows): the sum of table[label] over the members of a row, scaled to length 1.
 extern "C" __global__ void unit_sums(const LABEL* labels, i64 n_rows, i64 n_members, const i64* offsets,
-                                     const double* table, i64 n_columns, i64 width, double* points) {
+                                     const double* table, i64 width, i64 in_shared, i64 n_columns, double* points) {
+    extern __shared__ double space[];
+    i64 stride;
+    const double* from = near_table(table, in_shared, width, space, &stride);
     EACH_ROW(row, n_rows) {
         double length = 0.0;
         for (i64 part = 0; part < n_columns; part += PART) {
@@ -138,7 +161,7 @@ extern "C" __global__ void unit_sums(const LABEL* labels, i64 n_rows, i64 n_memb
             for (i64 member = 0; member < n_members; ++member) {
                 const i64 label = labels[row * n_members + member];
                 if (label >= 0) {
-                    const double* source = table + (offsets[member] + label) * width + part;
+                    const double* source = from + (offsets[member] + label) * stride + part;
 #pragma unroll
                     for (int place = 0; place < PART; ++place) total[place] += source[place];
                 }

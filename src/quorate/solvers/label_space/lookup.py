@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, FloatArray, IntArray
+from quorate.ops.threads import map_tasks
 from quorate.solvers.draws import drawn_by_weight, fill_empty
 from quorate.solvers.label_rows import (
     drawn_objects,
@@ -103,11 +104,11 @@ def _best_run(
     ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> Partition:
     model = make(ensemble)
-    starts = (row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init))
-    return min(
-        (sweep(ensemble, model, means_rule(ensemble, start), max_iter) for start in starts),
-        key=lambda run: run.cost,
+    starts = [row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init)]
+    runs = map_tasks(
+        lambda start: sweep(ensemble, model, means_rule(ensemble, start), max_iter), starts, ensemble.n_rows
     )
+    return min(runs, key=lambda run: run.cost)
 
 
 def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: int | None = None) -> E | None:

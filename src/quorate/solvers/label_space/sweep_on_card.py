@@ -23,15 +23,20 @@ def sweep_on_card(ensemble: DeviceEnsemble, model: Model, rule: Rule, max_iter: 
     sums = _sums(moving, k)
     while not converged and n_iter < max_iter:
         look_up(ensemble, rule, factor, fresh, score)
-        filled = _fill(ensemble, model, fresh, score, k)
+        before, filled = moving.old, 0
         moved = moving.move(fresh)
         sums = _sums(moving, k)
+        if not sums.mass.all():
+            filled, labels = _filled(ensemble, model, fresh, score, k)
+            moving.move(labels)
+            moved, sums = int((moving.old != before).sum()), _sums(moving, k)
+        fresh = before
         rule, factor = model.rule(sums), own_factor
         converged = moved == 0
         n_iter += 1
         if filled and not converged:
-            before, repaired = repaired, model.cost(sums)
-            converged = repaired >= before
+            earlier, repaired = repaired, model.cost(sums)
+            converged = repaired >= earlier
     return Partition(moving.old, sums, model.cost(sums), n_iter, converged)
 
 
@@ -43,12 +48,9 @@ def _sums(moving: Moving, n_clusters: int) -> Sums:
     return Sums(wide, mass)
 
 
-def _fill(ensemble: DeviceEnsemble, model: Model, fresh: Any, score: Any, n_clusters: int) -> int:
-    """Fill empty clusters in host memory, which happens rarely; return how many there were."""
+def _filled(ensemble: DeviceEnsemble, model: Model, fresh: Any, score: Any, n_clusters: int) -> tuple[int, Any]:
+    """Fill empty clusters in host memory, which happens rarely; return how many there were, and the new labels."""
     card = ensemble.card
-    if bool((card.xp.bincount(fresh, minlength=n_clusters) > 0).all()):
-        return 0
     labels = card.to_host(fresh).copy()
     filled = fill_empty(labels, ensemble.counts * (model.norms + card.to_host(score)), n_clusters)
-    fresh[:] = card.to_card(labels)
-    return filled
+    return filled, card.to_card(labels)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.points import add_points, nearest_points
-from quorate.ops.threads import map_blocks
+from quorate.ops.threads import map_blocks, map_tasks
 from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import weighted_total
 
@@ -88,7 +88,8 @@ def centres_of_sample(
 def _best_run(
     points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> Run:
-    runs = (_lloyd(points, mass, points[_seeds(points, mass, n_clusters, rng)], max_iter) for _ in range(n_init))
+    starts = [points[_seeds(points, mass, n_clusters, rng)] for _ in range(n_init)]
+    runs = map_tasks(lambda centres: _lloyd(points, mass, centres, max_iter), starts, len(points))
     return min(runs, key=lambda run: run.inertia)
 
 
