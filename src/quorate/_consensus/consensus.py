@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
-from quorate._consensus.solve import HARDEN, solve
+from quorate._consensus.solve import solve
+from quorate._consensus.solved import Solved, coarsened
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.device_arrays import DEVICES, lives_on_card
-from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
+from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
+from quorate.solvers.label_rows import on_host
 
 
 def consensus(
@@ -100,6 +100,8 @@ def consensus(
     reading |= {"orientation": orientation, "check": check}
     settings = {"coarsen": coarsen, "method": method, "random_state": random_state, "max_bytes": max_bytes}
     settings |= {"refine": refine, **options}
+    if device == "cpu" and isinstance(labels, Ensemble):
+        labels = on_host(labels)
     if device not in (None, "cpu") or lives_on_card(labels):
         from quorate._consensus.on_card import consensus_on_card
 
@@ -117,14 +119,6 @@ def as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
     if reading["orientation"] is not None:
         raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
     return as_soft_ensemble(labels, **{name: reading[name] for name in ("weights", "missing", "ids")})
-
-
-class Solved(NamedTuple):
-    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
-
-    ensemble: AnyEnsemble
-    rows: Consensus
-    objects: Consensus
 
 
 def solve_objects(
@@ -147,14 +141,6 @@ def solve_objects(
     result = replace(result, info={**result.info, **told})
     objects = expand(result, inverse, ensemble.object_ids)
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
-
-
-def coarsened(rows: Any, coarsen: Any, n_clusters: Numbers, max_bytes: int) -> Any:
-    """The rows merged as the option `coarsen` says, the merged row of each row, and what was done."""
-    if isinstance(rows, SoftEnsemble):
-        raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
-    budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
-    return coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
 
 
 def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from quorate._consensus.choose_k import Numbers
-from quorate._consensus.consensus import Solved, coarsened, solve_objects
 from quorate._consensus.solve import solve
+from quorate._consensus.solved import Solved, coarsened
 from quorate._data.rows_on_card import compress_on_card, ensemble_on_card
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import card_for, is_out_of_memory
@@ -29,10 +29,7 @@ def consensus_on_card(
 ) -> Consensus | None:
     """Return the consensus of labels that live on a card or are to go there; None if the processor is to make it."""
     if device == "cpu":
-        host = labels.on_host() if isinstance(labels, DeviceEnsemble) else None
-        if host is None:
-            raise ValueError("device must not be 'cpu' for labels on a card; copy them to host memory first.")
-        return solve_objects(host, n_clusters, **settings).objects
+        raise ValueError("device must not be 'cpu' for labels on a card; copy them to host memory first.")
     if isinstance(labels, SoftEnsemble) or (kind_of(labels) == "numpy" and holds_matrices(labels)):
         if device == "cuda":
             raise ValueError("device must be 'cpu' with soft members: a card works on labels alone.")
@@ -41,7 +38,7 @@ def consensus_on_card(
     if card is None:
         return None
     try:
-        return solve_objects(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
+        return solve_objects_on_card(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -52,7 +49,7 @@ def consensus_on_card(
 
 
 def solve_objects_on_card(
-    ensemble: DeviceEnsemble, n_clusters: Numbers, *, coarsen: Any, max_bytes: int, **settings: Any
+    ensemble: Any, n_clusters: Numbers, *, coarsen: Any, max_bytes: int, **settings: Any
 ) -> Solved:
     """Do what `solve_objects` does; rows are coarsened in host memory."""
     rows: Any
@@ -68,7 +65,7 @@ def solve_objects_on_card(
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
 
 
-def expand_on_card(result: Consensus, inverse: Any, ensemble: DeviceEnsemble) -> Consensus:
+def expand_on_card(result: Consensus, inverse: Any, ensemble: Any) -> Consensus:
     """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
     card = ensemble.card
     arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}

@@ -13,6 +13,7 @@ import numpy as np
 from quorate import _check
 from quorate._consensus.duration import tell_duration, tell_linear_duration
 from quorate._consensus.refine import refined
+from quorate._device.device_arrays import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
 from quorate.solvers.confidence import with_confidence
@@ -101,7 +102,7 @@ def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, s
     """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
     if ensemble.card is None:
         return {}
-    if not isinstance(solved.labels, np.ndarray):
+    if lives_on_card(solved.labels):
         return {"device": ensemble.card.name}
     return {
         "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "

@@ -54,7 +54,7 @@ def compress(ensemble: E, *, device: str | None = None) -> tuple[E, NDArray[np.i
     if device is not None or ensemble.card is not None:
         from quorate._data.rows_on_card import compressed_by_device
 
-        found = compressed_by_device(ensemble, device)
+        found: tuple[E, NDArray[np.intp]] | None = compressed_by_device(ensemble, device)
         if found is not None:
             return found
     if ensemble.is_distinct:

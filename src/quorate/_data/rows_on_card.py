@@ -82,7 +82,7 @@ def _with_options(ensemble: DeviceEnsemble, reading: dict[str, Any]) -> DeviceEn
         raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
     if reading["weights"] is None and reading["ids"] is None:
         return ensemble
-    changes = {}
+    changes: dict[str, Any] = {}
     if reading["weights"] is not None:
         changes["weights"] = as_weights(reading["weights"], ensemble.member_names)
     if reading["ids"] is not None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card_tables import in_shared, looping, row_sums, start_of, widened
-from quorate._device.device_ensemble import DeviceEnsemble
 
 FloatArray = NDArray[np.float64]
 
@@ -16,12 +15,12 @@ WHOLE_BITS = 61
 """Sums of masses are kept as whole numbers below 2 to this power."""
 
 
-def shared_objects(ensemble: DeviceEnsemble) -> NDArray[np.int64]:
+def shared_objects(ensemble: Any) -> NDArray[np.int64]:
     """Return the number of objects that any two base clusters share, (d, d)."""
     return _both_sides(_pairs(ensemble, ensemble.counts_on_card()))
 
 
-def fold(ensemble: DeviceEnsemble, weights: FloatArray) -> FloatArray:
+def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
     """Return the sum over the rows that any two base clusters share of the row's mass, (d, d).
 
     The mass of a row is its count, without a common factor of all counts, divided by the sum of the weights (d,) of
@@ -36,7 +35,7 @@ def fold(ensemble: DeviceEnsemble, weights: FloatArray) -> FloatArray:
     return _both_sides(_pairs(ensemble, whole)) / unit
 
 
-def unit_points(ensemble: DeviceEnsemble, table: FloatArray) -> Any:
+def unit_points(ensemble: Any, table: FloatArray) -> Any:
     """Return the sum of table (d, k) over the base clusters of each row, scaled to length 1, of shape (k, n_rows)."""
     xp = ensemble.card.xp
     wide = widened(ensemble, table, table.shape[1])
@@ -54,7 +53,7 @@ def unit_points(ensemble: DeviceEnsemble, table: FloatArray) -> Any:
     return points
 
 
-def _pairs(ensemble: DeviceEnsemble, mass: Any) -> NDArray[np.int64]:
+def _pairs(ensemble: Any, mass: Any) -> NDArray[np.int64]:
     xp = ensemble.card.xp
     n_clusters = int(ensemble.offsets[-1])
     table = xp.zeros((n_clusters, n_clusters), dtype=xp.uint64)
@@ -65,7 +64,8 @@ def _pairs(ensemble: DeviceEnsemble, mass: Any) -> NDArray[np.int64]:
         types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.int64},
         n=ensemble.n_rows,
     )
-    return ensemble.card.to_host(table).view(np.int64)
+    counted: NDArray[np.int64] = ensemble.card.to_host(table).view(np.int64)
+    return counted
 
 
 def _both_sides(upper: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ def _both_sides(upper: NDArray[np.int64]) -> NDArray[np.int64]:
     return both
 
 
-def _common_factor(ensemble: DeviceEnsemble, counts: Any) -> int:
+def _common_factor(ensemble: Any, counts: Any) -> int:
     """Return the greatest common divisor of all counts; 1 is by far the most frequent, and found at once."""
     if int(counts.min()) == 1:
         return 1

@@ -1,7 +1,7 @@
 """Look-ups of the rows of a `DeviceEnsemble` in tables over base clusters, and integer sums over its rows.
 
-These are the operations of `quorate.solvers.label_rows` for rows on a card. Tables over base clusters and clusters are
-small: they come from and go to host memory.
+These are the operations of `quorate.solvers.label_rows` for rows on a card; `ensemble` is always a `DeviceEnsemble`.
+Tables over base clusters and clusters are small: they come from and go to host memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import padded
-from quorate._device.device_ensemble import DeviceEnsemble
 
 TABLE_BYTES = 96 * 1024
 """Bytes of a table up to which kernels keep it in shared memory."""
@@ -23,12 +22,12 @@ PART = 8
 FloatArray = NDArray[np.float64]
 
 
-def start_of(ensemble: DeviceEnsemble) -> tuple[Any, ...]:
+def start_of(ensemble: Any) -> tuple[Any, ...]:
     """Return the arguments with which every kernel over label rows begins."""
     return ensemble.card_labels, ensemble.n_rows, ensemble.n_members, ensemble.offsets_on_card
 
 
-def widened(ensemble: DeviceEnsemble, table: NDArray[Any], n_columns: int) -> Any:
+def widened(ensemble: Any, table: NDArray[Any], n_columns: int) -> Any:
     """Return the first columns of a host table on the card, int64 or float64, padded with zero columns."""
     dtype = np.int64 if table.dtype.kind in "iu" else np.float64
     wide = np.zeros((len(table), padded(n_columns, PART)), dtype=dtype)
@@ -42,12 +41,12 @@ def in_shared(table: Any) -> tuple[int, int]:
     return (len(table), n_bytes) if n_bytes <= TABLE_BYTES else (0, 0)
 
 
-def looping(ensemble: DeviceEnsemble) -> tuple[int]:
+def looping(ensemble: Any) -> tuple[int]:
     """Return the number of blocks that fill the card once or twice over, for kernels that first copy a table."""
     return (max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),)
 
 
-def look_up(ensemble: DeviceEnsemble, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
+def look_up(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
     """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
     xp = ensemble.card.xp
     table, scale, bias = rule
@@ -75,7 +74,7 @@ class Moving:
     `old` is the assignment that the sums belong to, -1 for a row in no cluster.
     """
 
-    def __init__(self, ensemble: DeviceEnsemble, n_clusters: int, masses: Any = None) -> None:
+    def __init__(self, ensemble: Any, n_clusters: int, masses: Any = None) -> None:
         xp = ensemble.card.xp
         self._ensemble, self._n_clusters = ensemble, n_clusters
         self._counts = ensemble.card_counts
@@ -107,21 +106,19 @@ class Moving:
         return card.to_host(self._table).view(np.int64), card.to_host(self._mass).view(np.int64)
 
 
-def tally(ensemble: DeviceEnsemble, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
+def tally(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of objects of each base cluster in each cluster, (d, K); rows with -1 are left out."""
     return tally_and_sizes(ensemble, assignment, n_clusters)[0]
 
 
-def tally_and_sizes(
-    ensemble: DeviceEnsemble, assignment: Any, n_clusters: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def tally_and_sizes(ensemble: Any, assignment: Any, n_clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return `tally`, and the number of objects in each cluster."""
     moving = Moving(ensemble, n_clusters)
     moving.move(on_the_card(ensemble, assignment))
     return moving.sums()
 
 
-def own_and_rival(ensemble: DeviceEnsemble, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
+def own_and_rival(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
     """Return what each row shares with its own cluster and with the best other one, and which that is."""
     xp = ensemble.card.xp
     wide = widened(ensemble, means, means.shape[1])
@@ -143,7 +140,7 @@ def own_and_rival(ensemble: DeviceEnsemble, means: FloatArray, assignment: Any) 
     return own, rival, other
 
 
-def row_sums(ensemble: DeviceEnsemble, weights: NDArray[Any]) -> Any:
+def row_sums(ensemble: Any, weights: NDArray[Any]) -> Any:
     """Return the sum of weights (d,), integers or floats, over the base clusters of each row, in member order."""
     xp = ensemble.card.xp
     weights = np.ascontiguousarray(weights, dtype=np.int64 if weights.dtype.kind in "iu" else np.float64)
@@ -158,7 +155,7 @@ def row_sums(ensemble: DeviceEnsemble, weights: NDArray[Any]) -> Any:
     return sums
 
 
-def on_the_card(ensemble: DeviceEnsemble, labels: Any) -> Any:
+def on_the_card(ensemble: Any, labels: Any) -> Any:
     """Return int32 labels of either side on the card."""
     if isinstance(labels, np.ndarray):
         labels = ensemble.card.to_card(labels.astype(np.int32, copy=False))

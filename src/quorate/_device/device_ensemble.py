@@ -110,7 +110,7 @@ def varied(ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Any
     return resident(ensemble.card, labels, counts, like, ensemble.kind)
 
 
-def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Ensemble:
+def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
     """Return some of the rows as a plain ensemble in host memory, with these counts."""
     names = ("n_clusters", "weights", "member_names", "categories")
     labels = ensemble.card.to_host(ensemble.card_labels[ensemble.card.xp.asarray(rows)])

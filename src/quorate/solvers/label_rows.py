@@ -22,7 +22,10 @@ from quorate.solvers.draws import drawn_rows
 
 def on_host(ensemble: E) -> E:
     """The same ensemble in host memory; one that lives there already is returned as it is."""
-    return ensemble if ensemble.card is None else ensemble.on_host()  # type: ignore[attr-defined]
+    if ensemble.card is None:
+        return ensemble
+    plain: E = ensemble.on_host()  # type: ignore[union-attr]
+    return plain
 
 
 def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -53,7 +56,8 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
     if ensemble.card is not None:
         from quorate._device.device_ensemble import taken
 
-        return taken(ensemble, rows, counts)
+        part: E = taken(ensemble, rows, counts)
+        return part
     if isinstance(ensemble, Ensemble):
         return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
     length = np.diff(ensemble.starts)[rows]

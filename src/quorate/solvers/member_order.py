@@ -26,7 +26,8 @@ def in_content_order(ensemble: E) -> E:
     if ensemble.card is not None:
         from quorate._device.device_ensemble import in_content_order_on_card
 
-        return in_content_order_on_card(ensemble)
+        moved: E = in_content_order_on_card(ensemble)
+        return moved
     columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
     details = _member_bytes(ensemble)
     order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))

@@ -7,13 +7,12 @@ the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, E, FloatArray, IntArray
+from quorate._types import AnyEnsemble, E, FloatArray
 from quorate.ops.threads import map_tasks
 from quorate.solvers.draws import drawn_by_weight, fill_empty
 from quorate.solvers.label_rows import (
@@ -26,6 +25,7 @@ from quorate.solvers.label_rows import (
     take,
     weighted_total,
 )
+from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, width
 from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
@@ -33,50 +33,6 @@ SAMPLE_ROWS = 32_768
 
 
 WHOLE: np.dtype[Any] = np.dtype(np.int64)
-
-
-class Sums(NamedTuple):
-    """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
-
-    For soft members the table adds up memberships, in units of the ensemble.
-    """
-
-    table: IntArray
-    mass: IntArray
-
-
-class Rule(NamedTuple):
-    """What rows are looked up in: a row takes the c with the least factor * bias[c] - scale[c] * sum of table[., c]."""
-
-    table: IntArray | FloatArray
-    scale: FloatArray
-    bias: FloatArray
-
-
-@dataclass(frozen=True)
-class Model:
-    """How a method turns sums into a rule, and what it minimises.
-
-    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
-    row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
-    row adds to the mass of its cluster: integers, or floats if their sum would not fit into 64 bits.
-    """
-
-    rule: Callable[[Sums], Rule]
-    cost: Callable[[Sums], float]
-    norms: FloatArray
-    factor: FloatArray
-    masses: IntArray
-
-
-class Partition(NamedTuple):
-    """Where a run ended."""
-
-    labels: NDArray[np.int32]
-    sums: Sums
-    cost: float
-    n_iter: int
-    converged: bool
 
 
 def best_of_restarts(
@@ -160,11 +116,6 @@ def _no_sums(ensemble: AnyEnsemble, n_clusters: int, mass: np.dtype[Any] = WHOLE
     narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
     return Sums(table, np.zeros(n_clusters, dtype=mass))
-
-
-def width(n_clusters: int) -> int:
-    """The number of columns of a table for so many clusters, which fills whole vector registers from 12 clusters on."""
-    return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
 
 
 def count(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:

@@ -9,7 +9,8 @@ import numpy as np
 
 from quorate._types import Consensus, E
 from quorate.solvers.label_rows import canonical_labels
-from quorate.solvers.label_space.lookup import Model, Partition, best_of_restarts
+from quorate.solvers.label_space.lookup import best_of_restarts
+from quorate.solvers.label_space.rules import Model, Partition
 
 
 def restarted(

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from quorate._device.card_tables import Moving, look_up
-from quorate._device.device_ensemble import DeviceEnsemble
 from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_space.lookup import Model, Partition, Rule, Sums, width
+from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, width
 
 
-def sweep_on_card(ensemble: DeviceEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
+def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
     xp, k = ensemble.card.xp, len(rule.bias)
     moving = Moving(ensemble, k, None if model.masses is ensemble.__dict__.get("counts") else model.masses)
@@ -48,7 +47,7 @@ def _sums(moving: Moving, n_clusters: int) -> Sums:
     return Sums(wide, mass)
 
 
-def _filled(ensemble: DeviceEnsemble, model: Model, fresh: Any, score: Any, n_clusters: int) -> tuple[int, Any]:
+def _filled(ensemble: Any, model: Model, fresh: Any, score: Any, n_clusters: int) -> tuple[int, Any]:
     """Fill empty clusters in host memory, which happens rarely; return how many there were, and the new labels."""
     card = ensemble.card
     labels = card.to_host(fresh).copy()

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from quorate._device import card_graph, card_points
-from quorate._device.device_ensemble import DeviceEnsemble
 from quorate._types import Consensus, FloatArray
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import canonical_labels, drawn_objects
 from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, sample_size
-from quorate.solvers.spectral.transfer_cut import folded_table
+from quorate.solvers.spectral.folded_graph import folded_table
 
 
 def transfer_cut_on_card(
-    ensemble: DeviceEnsemble,
+    ensemble: Any,
     weights: FloatArray,
     n_clusters: int,
     rng: np.random.Generator,
@@ -39,9 +38,7 @@ def transfer_cut_on_card(
     return Consensus(labels=labels, objective=run.inertia, n_iter=run.n_iter, converged=run.converged, info=told)
 
 
-def _clustered(
-    ensemble: DeviceEnsemble, points: Any, n_clusters: int, rng: np.random.Generator, runs: tuple[int, int]
-) -> Any:
+def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Generator, runs: tuple[int, int]) -> Any:
     card, (n_init, max_iter) = ensemble.card, runs
     size = sample_size(n_clusters)
     if ensemble.n_rows > size:

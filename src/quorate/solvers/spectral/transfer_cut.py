@@ -11,15 +11,14 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
 from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.eigen import with_signs
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
+from quorate.solvers.spectral.folded_graph import folded_table, point_table
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
 MOST_DIRECTIONS = 1000
 """The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
-LEAST_VALUE = 1e-12
-"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
 
 
 def transfer_cut(
@@ -64,30 +63,10 @@ def transfer_embedding(
         table, values = folded_table(fold(ensemble, mass), weights, n_components)
     else:
         cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
-        table, values = _table(cluster_degree, values, vectors, weights)
+        table, values = point_table(cluster_degree, values, vectors, weights)
     points = np.empty((ensemble.n_rows, table.shape[1]))
     map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
     return points, values
-
-
-def folded_table(shared: FloatArray, weights: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
-    """What a row adds up over its base clusters to get its point, (d, k), and the eigenvalues.
-
-    `shared` (d, d) is the sum of the masses of the rows that any two clusters share.
-    """
-    folded = shared * np.outer(weights, weights)
-    cluster_degree = folded.sum(axis=1)
-    normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
-    values, vectors = leading_eigenvectors(normalised, n_components)
-    return _table(cluster_degree, values, vectors, weights)
-
-
-def _table(
-    cluster_degree: FloatArray, values: FloatArray, vectors: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    kept = values > LEAST_VALUE * values[0]
-    vectors, values = vectors[:, kept], values[kept]
-    return np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None]), values
 
 
 def _sparse_leading(
