@@ -23,6 +23,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import quorate
 from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensus, evaluate, generate
+from quorate._data import rows_in_blocks
 from quorate._device import card_features, card_rows, choose
 from quorate._device.card_rows import code_columns, distinct_rows
 from quorate._device.copies import PART_BYTES
@@ -167,6 +168,23 @@ def test_data_larger_than_the_card_go_through_it_in_blocks(card: TwinCard, monke
     found = generate(X, 3, base="kmeans", k=(3, 9), random_state=0, device="cuda")
     assert card.launched.count("nearest_centres") > 2
     assert np.array_equal(wanted.labels, found.labels)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "lwgp", "eac"])
+def test_tables_larger_than_the_card_are_compressed_in_blocks(
+    card: TwinCard, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    labels = noisy(4, n=2500, k=5, members=5, missing=0.1).astype(np.int16)
+    monkeypatch.setattr(rows_in_blocks, "ROOM", 0.0)
+    monkeypatch.setattr(rows_in_blocks, "BLOCK_SHARE", 1e-9)
+    wanted = consensus(labels, 5, method=method, random_state=0)
+    found = consensus(labels, 5, method=method, random_state=0, device="cuda")
+    assert card.launched.count("insert_rows") == 4
+    assert np.array_equal(found.labels, wanted.labels)
+    assert np.array_equal(found.rows, wanted.rows)
+    np.testing.assert_allclose(found.confidence, wanted.confidence, rtol=1e-12)
+    with pytest.raises(ValueError, match="no label in any member"):
+        consensus(np.where(np.arange(2500)[:, None] == 7, -1, labels), 5, method=method, device="cuda")
 
 
 def test_members_that_a_card_cannot_make_are_made_by_the_processor(card: TwinCard, tmp_path: Path) -> None:

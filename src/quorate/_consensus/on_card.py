@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._consensus.choose_k import Numbers
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
 from quorate._consensus.solved import Solved, coarsened
-from quorate._data.rows_on_card import compress_on_card, ensemble_on_card
+from quorate._data.rows_in_blocks import compress_in_blocks, is_too_large
+from quorate._data.rows_on_card import compress_on_card, ensemble_on_card, is_plain_table
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import card_for, is_out_of_memory
 from quorate._device.device_arrays import Kind, in_kind, kind_of
@@ -38,6 +41,10 @@ def consensus_on_card(
     if card is None:
         return None
     try:
+        if isinstance(labels, np.ndarray) and is_plain_table(labels, reading) and is_too_large(card, labels):
+            found = compress_in_blocks(card, labels, reading)
+            if found is not None:
+                return _solved_in_blocks(*found, n_clusters, settings)
         return solve_objects_on_card(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
     except Exception as error:
         if not is_out_of_memory(error):
@@ -48,8 +55,26 @@ def consensus_on_card(
         return None
 
 
+def _solved_in_blocks(
+    rows: DeviceEnsemble, inverse: NDArray[np.int32], n_clusters: Numbers, settings: dict[str, Any]
+) -> Consensus:
+    """Solve rows on the card, and carry the result to objects whose rows are known in host memory, in blocks."""
+    result = solve_objects_on_card(rows, n_clusters, **settings).rows
+    card, size = rows.card, max(1024, int(0.02 * rows.card.free_bytes()) // 8)
+    arrays: dict[str, Any] = {}
+    for name in ARRAYS:
+        array = getattr(result, name)
+        if array is None:
+            continue
+        source = card.to_card(array) if isinstance(array, np.ndarray) else array
+        arrays[name] = np.empty(len(inverse), dtype=source.dtype)
+        for start, stop, block in card.row_blocks(inverse, min(size, len(inverse))):
+            arrays[name][start:stop] = card.to_host(source[block])
+    return replace(result, **arrays, rows=inverse.astype(np.intp))
+
+
 def solve_objects_on_card(
-    ensemble: Any, n_clusters: Numbers, *, coarsen: Any, max_bytes: int, **settings: Any
+    ensemble: Any, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
 ) -> Solved:
     """Do what `solve_objects` does; rows are coarsened in host memory."""
     rows: Any

@@ -11,13 +11,15 @@ from quorate._data.building import as_weights, refuse_empty_members
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.proof import prove_counts
-from quorate._data.suspects import refuse_suspects
 from quorate._device.card import Card
 from quorate._device.card_rows import code_columns, distinct_rows
 from quorate._device.choose import card_for, need_memory
-from quorate._device.device_arrays import Kind, in_kind, kind_of, on_card
+from quorate._device.device_arrays import Kind, in_kind, kind_of, lives_on_card, on_card, on_host
 from quorate._device.device_ensemble import DeviceEnsemble, resident, upload, varied
 from quorate._types import AnyEnsemble, Ensemble, SoftEnsemble, read_only
+
+INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} - {"uint64"}
+"""The types of labels, as NumPy, CuPy and PyTorch name them, that a card codes."""
 
 
 def ensemble_on_card(card: Card, labels: Any, reading: dict[str, Any]) -> DeviceEnsemble:
@@ -28,35 +30,35 @@ def ensemble_on_card(card: Card, labels: Any, reading: dict[str, Any]) -> Device
     """
     if isinstance(labels, DeviceEnsemble):
         return _with_options(labels, reading)
+    if not is_plain_table(labels, reading):
+        host = on_host(labels) if lives_on_card(labels) else labels
+        return upload(card, as_ensemble(host, **reading), kind_of(labels))
     kind = kind_of(labels)
-    if kind == "numpy" and not (isinstance(labels, np.ndarray) and labels.dtype.kind in "iu"):
-        return upload(card, as_ensemble(labels, **reading))
-    plain = reading["missing"] == DEFAULT and reading["orientation"] in (None, "objects") and reading["ids"] is None
-    values = on_card(labels, card.xp) if kind != "numpy" else None
+    if kind == "numpy":
+        need_memory(card, 2 * labels.nbytes, f"a table of {labels.shape[0]:,} x {labels.shape[1]} labels")
+    values = card.to_card(labels) if kind == "numpy" else on_card(labels, card.xp)
+    found = coded_ensemble(card, values, reading, kind)
+    return found if found is not None else upload(card, as_ensemble(card.to_host(values), **reading), kind)
+
+
+def is_plain_table(labels: Any, reading: dict[str, Any]) -> bool:
+    """Whether labels are a table of integers, one row per object, that needs none of the options of reading."""
+    if not isinstance(labels, np.ndarray) and not lives_on_card(labels):
+        return False
+    if reading["missing"] != DEFAULT or reading["orientation"] not in (None, "objects") or reading["ids"] is not None:
+        return False
     shape = labels.shape
-    if (
-        plain
-        and len(shape) == 2
-        and shape[0] >= shape[1] > 0
-        and labels_are_integers(labels if values is None else values)
-    ):
-        if values is None:
-            need_memory(card, 2 * labels.nbytes, f"a table of {shape[0]:,} x {shape[1]} labels")
-            values = card.to_card(labels)
-        found = _coded(card, values, reading, kind)
-        if found is not None:
-            return found
-    host = labels if values is None else card.to_host(values)
-    return upload(card, as_ensemble(host, **reading), kind)
+    integers = str(labels.dtype).rpartition(".")[2] in INTEGERS
+    return len(shape) == 2 and shape[0] >= shape[1] > 0 and integers
 
 
-def labels_are_integers(values: Any) -> bool:
-    """Whether labels are integers of a type that the card can code."""
-    return np.dtype(values.dtype).kind in "iu" and np.dtype(values.dtype).itemsize <= 8
+def coded_ensemble(
+    card: Card, values: Any, reading: dict[str, Any], kind: Kind, n_objects: int | None = None
+) -> DeviceEnsemble | None:
+    """Return the ensemble of an integer table on the card; None if the processor must code it or refuse it.
 
-
-def _coded(card: Card, values: Any, reading: dict[str, Any], kind: Kind) -> DeviceEnsemble | None:
-    """Return the ensemble of an integer table on the card; None if the processor must code it or refuse it."""
+    If the rows stand for more objects, n_objects is their number.
+    """
     coded = code_columns(card, values)
     if coded is None:
         return None
@@ -65,9 +67,9 @@ def _coded(card: Card, values: Any, reading: dict[str, Any], kind: Kind) -> Devi
         return None
     names = tuple(f"member {place}" for place in range(labels.shape[1]))
     refuse_empty_members(names, tuple(categories))
-    if reading.get("check", True) and any(2 * len(values) > len(labels) for values in categories):
-        # a column of ids has nearly as many labels as objects; it takes labels in host memory to say so
-        refuse_suspects(card.to_host(labels), names, tuple(categories))
+    if reading.get("check", True) and any(2 * len(known) > (n_objects or len(labels)) for known in categories):
+        # a column of ids has nearly as many labels as objects; the processor knows what to say about it
+        return None
     like = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
         "weights": as_weights(reading.get("weights"), names),
