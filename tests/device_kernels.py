@@ -145,6 +145,14 @@ def move_points(types: Any, points: Any, n: int, d: int, counts: Any, unit: floa
     moved[0] += np.uint64(changed.sum())
 
 
+def add_all_points(types: Any, points: Any, n: int, d: int, counts: Any, unit: float, labels: Any, *rest: Any) -> None:
+    _, _, sums, sizes = rest
+    whole = np.rint(points * counts.astype(np.float64) * unit).astype(np.int64)
+    np.add.at(sizes, labels, counts.astype(np.uint64))
+    for column in range(d):
+        np.add.at(sums, (labels, column), whole[column].astype(np.uint64))
+
+
 def own_distances(types: Any, points: Any, n: int, d: int, counts: Any, centres: Any, labels: Any, out: Any) -> None:
     squared = np.zeros(n)
     for column in range(d):
@@ -228,7 +236,7 @@ TWINS = {
     for twin in (
         *(first_rows, recode, insert_rows, mark_firsts, number_rows),
         *(look_up, move_rows, own_and_rival, row_sums, add_pairs, unit_sums),
-        *(nearest_points, move_points, own_distances),
+        *(nearest_points, move_points, add_all_points, own_distances),
         *(column_facts, prepare_rows, nearest_centres, nearest_centres_wide, label_by_landmarks),
     )
 }

@@ -54,6 +54,7 @@ SAME_NAME = {
     "on_card": "the work of a package on a card: members of features, and the consensus of labels",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "row_table": "the table of distinct rows of many blocks, and its kernels",
+    "placing": "place for new objects in memory, and in blocks",
     "spectral": "the method, and the family of solvers that is named after it",
     "trees": "linkage trees, and pictures of them",
 }

@@ -22,14 +22,14 @@ ARI_OBJECTS = 1_000_000
 
 
 def features(xp: Any, n: int, data: str, seed: int) -> tuple[Any, Any]:
-    """Gaussian clusters and the truth: easy are 10 far apart, hard are 30 that overlap."""
+    """Ten Gaussian clusters and the truth: easy ones are far apart, hard ones overlap."""
     rng, step = xp.random.default_rng(seed), 1 << 23
-    k, spread = (30, 0.5) if data == "hard" else (10, 0.05)
-    means = rng.random((k, D), dtype=xp.float32)
+    spread = 0.5 if data == "hard" else 0.05
+    means = rng.random((K, D), dtype=xp.float32)
     X, truth = xp.empty((n, D), dtype=xp.float32), xp.empty(n, dtype=xp.int8)
     for start in range(0, n, step):
         stop = min(n, start + step)
-        drawn = rng.integers(0, k, stop - start)
+        drawn = rng.integers(0, K, stop - start)
         noise = rng.standard_normal((stop - start, D), dtype=xp.float32)
         noise *= xp.float32(spread)
         noise += means[drawn]

@@ -1,11 +1,14 @@
-"""How long each stage takes on the card, with the bytes that it has to move: python -m benchmarks.gpu.stages [n]."""
+"""How long each stage takes on the card, with the bytes that it has to move: python -m benchmarks.gpu.stages [n] [easy] [FILE]."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,8 @@ from quorate._device import card_features, card_graph, card_points, card_rows, c
 from quorate._device.card import Card
 from quorate._device.choose import find_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
+from quorate.generation.kmeans import lloyd, random_rows
+from quorate.generation.stop import Stop
 from quorate.solvers.draws import fill_empty
 
 COPY_RATE = 4.3e12
@@ -21,10 +26,10 @@ COPY_RATE = 4.3e12
 
 
 def blobs(card: Card, n: int, d: int, hard: bool, seed: int = 0) -> Any:
-    """Gaussian clusters made on the card: 10 far apart, or 30 that overlap."""
+    """Ten Gaussian clusters made on the card: far apart, or overlapping if `hard`."""
     xp = card.xp
     xp.random.seed(seed)
-    k, spread = (30, 0.5) if hard else (10, 0.05)
+    k, spread = (10, 0.5) if hard else (10, 0.05)
     means = xp.random.random((k, d), dtype=xp.float32)
     data = xp.empty((n, d), dtype=xp.float32)
     for start in range(0, n, 1 << 24):
@@ -40,8 +45,8 @@ class Stages:
     """Times of named stages; a stage that fails is told and does not stop the others."""
 
     def __init__(self, card: Card) -> None:
-        self._card = card
-        self.rows: list[tuple[str, float, float]] = []
+        self.card = card
+        self.rows: list[dict[str, Any]] = []
 
     def run(self, name: str, work: Callable[[], Any], n_bytes: float = 0.0, repeats: int = 3) -> Any:
         """Run a stage several times and keep the shortest time; n_bytes is what it has to move at least."""
@@ -49,10 +54,10 @@ class Stages:
         try:
             for _ in range(repeats):
                 result = None
-                self._card.synchronise()
+                self.card.synchronise()
                 start = time.perf_counter()
                 result = work()
-                self._card.synchronise()
+                self.card.synchronise()
                 times.append(time.perf_counter() - start)
         except Exception:
             print(f"{name}: failed")
@@ -61,11 +66,11 @@ class Stages:
         floor = n_bytes / COPY_RATE
         text = f" {n_bytes / 1e9:8.2f} GB, at least {1e3 * floor:8.2f} ms" if n_bytes else ""
         print(f"{name:34s} {1e3 * min(times):10.2f} ms (first {1e3 * times[0]:.1f}){text}", flush=True)
-        self.rows.append((name, min(times), floor))
+        self.rows.append({"stage": name.strip(), "seconds": min(times), "bytes": n_bytes})
         return result
 
 
-def main(n: int = 100_000_000, d: int = 16, hard: bool = True) -> None:
+def main(n: int = 100_000_000, d: int = 16, hard: bool = True, out: Path | None = None) -> None:
     card = find_card()
     if isinstance(card, str):
         print(card)
@@ -82,14 +87,7 @@ def main(n: int = 100_000_000, d: int = 16, hard: bool = True) -> None:
         "sample of 10,240 rows to the host",
         lambda: card.to_host(card_features.prepared_rows(rows, data, numbers, (0, 0), seen, across=False)),
     )
-    members = [
-        card.to_host(
-            card_features.prepared_rows(
-                rows, data, np.sort(rng.choice(n, k, replace=False)), (0, 0), seen, across=False
-            )
-        )
-        for k in rng.integers(10, 41, size=20)
-    ]
+    members = stages.run("training of 20 members on samples", lambda: _trained(rows, seen), 0)
     print("centres", sum(map(len, members)))
     labels = xp.empty((n, 20), dtype=xp.int8)
     stages.run(
@@ -108,6 +106,24 @@ def main(n: int = 100_000_000, d: int = 16, hard: bool = True) -> None:
     host = card.to_host(labels)
     stages.run("labels to the card, int8 x 20", lambda: card.to_card(host), 0, 2)
     stages.run("labels to the card, plain copy", lambda: xp.asarray(host), 0, 2)
+    if out is not None:
+        about = {"n": n, "data": "hard" if hard else "easy", "n_rows": ensemble.n_rows, "card": card.name}
+        with out.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps({**about, **row}) + "\n" for row in stages.rows)
+
+
+def _trained(rows: Any, seen: Any) -> list[Any]:
+    """Centres of 20 members with 10 to 40 clusters, trained as `generate` trains them, on all threads."""
+    card, n = rows.card, len(rows.data)
+
+    def train(seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        numbers = np.sort(rng.choice(n, 10_240, replace=False))
+        sample = card.to_host(card_features.prepared_rows(rows, rows.data, numbers, (0, 0), seen, across=False))
+        return lloyd(sample, random_rows(sample, int(rng.integers(10, 41)), rng), (100, 102), Stop()).centres
+
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(train, range(20)))
 
 
 def _ensemble(card: Card, coded: Any, categories: Any, found: Any) -> DeviceEnsemble:
@@ -134,6 +150,7 @@ def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> N
         20 * (8.0 * k + 12) * m,
     )
     print("sweeps", run.n_iter)
+    _sweep_stages(stages, points, ensemble.counts_on_card(), centres)
     nearest, score = xp.empty(m, dtype=xp.int32), xp.empty(m)
     whole = rng.integers(0, 1000, size=(d, k))
     rule = whole, np.ones(k), np.zeros(k)
@@ -143,6 +160,30 @@ def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> N
         "own and rival clusters", lambda: card_tables.own_and_rival(ensemble, table**2, nearest), (20.0 + 24) * m
     )
     stages.run("labels of all objects", lambda: nearest[found.inverse], 12.0 * len(found.inverse))
+
+
+def _sweep_stages(stages: Stages, points: Any, counts: Any, centres: Any) -> None:
+    """The parts of a sweep of k-means over points."""
+    card, (k, (d, m)) = stages.card, (len(centres), points.shape)
+    xp = card.xp
+    nearest, distance, table = xp.empty(m, dtype=xp.int32), xp.empty(m), xp.asarray(centres)
+    shape, none = (points, m, d), xp.full(m, -1, dtype=xp.int32)
+
+    def launch(kernel: str, *arguments: Any) -> None:
+        card.launch(kernel, (*shape, *arguments), source="points", types={}, n=m)
+
+    stages.run("  nearest centres of points", lambda: launch("nearest_points", table, k, nearest, distance), 92.0 * m)
+    sums, sizes, moved = (xp.zeros(size, dtype=xp.uint64) for size in ((k, d), k, 1))
+    fixed = counts, 2.0**20
+    stages.run(
+        "  sums of points by single moves",
+        lambda: launch("move_points", *fixed, none, nearest, sums, sizes, moved),
+        96.0 * m,
+        1,
+    )
+    stages.run("  no point moves", lambda: launch("move_points", *fixed, nearest, nearest, sums, sizes, moved), 8.0 * m)
+    fresh = card_points.lloyd
+    stages.run("  one sweep", lambda: fresh(card, points, counts, centres, 1, fill_empty), 200.0 * m)
 
 
 def _landmark_stage(stages: Stages, rows: Any, seen: Any, labels: Any) -> None:
@@ -173,4 +214,5 @@ def _landmark_stage(stages: Stages, rows: Any, seen: Any, labels: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(value) for value in sys.argv[1:2]), hard="easy" not in sys.argv)
+    file = next((Path(text) for text in sys.argv[2:] if text.endswith(".jsonl")), None)
+    main(*(int(value) for value in sys.argv[1:2]), hard="easy" not in sys.argv, out=file)

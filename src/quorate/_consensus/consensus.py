@@ -32,6 +32,7 @@ def consensus(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    confidence: bool = True,
     weights: Any = None,
     missing: Any = DEFAULT,
     orientation: str | None = None,
@@ -68,6 +69,9 @@ def consensus(
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    confidence : bool
+        Whether to estimate the confidence of each object, by repeating the method on halves of the members, four times
+        on at most 2,000 objects. With False it is None.
     weights, missing, orientation, ids, check
         How to read `labels`, as for `as_ensemble`.
     device : None, "auto", "cpu" or "cuda"
@@ -99,7 +103,7 @@ def consensus(
     reading = {"weights": weights, "missing": missing, "ids": ids}
     reading |= {"orientation": orientation, "check": check}
     settings = {"coarsen": coarsen, "method": method, "random_state": random_state, "max_bytes": max_bytes}
-    settings |= {"refine": refine, **options}
+    settings |= {"refine": refine, "confidence": confidence, **options}
     if device == "cpu" and isinstance(labels, Ensemble):
         labels = on_host(labels)
     if device not in (None, "cpu") or lives_on_card(labels):

@@ -28,7 +28,7 @@ def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
     """
     xp = ensemble.card.xp
     counts = ensemble.counts_on_card()
-    common = _common_factor(ensemble, counts)
+    common = common_factor_of_counts(ensemble)
     mass = (counts // common) / row_sums(ensemble, weights)
     unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(mass.sum()) + 1.0))))
     whole = xp.rint(mass * unit).astype(xp.int64)
@@ -73,8 +73,9 @@ def _both_sides(upper: NDArray[np.int64]) -> NDArray[np.int64]:
     return both
 
 
-def _common_factor(ensemble: Any, counts: Any) -> int:
+def common_factor_of_counts(ensemble: Any) -> int:
     """Return the greatest common divisor of all counts; 1 is by far the most frequent, and found at once."""
+    counts = ensemble.counts_on_card()
     if int(counts.min()) == 1:
         return 1
     return int(np.gcd.reduce(ensemble.card.to_host(counts)))

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._device.card import Card
+from quorate._device.card import Card, padded
 
 FloatArray = NDArray[np.float64]
 WHOLE_BITS = 61
 """Sums of coordinates are kept as whole numbers below 2 to this power."""
+
+BLOCK, TILE, ADDING_BLOCKS = 256, 64, 132 * 16
+"""Threads in a block, rows in its tile, and blocks of the kernel that adds up all points."""
 
 
 class PointRun(NamedTuple):
@@ -49,17 +52,40 @@ class _Run:
         self._spare, self._distance = xp.empty(self._n, dtype=xp.int32), xp.empty(self._n)
         self._sums = xp.zeros((n_clusters, self._d), dtype=xp.uint64)
         self._sizes = xp.zeros(n_clusters, dtype=xp.uint64)
+        self._is_new = True
 
     def sweep(self, centres: FloatArray, repair: Any) -> int:
         """Give each point the nearest centre, leave no cluster empty, and return how many points changed."""
         table = self._card.xp.asarray(np.ascontiguousarray(centres))
         self._launch("nearest_points", table, self._k, self._spare, self._distance)
         before = self.labels
-        moved = self._move(self._spare)
+        moved = self._begin(self._spare) if self._is_new else self._move(self._spare)
         if not self._host_sizes().all():
             moved = self._repaired(before, repair)
         self._spare = before
         return moved
+
+    def _begin(self, fresh: Any) -> int:
+        """Take the first labels; if there are few sums, blocks of threads add up their points before they share them."""
+        self._is_new = False
+        if self._k * self._d > 4 * BLOCK or self._k > BLOCK:
+            return self._move(fresh)
+        rows_each = padded(-(-self._n // ADDING_BLOCKS), TILE)
+        self._card.launch(
+            "add_all_points",
+            (
+                *(self._points, self._n, self._d, self._counts, self._unit, fresh, self._k, rows_each),
+                *(self._sums, self._sizes),
+            ),
+            source="points",
+            types={},
+            n=self._n,
+            block=BLOCK,
+            grid=(-(-self._n // rows_each),),
+            shared=TILE * (8 * self._d + 12),
+        )
+        self.labels = fresh
+        return int(self._n)
 
     def _move(self, fresh: Any) -> int:
         moved = self._card.xp.zeros(1, dtype=self._card.xp.uint64)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 PART_BYTES = 1 << 26
 """Bytes in a pinned buffer; there are two."""
-N_THREADS = 8
+N_THREADS = 16
 _SMALL = 1 << 22
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +45,13 @@ def on_host(array: Any) -> NDArray[Any]:
     """Return a copy of an array that lives on a card in host memory."""
     copied: NDArray[Any] = array.detach().cpu().numpy() if kind_of(array) == "torch" else array.get()
     return copied
+
+
+def arrays_on_host(result: Any) -> Any:
+    """Return a Consensus with its arrays, which may live on either side, in host memory."""
+    names = ("labels", "confidence", "runner_up", "rows")
+    moved = {name: on_host(array) for name in names if lives_on_card(array := getattr(result, name))}
+    return replace(result, **moved)
 
 
 def copied_in_kind(array: Any, like: Any) -> Any:

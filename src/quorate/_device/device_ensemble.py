@@ -120,6 +120,16 @@ def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> A
     return part
 
 
+def divided(ensemble: Any, divisor: int) -> Any:
+    """Return the ensemble with all counts divided by a number that divides them."""
+    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.counts_on_card() // divisor, object_ids=None)
+
+
+def reweighted(ensemble: Any, weights: NDArray[np.float64]) -> Any:
+    """Return the ensemble with other member weights."""
+    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights)
+
+
 def in_content_order_on_card(ensemble: Any) -> Any:
     """Return the same ensemble with its members sorted by their labels, as bytes, and then by their weights."""
     order = content_order(ensemble)

@@ -40,11 +40,13 @@ class DeviceFeatures(Features):
 
     def raw(self, rows: Numbers, view: View) -> Any:
         """Return rows and columns in the user's units, copied to host memory."""
-        return self.part(np.arange(self.n_objects) if rows is None else rows).raw(None, view)
+        return self.taken(rows).raw(None, view)
 
-    def part(self, numbers: NDArray[np.intp]) -> Features:
-        """Return some of the objects as features in host memory, shifted and scaled as all objects are."""
-        data = self.card.to_host(self.data[self.card.xp.asarray(numbers)])
+    def taken(self, rows: Numbers) -> Features:
+        """Return some of the objects, or all, as features in host memory, shifted and scaled as all objects are."""
+        if rows is None:
+            return self.on_host()
+        data = self.card.to_host(self.data[self.card.xp.asarray(rows)])
         return Features(data, self.shift, self.scale, self.names, None)
 
     def on_host(self) -> Features:

@@ -22,7 +22,7 @@ from quorate.generation.device_features import DeviceFeatures, device_rows, seen
 from quorate.generation.features import Features
 from quorate.generation.kmeans import Trained, train
 from quorate.generation.landmarks import Landmarks
-from quorate.generation.members import Centres, Plan, describe, rows_of_plan, training_facts
+from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan
 from quorate.generation.runner import Options, progress_bar
 from quorate.generation.spectral import Embedded, train_and_label
 from quorate.generation.stop import Stop
@@ -127,7 +127,10 @@ class _Maker:
             assign(self._rows, seen_by(self._features, view), centres, places, self._labels)
             for plan, result in group:
                 self._hide_unseen(plan)
-                facts = {**describe(plan, self._features), **training_facts(result)}
+                facts = {
+                    **facts_of_plan(plan, rows_of_plan(self._features, plan), self._features),
+                    **facts_of_training(result),
+                }
                 yield plan, facts, Centres(result.centres, view) if self._options.keep_models else None
 
     def _labelled(self, plan: Plan, model: Embedded, known: Any) -> Done:
@@ -145,7 +148,11 @@ class _Maker:
             host = self._features.on_host() if isinstance(self._features, DeviceFeatures) else self._features
             self._labels[:, plan.number] = self._card.to_card(model.labels(host).astype(self._labels.dtype))
         self._hide_unseen(plan)
-        return plan, {**describe(plan, self._features), **model.facts}, model if self._options.keep_models else None
+        return (
+            plan,
+            {**facts_of_plan(plan, rows_of_plan(self._features, plan), self._features), **model.facts},
+            model if self._options.keep_models else None,
+        )
 
     def _hide_unseen(self, plan: Plan) -> None:
         """Mark the labels of objects that a member did not get as missing, unless they are to be filled in."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -69,16 +70,15 @@ def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_cluste
     ]
 
 
-def pair_contingencies(ensemble: Ensemble) -> list[list[Contingency]]:
-    """The table of any two members of rows on a card: of member q with q, q + 1, ..., in a list for each q."""
+def pair_contingencies(ensemble: Ensemble, members: NDArray[np.intp]) -> Iterator[tuple[int, int, Contingency]]:
+    """The tables of any two of these members of rows on a card, with the places of both; each pair once."""
     from quorate._device.card_graph import shared_objects
 
     edges, shared = ensemble.offsets, shared_objects(ensemble)
-    rows = [shared[edges[q] : edges[q + 1]] for q in range(ensemble.n_members)]
-    return [
-        [non_empty(rows[q][:, edges[other] : edges[other + 1]].T) for other in range(q, ensemble.n_members)]
-        for q in range(ensemble.n_members)
-    ]
+    parts = [slice(edges[member], edges[member + 1]) for member in members]
+    for place, first in enumerate(parts):
+        for other, second in enumerate(parts[place:], start=place):
+            yield place, other, non_empty(shared[first, second])
 
 
 def squarable(counts: NDArray[Any]) -> NDArray[Any]:

@@ -39,6 +39,14 @@ def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) ->
     return rows, times
 
 
+def entries_of(ensemble: AnyEnsemble, array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """The entries of some rows in an array with one entry per row, which may be on a card; in host memory."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    found: NDArray[Any] = ensemble.card.to_host(array[ensemble.card.xp.asarray(rows)])
+    return found
+
+
 def canonical_labels(labels: Any, n_labels: int) -> Any:
     """Labels 0..n_labels-1 renumbered by first appearance, as int32; on a card if they are there."""
     if isinstance(labels, np.ndarray):
@@ -224,6 +232,9 @@ def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
 
 def row_norms(ensemble: AnyEnsemble) -> FloatArray:
     """The squared length of each row; for labels this is the weight of the members that know it."""
+    if ensemble.card is not None and not ensemble.has_missing:
+        # a view of one number: host memory need not hold it for every row on the card
+        return np.broadcast_to(ensemble.weights.sum(), ensemble.n_rows)
     if isinstance(ensemble, Ensemble):
         squares: NDArray[Any] | None = (ensemble.labels >= 0) if ensemble.has_missing else None
     else:
@@ -317,6 +328,18 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 def _work(ensemble: SoftEnsemble) -> int:
     """A row costs as much as this many plain rows of about 16 labels."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
+
+
+def row_masses(ensemble: AnyEnsemble) -> Any:
+    """The counts of the rows, on the card if the rows are there."""
+    return ensemble.counts if ensemble.card is None else ensemble.counts_on_card()  # type: ignore[union-attr]
+
+
+def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:
+    """The sum over all objects of a value that each row has."""
+    if ensemble.card is not None and values.strides == (0,):
+        return float(ensemble.n_objects * values[0])
+    return weighted_total(ensemble.counts, values)
 
 
 def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:

@@ -10,7 +10,7 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import Weighting
-from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
 CARD_CLUSTERS = 8192
 """Clusters of all members up to which a card counts what any two of them share in one table."""
@@ -25,6 +25,8 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     O(m H^2) time for m rows and H members.
     """
     pieces = []
+    # as many objects of each row again split the clusters alike, and without the common factor to the last bit
+    ensemble = without_common_factor(ensemble)
     shared = _shared_on_card(ensemble)
     for member in range(ensemble.n_members):
         known, split = _splits(ensemble, member, shared)

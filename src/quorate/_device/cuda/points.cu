@@ -59,6 +59,55 @@ extern "C" __global__ void move_points(const double* points, i64 n_rows, i64 n_c
     if ((threadIdx.x & 31) == 0 && n_moved) atomicAdd(moved, n_moved);
 }
 
+// Add all points to sums and sizes, both zero before: thread t of a block adds up the entries t, t + blockDim.x, ... of
+// sums (n_centres, n_columns) over the rows of the block, so that no two threads of a block write to one place.
+// n_centres * n_columns is at most 4 * blockDim.x; shared memory holds TILE rows: values, counts and labels.
+#define TILE 64
+extern "C" __global__ void add_all_points(const double* points, i64 n_rows, i64 n_columns, const i64* counts,
+                                          double unit, const int* labels, i64 n_centres, i64 rows_each, u64* sums,
+                                          u64* sizes) {
+    extern __shared__ i64 values[];
+    i64* tile_counts = values + TILE * n_columns;
+    int* tile_labels = (int*)(tile_counts + TILE);
+    i64 total[4] = {0, 0, 0, 0}, size = 0;
+    const i64 first = (i64)blockIdx.x * rows_each, last = first + rows_each < n_rows ? first + rows_each : n_rows;
+    const int n_entries = (int)(n_centres * n_columns);
+    for (i64 start = first; start < last; start += TILE) {
+        const int n_here = (int)(last - start < TILE ? last - start : TILE);
+        __syncthreads();
+        for (int place = threadIdx.x; place < n_here; place += blockDim.x) {
+            tile_counts[place] = counts[start + place];
+            tile_labels[place] = labels[start + place];
+        }
+        __syncthreads();
+        for (int place = threadIdx.x; place < TILE * (int)n_columns; place += blockDim.x) {
+            const int column = place / TILE, row = place % TILE;
+            if (row < n_here)
+                values[row * n_columns + column] =
+                    __double2ll_rn(points[column * n_rows + start + row] * (double)tile_counts[row] * unit);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int part = 0; part < 4; ++part) {
+            const int entry = threadIdx.x + part * blockDim.x;
+            if (entry < n_entries) {
+                const int centre = entry / (int)n_columns, column = entry % (int)n_columns;
+                for (int row = 0; row < n_here; ++row)
+                    if (tile_labels[row] == centre) total[part] += values[row * n_columns + column];
+            }
+        }
+        if (threadIdx.x < n_centres)
+            for (int row = 0; row < n_here; ++row)
+                if (tile_labels[row] == threadIdx.x) size += tile_counts[row];
+    }
+#pragma unroll
+    for (int part = 0; part < 4; ++part) {
+        const int entry = threadIdx.x + part * blockDim.x;
+        if (entry < n_entries && total[part]) atomicAdd(&sums[entry], (u64)total[part]);
+    }
+    if (threadIdx.x < n_centres && size) atomicAdd(&sizes[threadIdx.x], (u64)size);
+}
+
 // spread[row] = counts[row] times the squared distance of the row to its centre.
 extern "C" __global__ void own_distances(const double* points, i64 n_rows, i64 n_columns, const i64* counts,
                                          const double* centres, const int* labels, double* spread) {

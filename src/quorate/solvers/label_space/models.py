@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
-from quorate.solvers.label_rows import objects_in, row_norms, summed_sizes, weighted_total
+from quorate.solvers.label_rows import objects_in, row_masses, row_norms, summed_sizes, total_of
 from quorate.solvers.label_space.lookup import means_rule, squares
 from quorate.solvers.label_space.rules import Model, Rule, Sums, width
 from quorate.solvers.weights import cluster_weights
@@ -19,20 +19,20 @@ from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 def euclidean(ensemble: AnyEnsemble) -> Model:
     """k-means: squared distance of one-hot or soft rows to their mean; a missing label is a block of zeros."""
     norms = row_norms(ensemble)
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
         return total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())
 
-    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), ensemble.counts)
+    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def spectral(ensemble: Ensemble) -> Model:
     """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
     weights = summed_sizes(ensemble)
     norms: FloatArray = row_norms(ensemble) / weights
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
@@ -80,7 +80,7 @@ def centred(ensemble: Ensemble) -> Model:
     def cost(sums: Sums) -> float:
         return spread - float(((weights * means(sums) ** 2).sum(axis=0) * sums.mass).sum())
 
-    return Model(rule, cost, norms, np.ones(1), ensemble.counts)
+    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior: float = 0.0) -> Model:
@@ -91,7 +91,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
     smoothed gains are those of the least cost.
     """
     norms = row_norms(ensemble)
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
     weights = cluster_weights(ensemble)[:, None]
 
     def rule(sums: Sums) -> Rule:
@@ -102,7 +102,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
         return total - float((weights * (counts + prior) * gain(counts)).sum())
 
-    return Model(rule, cost, norms, np.ones(1), ensemble.counts)
+    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def utility_gain(

@@ -14,7 +14,8 @@ from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, widt
 def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
     xp, k = ensemble.card.xp, len(rule.bias)
-    moving = Moving(ensemble, k, None if model.masses is ensemble.__dict__.get("counts") else model.masses)
+    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
+    moving = Moving(ensemble, k, model.masses if isinstance(model.masses, np.ndarray) else None)
     fresh, score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
     # the first rule compares with means, whatever the model: rows have no pull of their own on it
     factor, own_factor = np.ones(1), xp.asarray(model.factor)
