@@ -1,4 +1,7 @@
-"""How long each stage takes on the card, with the bytes that it has to move: python -m benchmarks.gpu.stages [n] [easy] [FILE]."""
+"""How long each stage takes on the card, and the bytes that it has to move.
+
+python -m benchmarks.gpu.stages [n] [easy] [FILE.jsonl]
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class _Run:
         return moved
 
     def _begin(self, fresh: Any) -> int:
-        """Take the first labels; if there are few sums, blocks of threads add up their points before they share them."""
+        """Take the first labels; if sums are few, each block of threads adds up its points before they are shared."""
         self._is_new = False
         if self._k * self._d > 4 * BLOCK or self._k > BLOCK:
             return self._move(fresh)
