@@ -333,7 +333,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return features, card
         features = self._features(X, reset=True)
         if self.device in (None, "cpu"):
-            return features, features_for(np.zeros((1, 1)), self.device)[1]
+            return features, None
         return features_for(features, self.device)
 
     def _features(self, X: Any, *, reset: bool) -> Features:
