@@ -19,8 +19,6 @@ from quorate.solvers.sizes import linear_bytes, size_of
 
 LIMIT = 200_000_000
 """The limit under which methods are run here; those that say they need more must refuse."""
-# methods that take long on one of the shapes, and those that only run others
-SLOW = {("correlation", "fine"), ("correlation", "gaps"), ("lwea", "gaps"), ("greedy", "fine"), ("greedy", "gaps")}
 
 
 def test_every_method_states_its_tables() -> None:
