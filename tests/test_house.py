@@ -52,6 +52,7 @@ SAME_NAME = {
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "row_table": "the table of distinct rows of many blocks, and its kernels",
+    "placing": "place for new objects in memory, and in blocks",
     "spectral": "the method, and the family of solvers that is named after it",
     "trees": "linkage trees, and pictures of them",
 }

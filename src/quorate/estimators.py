@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
@@ -27,6 +28,7 @@ from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
+from quorate.generation.trial import method_towards
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -54,7 +56,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
@@ -137,7 +140,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         rows, inverse = compress(ensemble)
         labels = np.empty(rows.n_rows, dtype=np.int32)
         labels[inverse] = self.labels_
-        self._places = Places(rows, labels, cluster_profiles(rows, labels))
+        self._places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(self.consensus_))
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -191,7 +194,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
         Without n_clusters the members are k-means clusterings.
     method : str, default "auto"
-        The consensus function, a name in METHODS.
+        The consensus function, a name in METHODS. By default the trial that chooses the members also chooses among
+        "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
+        in `consensus`.
     method_options : dict, optional
         Further options of the method.
     random_state : None, int or RandomState
@@ -204,7 +209,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble
@@ -274,7 +280,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        method = self.method if chosen else method_towards(self.method, self.ensemble_, self.n_clusters)
+        solved = solve_objects(self.ensemble_, self.n_clusters, method=method, random_state=seed, **chosen)
         self.consensus_: Consensus = solved.objects
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence

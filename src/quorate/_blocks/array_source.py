@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate._blocks.coding import CodedColumn
 from quorate._blocks.settling import Kind
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source, given
 from quorate._data.tables import as_table
 from quorate._io.csv_blocks import read_text_header, text_blocks
 from quorate._io.numpy_files import map_npy
@@ -90,7 +91,7 @@ def array_source(
         step = max(1, most_rows // chunk) * chunk if chunk <= most_rows else most_rows
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
-            yield Part(f"{title}, rows {start:,} to {stop:,}", 0, lambda start=start, stop=stop: read(start, stop))
+            yield Part(f"{title}, rows {start:,} to {stop:,}", 0, partial(read, start, stop), stop - start)
 
     row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48
     id_name = None if ids is None else "id"
@@ -100,8 +101,11 @@ def array_source(
 
 def _named(codes: Array, categories: Array) -> Array:
     """Return the values that codes stand for, None for code -1."""
-    values = np.append(categories.astype(object), None)
-    return values[codes]
+    # code -1, a missing label, reads the last place
+    values = np.full(len(categories) + 1, None, dtype=object)
+    values[:-1] = categories
+    named: Array = values[codes]
+    return named
 
 
 def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
@@ -112,7 +116,8 @@ def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
         for block in text_blocks(path, choice, sep, most_rows):
             columns = [CodedColumn(codes, np.array(texts, dtype=object)) for codes, texts in block.columns]
             ids = None if block.ids is None else np.array(block.ids, dtype=object)
-            yield Part(str(path), 0, lambda read=Block(columns, ids): read)
+            read = Block(columns, ids)
+            yield Part(str(path), 0, partial(given, read))
 
     files = (path.name.split(".")[0],)
     kinds: tuple[Kind, ...] = ("text",) * len(choice.members)
@@ -139,7 +144,7 @@ def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> S
 
     def parts(most_rows: int) -> Iterator[Part]:
         for number, block in enumerate(itertools.chain([first], supply)):
-            yield Part(f"block {number}", number, lambda block=block, n=number: _read(block, n, members, ids, has_ids))
+            yield Part(f"block {number}", number, partial(_read, block, number, members, ids, has_ids))
 
     id_name = choice.ids or (head.id_name if has_ids else None)
     kinds: tuple[Kind, ...] = ("values",) * len(members)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quorate._blocks.coding import CodedColumn
 from quorate._blocks.ids import as_numpy
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source, given
 from quorate._data.alignment import id_texts
 
 
@@ -29,7 +30,7 @@ def side_by_side(table: Source, beside: Source) -> Source:
             other = supply.take(block.n_rows, table.title)
             _refuse_other_ids(block, other, part.name, beside.title)
             joined = Block([*block.columns, *other.columns], block.ids)
-            yield Part(part.name, part.file, lambda joined=joined: joined)
+            yield Part(part.name, part.file, partial(given, joined))
         supply.refuse_more(table.title)
 
     return replace(

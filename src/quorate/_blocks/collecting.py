@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from quorate._blocks.budget import Budget
 from quorate._blocks.coding import CodedBlock, code_block
 from quorate._blocks.ids import IdLedger
 from quorate._blocks.row_table import RowTable
-from quorate._blocks.sources import Part, Source
+from quorate._blocks.source import Part, Source
 from quorate._blocks.store import BlockFacts, Store
 from quorate.ops.threads import n_threads
 
@@ -42,7 +43,7 @@ class _Read(NamedTuple):
 def collect(source: Source, budget: Budget, store: Store) -> Collected:
     """Read all blocks, add their rows to one table, and store the row of each object and its id.
 
-    Ids that are repeated are refused at the end. The table is refused as soon as it would leave its share of the budget.
+    Ids that are repeated are refused at the end. The table is refused as soon as it leaves its share of the budget.
     """
     table, n_objects = RowTable(len(source.names)), 0
     ledger = None if source.id_name is None else IdLedger(store.ids, store.name_of)
@@ -74,45 +75,41 @@ def _tell(n_objects: int, n_rows: int, n_all: int | None) -> None:
     logger.info("read %s objects, %s distinct rows", f"{n_objects:,}", f"{n_rows:,}", extra=share)
 
 
-class ordered:  # noqa: N801 - used like a function
+@contextmanager
+def ordered(function: Callable[[S], T], items: Iterator[S], n_workers: int) -> Iterator[Iterator[T]]:
     """Map a function over items in threads; results come in the order of the items, a few of them ahead.
 
     Items are taken in a thread of their own, because taking the next part of a text file means to read it. An error
     in the function or in the items is raised where the result was due, and nothing further is started.
     """
+    results: queue.Queue[Future[T] | BaseException | None] = queue.Queue(n_workers)
+    stopped = threading.Event()
+    with ThreadPoolExecutor(n_workers) as pool:
 
-    def __init__(self, function: Callable[[S], T], items: Iterator[S], n_workers: int) -> None:
-        self._function, self._items, self._n_workers = function, items, n_workers
-        self._results: queue.Queue[Future[T] | BaseException | None] = queue.Queue(n_workers)
-        self._stopped = threading.Event()
-
-    def __enter__(self) -> Iterator[T]:
-        self._pool = ThreadPoolExecutor(self._n_workers)
-        self._taker = threading.Thread(target=self._take, daemon=True)
-        self._taker.start()
-        return self._yield()
-
-    def __exit__(self, *_: Any) -> None:
-        self._stopped.set()
-        while self._taker.is_alive():
+        def take() -> None:
             try:
-                self._results.get(timeout=0.05)
-            except queue.Empty:
-                continue
-        self._pool.shutdown(wait=True, cancel_futures=True)
+                for item in items:
+                    if stopped.is_set():
+                        return
+                    results.put(pool.submit(function, item))
+                results.put(None)
+            except BaseException as error:  # handed to the thread that waits for results
+                results.put(error)
 
-    def _take(self) -> None:
+        taker = threading.Thread(target=take, daemon=True)
+        taker.start()
         try:
-            for item in self._items:
-                if self._stopped.is_set():
-                    return
-                self._results.put(self._pool.submit(self._function, item))
-            self._results.put(None)
-        except BaseException as error:  # handed to the thread that waits for results
-            self._results.put(error)
+            yield _results(results)
+        finally:
+            stopped.set()
+            while taker.is_alive():
+                with suppress(queue.Empty):
+                    results.get(timeout=0.05)
+            pool.shutdown(wait=True, cancel_futures=True)
 
-    def _yield(self) -> Iterator[T]:
-        while (result := self._results.get()) is not None:
-            if isinstance(result, BaseException):
-                raise result
-            yield result.result()
+
+def _results(results: queue.Queue[Future[T] | BaseException | None]) -> Iterator[T]:
+    while (result := results.get()) is not None:
+        if isinstance(result, BaseException):
+            raise result
+        yield result.result()

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._blocks.budget import Budget, as_budget, peak_bytes
+from quorate._blocks.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._blocks.opening import by_columns, open_source
-from quorate._blocks.output import LabelledBlock, labelled
 from quorate._blocks.running import Done, Job, labelled_source, read_source, row_labels, rows_at
 from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import MemoryStore, Store, all_ids, all_numbers
@@ -22,9 +22,9 @@ from quorate._blocks.workspace import Workspace
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.consensus import expand, solve_objects
+from quorate._consensus.procedure import drawn_places, procedure_of
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.missing import DEFAULT
-from quorate._evaluation.repetition import drawn_places, procedure_of
 from quorate._io.choosing import Columns
 from quorate._io.paths import FilePath
 from quorate._types import Consensus, Ensemble
@@ -220,14 +220,25 @@ def consensus(
     plan = {"consensus": repr([n_clusters, sorted(settings.items())]), "random_state": seed}
     job = Job(opened, how, budget, {**plan, "seed": _check.known_seed(seed)})
 
-    def solve(settled: Settled, work: Workspace | None) -> Consensus:
+    return solve_job(job, n_clusters, settings, out, overwrite=overwrite)
+
+
+def solve_job(
+    job: Job, n_clusters: Numbers, settings: dict[str, Any], out: FilePath | None, *, overwrite: bool
+) -> BlockConsensus:
+    """Read a source, find the consensus of its distinct rows and, if `out` is given, write the labels of all objects.
+
+    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued.
+    """
+
+    def solve(settled: Settled, work: Workspace | None) -> tuple[Consensus, RowLabels]:
         result = None if work is None else work.solution()
         if result is None:
-            drawn = seed if work is None else work.plan["seed"]
-            result = solve_objects(settled.ensemble, n_clusters, random_state=drawn, **settings).objects
+            seed = (job.settings if work is None else work.plan)["seed"]
+            result = solve_objects(settled.ensemble, n_clusters, random_state=seed, **settings).objects
             if work is not None:
                 work.save_solution(result)
-        return result
+        return result, row_labels(result, settled.row_of, job.source.id_name)
 
     with labelled_source(job, solve, out, overwrite=overwrite) as done:
         return _told(done, job, None if out is None else Path(os.path.abspath(out)))

@@ -15,13 +15,13 @@ from quorate._blocks.consensus import BlockConsensus
 from quorate._blocks.opening import ChooseFrom, by_columns, open_source
 from quorate._blocks.running import read_source, rows_at, temporary_store
 from quorate._blocks.settling import Reading, Settled, refuse_unlabelled_objects
-from quorate._blocks.sources import Source
+from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore
+from quorate._consensus.procedure import Drawn, drawn_places
 from quorate._data.building import as_weights
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import coded_anew, select_members
 from quorate._data.suspects import refuse_suspects
-from quorate._evaluation.repetition import Drawn, drawn_places
 from quorate._evaluation.scores import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._io.load_labelling import only_column
@@ -216,6 +216,7 @@ def _place_of_truth(truth: str | None, table: Source, beside: Source) -> int | N
 
 def _named(rows: Ensemble, member: int) -> NDArray[Any]:
     """Return the labels of a member as they are in the file, None where they are missing."""
-    values = np.append(rows.categories[member].astype(object), None)
+    values = np.full(rows.n_clusters[member] + 1, None, dtype=object)
+    values[:-1] = rows.categories[member]
     named: NDArray[Any] = values[rows.labels[:, member]]
     return named

@@ -30,7 +30,8 @@ class IdLedger:
     def __init__(self, stored: Callable[[int], Any], name_of: Callable[[int], str]) -> None:
         self._stored, self._name_of = stored, name_of
         self._keys: list[Keys] = []
-        self._n_blocks, self._last, self._rising = 0, None, True
+        self._n_blocks, self._rising = 0, True
+        self._last: int | None = None
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate._blocks.array_source import array_source, iterator_source, npy_source, text_source, zarr_source
 from quorate._blocks.parquet_source import dataset_source, parquet_source
-from quorate._blocks.sources import Source
+from quorate._blocks.source import Source
 from quorate._blocks.stacking import stacked
 from quorate._io.choosing import Columns, choose_columns
 from quorate._io.dialect import DELIMITERS
@@ -71,8 +71,8 @@ def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids:
         return array_source(source, lambda names: choose(names, "the array"), "the array")
     if hasattr(source, "columns") or not isinstance(source, Iterable):
         raise TypeError(
-            f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable of "
-            f"blocks, got {type(source).__name__}; quorate.consensus takes tables that are in memory."
+            f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable "
+            f"of blocks, got {type(source).__name__}; quorate.consensus takes tables that are in memory."
         )
     return iterator_source(source, lambda names: choose(names, "the first block"), ids)
 

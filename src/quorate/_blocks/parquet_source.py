@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source, given
 from quorate._check import brief
 from quorate._data.tables import refuse_duplicates
 from quorate._io.parquet import need_pyarrow
@@ -109,8 +110,9 @@ def _parts_of(file: _File, number: int, choice: Choice, most_rows: int) -> Itera
         rows += size
     edges.append(len(file.groups))
     for first, last in pairwise(edges):
-        if sum(file.groups[first:last]) <= 2 * most_rows:
-            yield Part(str(file.path), number, lambda groups=range(first, last): _read(file.path, groups, choice))
+        size = sum(file.groups[first:last])
+        if size <= 2 * most_rows:
+            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice), size)
         else:
             yield from _pieces(file.path, number, range(first, last), choice, most_rows)
 
@@ -131,7 +133,7 @@ def _pieces(path: Path, number: int, groups: Any, choice: Choice, most_rows: int
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(most_rows, row_groups=list(groups), columns=_columns(choice)):
                 block = block_of(pyarrow.Table.from_batches([batch]), choice)
-                yield Part(str(path), number, lambda block=block: block)
+                yield Part(str(path), number, partial(given, block))
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
 
@@ -161,7 +163,7 @@ def dataset_source(dataset: Any, choose: Choose) -> Source:
                 options = {"schema": dataset.schema, "columns": _columns(choice), "batch_size": most_rows}
                 for batch in fragment.to_batches(**options):
                     block = block_of(pyarrow.Table.from_batches([batch]), choice)
-                    yield Part(paths[number], number, lambda block=block: block)
+                    yield Part(paths[number], number, partial(given, block))
             except (pyarrow.ArrowException, OSError) as error:
                 raise _unreadable(Path(paths[number]), error) from error
 

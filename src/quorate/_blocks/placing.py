@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from quorate._blocks.budget import as_budget
 from quorate._blocks.consensus import BlockConsensus
+from quorate._blocks.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._blocks.opening import ChooseFrom, open_source
-from quorate._blocks.output import LabelledBlock, labelled
 from quorate._blocks.running import Job, labelled_source, row_labels
 from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import Store
 from quorate._blocks.workspace import Workspace
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.placement import cluster_profiles
 from quorate._consensus.placing import Places, match_rows, place_new
 from quorate._data.missing import DEFAULT
@@ -108,7 +109,7 @@ def place(
     [[1], [0, 1]]
     """
     rows, labels = result.ensemble, result.solution.labels
-    places = Places(rows, labels, cluster_profiles(rows, labels))
+    places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(result.solution))
     return place_source(
         places, new, None, out=out, ids=ids, missing=missing, sep=sep, memory=memory, overwrite=overwrite
     )
@@ -126,21 +127,20 @@ def place_source(
     memory: Any,
     overwrite: bool,
     label: str = "label",
-    columns: Sequence[str] = (),
 ) -> BlockPlacement:
     """Place the objects of a source; `cluster_names` are those of the labelling, `label` names the column of labels."""
     members = places.rows.member_names
     source = open_source(new, _members_alone(members, ids), sep, ids=ids)
     how = Reading(missing, check=False, takes_all=True)
     settings = {"place": repr([members, places.labels.tobytes()[:4096], int(places.labels.sum()), len(places.labels)])}
-    job = Job(source, how, as_budget(memory), settings, label)
+    job = Job(source, how, as_budget(memory), settings)
 
-    def solve(settled: Settled, work: Workspace | None) -> Placement:
-        return place_new(places, match_rows(places.rows, settled.ensemble), cluster_names)
+    def solve(settled: Settled, work: Workspace | None) -> tuple[Placement, RowLabels]:
+        placed = place_new(places, match_rows(places.rows, settled.ensemble), cluster_names)
+        return placed, row_labels(placed, settled.row_of, source.id_name, label)
 
     with labelled_source(job, solve, out, overwrite=overwrite) as (settled, placed, store):
         counts = settled.ensemble.counts
-        names = settled.ensemble.member_names
         found = BlockPlacement(
             placed=replace(placed, unknown_labels=_unknown(places, settled), object_ids=None),
             counts=counts,

@@ -11,7 +11,8 @@ from quorate._blocks.coding import CodedBlock
 from quorate._data.coding import narrowest
 from quorate._types import read_only
 from quorate.ops.coding import code_columns
-from quorate.ops.row_table import fill_slots, find_rows, insert_rows
+from quorate.ops.distinct_rows import as_words
+from quorate.ops.row_table import fill_slots, insert_rows
 
 Array = NDArray[Any]
 FIRST_ROWS = 1024
@@ -91,12 +92,16 @@ class RowTable:
         renumber = [known.add(values) for known, values in zip(self.values, block.categories, strict=True)]
         dtype = narrowest(max((len(values) for values in self.values), default=1))
         if dtype.itemsize > self._rows.itemsize:
+            # the hash of a row depends on its bytes
             self._rows = self._rows.astype(dtype)
+            self._slots[:] = -1
+            fill_slots(_words(self._rows), self.n_rows, self._slots)
         labels = recoded(block.labels, renumber, self._rows.dtype)
         self._reserve(len(labels))
         numbers = np.empty(len(labels), dtype=np.int64)
         counts = read_only(block.counts)
-        self.n_rows = insert_rows(labels, counts, self._rows, self._counts, self._slots, self.n_rows, numbers)
+        words, rows = as_words(labels), _words(self._rows)
+        self.n_rows = insert_rows(words, counts, rows, self._counts, self._slots, self.n_rows, numbers)
         return numbers
 
     def _reserve(self, n_more: int) -> None:
@@ -111,22 +116,7 @@ class RowTable:
         self._rows = _longer(self._rows, capacity, self.n_rows)
         self._counts = _longer(self._counts, capacity, self.n_rows)
         self._slots = np.full(_n_slots(capacity), -1, dtype=np.int64)
-        fill_slots(self._rows, self.n_rows, self._slots)
-
-
-class RowFinder:
-    """Finds rows among distinct rows; made once, for many blocks of rows to look up."""
-
-    def __init__(self, labels: Array) -> None:
-        self._rows = read_only(labels)
-        self._slots = np.full(_n_slots(len(labels)), -1, dtype=np.int64)
-        fill_slots(self._rows, len(labels), self._slots)
-
-    def numbers(self, labels: Array) -> NDArray[np.int64]:
-        """Return the number of each row among the distinct rows, or -1 if it is none of them."""
-        found = np.empty(len(labels), dtype=np.int64)
-        find_rows(read_only(labels), self._rows, self._slots, found)
-        return found
+        fill_slots(_words(self._rows), self.n_rows, self._slots)
 
 
 def recoded(labels: Array, renumber: list[NDArray[np.int64]], dtype: np.dtype[Any]) -> Array:
@@ -143,6 +133,11 @@ def recoded(labels: Array, renumber: list[NDArray[np.int64]], dtype: np.dtype[An
     low = np.full(labels.shape[1], -1, dtype=np.int64)
     code_columns(read_only(labels), low, starts, lookup, np.zeros(labels.shape[1], dtype=np.int64), codes)
     return read_only(codes)
+
+
+def _words(rows: Array) -> Array:
+    """Return the rows of the table as `as_words` does, but so that they can be written to."""
+    return rows.view(as_words(rows[:1]).dtype)
 
 
 def _capacity(wanted: int, now: int) -> int:

@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 
 from quorate._blocks.budget import Budget
 from quorate._blocks.collecting import collect
-from quorate._blocks.output import SKIPPED, RowLabels, refuse_out, write_labels
+from quorate._blocks.labels_out import SKIPPED, RowLabels, refuse_out, write_labels
 from quorate._blocks.settling import Reading, Settled, settle
-from quorate._blocks.sources import Source
+from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore, MemoryStore, Store
 from quorate._blocks.workspace import Workspace
+from quorate._data.proof import vary
 from quorate._io.paths import FilePath
 from quorate._result_table import ResultTable
 
-Solve = Callable[[Settled, Workspace | None], Any]
-"""Returns the labels of the distinct rows: a Consensus or a Placement."""
+Solve = Callable[[Settled, Workspace | None], tuple[Any, RowLabels]]
+"""Returns a result, such as a Consensus, and the labels to write for the distinct rows."""
 
 
 class Job(NamedTuple):
@@ -33,7 +34,6 @@ class Job(NamedTuple):
     how: Reading
     budget: Budget
     settings: dict[str, Any]
-    label_name: str = "label"
 
 
 class Done(NamedTuple):
@@ -47,7 +47,12 @@ class Done(NamedTuple):
 def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> Settled:
     """Make the pass over a source, and return its distinct rows."""
     table, _ = collect(source, budget, store)
-    return settle(table, source.names, source.kinds, how, source.title)
+    settled = settle(table, source.names, source.kinds, how, source.title)
+    if source.info is None:
+        return settled
+    told = vary(settled.ensemble, info=source.info())
+    told.remember(is_distinct=True)
+    return settled._replace(ensemble=told)
 
 
 @contextmanager
@@ -58,17 +63,16 @@ def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: 
     error. Then the same call after an early end does only what is left.
     """
     if out is None:
-        store = MemoryStore()
-        settled = read_source(job.source, job.budget, store, job.how)
-        yield Done(settled, solve(settled, None), store)
+        kept = MemoryStore()
+        settled = read_source(job.source, job.budget, kept, job.how)
+        yield Done(settled, solve(settled, None)[0], kept)
         return
     target = Path(os.path.abspath(out))
     refuse_out(target, overwrite)
     work, done = Workspace(target, _plan(job)), False
     try:
         store, settled = _finished(job, work)
-        result = solve(settled, work)
-        rows = row_labels(result, settled.row_of, job.source.id_name, job.label_name)
+        result, rows = solve(settled, work)
         write_labels(store, rows, target, work.aside, job.source.file_name)
         yield Done(settled, result, store)
         done = True
@@ -105,7 +109,7 @@ def row_labels(result: ResultTable, row_of: NDArray[np.int64], id_name: str | No
     """Return the label and confidence of each row that blocks were compressed to; row -1 is left out."""
     labels = np.append(result.labels, np.int32(SKIPPED))[row_of]
     confidence = None if result.confidence is None else np.append(result.confidence, np.nan)[row_of]
-    return RowLabels(labels, confidence, id_name, name)
+    return RowLabels(labels, confidence, id_name, (name,))
 
 
 def rows_at(store: Store, row_of: NDArray[np.int64], places: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ rows. The functions that decide are those for tables in memory, so that both giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from quorate._types import Ensemble
 from quorate.solvers import label_rows
 
 Array = NDArray[Any]
-Kind = Literal["values", "arrow", "text"]
-"""Where values come from: arrays and data frames, Arrow columns, or cells of a text file, which have no type."""
+Kind = str
+"""Where values come from: "values" (arrays and data frames), "arrow" (Arrow columns), or "text", which has no type."""
 
 
 class Reading(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from quorate._blocks.sources import Block, Part, Source
+from quorate._blocks.source import Block, Part, Source
 
 
 def stacked(sources: list[Source], title: str) -> Source:
@@ -21,7 +22,7 @@ def stacked(sources: list[Source], title: str) -> Source:
         for number, source in enumerate(sources):
             order = [source.names.index(name) for name in first.names]
             for part in source.parts(most_rows):
-                yield Part(part.name, number, lambda part=part, order=order: _ordered(part.read(), order))
+                yield Part(part.name, number, partial(_ordered, part, order), part.n_rows)
 
     known = [source.n_rows for source in sources]
     return replace(
@@ -35,7 +36,8 @@ def stacked(sources: list[Source], title: str) -> Source:
     )
 
 
-def _ordered(block: Block, order: list[int]) -> Block:
+def _ordered(part: Part, order: list[int]) -> Block:
+    block = part.read()
     return Block([block.columns[place] for place in order], block.ids)
 
 

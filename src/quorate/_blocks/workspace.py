@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from quorate import __version__
 from quorate._blocks.settling import Settled
 from quorate._blocks.store import BlockFacts, FolderStore, write_file
+from quorate._data.proof import vary
 from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.folder_lock import FolderLock
@@ -21,7 +22,7 @@ from quorate._io.text import Choice
 from quorate._types import Consensus
 
 logger = logging.getLogger("quorate")
-PLAN, FACTS, ROWS, SOLUTION = "plan.json", "blocks.json", "rows.npz", "solution.npz"
+PLAN, FACTS, INFO, ROWS, SOLUTION = "plan.json", "blocks.json", "info.json", "rows.npz", "solution.npz"
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError)
 
 
@@ -43,6 +44,14 @@ class Workspace:
         self.folder = out.with_name(f".{out.name}.quorate")
         self.folder.mkdir(exist_ok=True)
         self._lock = FolderLock(self.folder, "unfinished work")
+        try:
+            self._begin(plan)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, plan: dict[str, Any]) -> None:
+        """Keep the work of an earlier run if its plan is the same; otherwise throw it away and note the plan."""
         self.plan = json.loads(json.dumps({**plan, "version": __version__}, default=str))
         stored = self._stored_plan()
         if stored is not None and _same(stored, self.plan):
@@ -76,12 +85,14 @@ class Workspace:
         """Return the pass over the source if an earlier run finished it."""
         try:
             facts = [BlockFacts(*entry) for entry in json.loads((self.folder / FACTS).read_bytes())]
+            info = json.loads((self.folder / INFO).read_bytes())
             with np.load(self.folder / ROWS, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
         except _DAMAGED:
             return None
         row_of, n_skipped = arrays.pop("row_of"), int(arrays.pop("n_skipped"))
         ensemble = ensemble_from_arrays(arrays, ROWS, lambda names: Choice(None, names), -1, None, False)
+        ensemble = vary(ensemble, info=info)
         ensemble.remember(is_distinct=True)
         return Finished(FolderStore(self.folder, facts), Settled(ensemble, row_of, n_skipped))
 
@@ -94,6 +105,7 @@ class Workspace:
             return
         arrays |= {"row_of": settled.row_of, "n_skipped": np.array(settled.n_skipped)}
         arrays["weights"], arrays["counts"] = settled.ensemble.weights, settled.ensemble.counts
+        write_file(self.folder / INFO, lambda file: file.write(json.dumps(dict(settled.ensemble.info)).encode()))
         text = json.dumps([list(facts) for facts in store.facts]).encode()
         write_file(self.folder / FACTS, lambda file: file.write(text))
         named: dict[str, Any] = arrays

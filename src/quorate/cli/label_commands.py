@@ -11,6 +11,7 @@ from quorate.cli.options import (
     add_force_option,
     add_labelling_options,
     add_labels_output,
+    add_memory_option,
     add_method_options,
     add_null_option,
     add_orientation_option,
@@ -43,6 +44,7 @@ def add_consensus(commands: Any) -> None:
         metavar="BYTES",
         help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
     )
+    add_memory_option(parser)
     add_null_option(parser)
     add_ambiguous_option(parser)
     add_labels_output(parser)
@@ -57,8 +59,12 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate._io.table_size import refuse_large_tables
+        from quorate.cli.blocks_run import consensus_in_blocks, works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.reading import read_labels
+    if works_in_blocks(arguments, *arguments.labels):
+        consensus_in_blocks(arguments, settings, step)
+        return
     refuse_outputs(arguments)
     if "max_bytes" in settings:
         refuse_large_tables(arguments.labels, settings["max_bytes"])
@@ -89,6 +95,7 @@ def add_score(commands: Any) -> None:
         help="also show which labels of the clusterings the objects of each cluster have",
     )
     add_null_option(parser)
+    add_memory_option(parser)
     add_talk_options(parser)
 
 
@@ -99,14 +106,20 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate import members, profiles
         from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
         from quorate._evaluation.scores import evaluate_within
+        from quorate.cli.blocks_run import score_in_blocks, works_in_blocks
         from quorate.cli.reading import read_labels_and_labelling
     how = null_settings(arguments, AFFORDABLE_SECONDS)
     checked_permutations(how["null"])
-    ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
-    with step("scoring"):
-        scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
-        # the tables show clusters by their names in the file, not by their codes
+    if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
+        scores, read = score_in_blocks(arguments, how, step)
+        ensemble, named = read.ensemble, read.labels
+    else:
+        ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
+        with step("scoring"):
+            scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
         named = labelling.named()
+    with step("scoring"):
+        # the tables show clusters by their names in the file, not by their codes
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]

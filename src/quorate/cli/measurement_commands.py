@@ -126,11 +126,14 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
         from quorate.generation.plans import base_towards
+        from quorate.generation.trial import method_towards
     generate_settings["base"] = base_towards(arguments.base, n_clusters)
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
+    if not arguments.option:
+        settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
     outcome = find_consensus(arguments, ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)

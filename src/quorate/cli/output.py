@@ -95,9 +95,9 @@ def place_of(output: str) -> str:
 
 def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     """Return facts about the clusterings, and about joined tables and objects left out if there are any."""
-    import numpy as np
+    from quorate.solvers.member_agreement import missing_shares
 
-    missing = (ensemble.labels < 0).mean(axis=0) if ensemble.has_missing else np.zeros(ensemble.n_members)
+    missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
     changes = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
@@ -126,8 +126,9 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
     if "skipped" in facts:
         first = ", ".join(facts["skipped"]["first"])
-        dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) else ""
-        lines["left out"] = f"{facts['skipped']['n']:,} objects without any label: {first}{dots}"
+        dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) > 0 else ""
+        which = f": {first}{dots}" if first else ""
+        lines["left out"] = f"{facts['skipped']['n']:,} objects without any label{which}"
     return lines
 
 
@@ -167,10 +168,11 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
-        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
+        **_ambiguous_lines(facts),
         **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
+        **_memory_lines(facts),
         "labels": "not saved; add -o FILE" if facts["output"] is None else place_of(facts["output"]),
     }
     if "report" in facts:
@@ -178,6 +180,13 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     if "choice" in facts:
         lines["chosen"] = facts["choice"]["reason"]
     return aligned(lines) + verdict_summary(scores)
+
+
+def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
+    if "ambiguous" not in facts:
+        return {}
+    found = facts["ambiguous"]
+    return {"ambiguous": f"{found['n']:,} objects have a confidence below {found['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:
@@ -195,6 +204,18 @@ def _method_line(facts: dict[str, Any]) -> str:
     notes = [f"auto: {facts['auto']}"] if "auto" in facts else []
     notes += [] if facts["converged"] else ["stopped before it converged"]
     return str(facts["method"]) + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _memory_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return what a run in blocks used of its memory budget; nothing for a table in memory."""
+    from quorate._check import size
+
+    if "memory" not in facts:
+        return {}
+    memory = facts["memory"]
+    peak = "" if memory["peak"] is None else f"{size(memory['peak'])} at most, the program included; "
+    blocks = f"{facts['n_blocks']:,} block{'s' if facts['n_blocks'] != 1 else ''}"
+    return {"memory": f"{peak}a budget of {size(memory['budget'])}, read in {blocks}"}
 
 
 def _sizes_line(sizes: list[int]) -> str:

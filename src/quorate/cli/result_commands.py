@@ -9,6 +9,7 @@ from quorate.cli.options import (
     add_command,
     add_force_option,
     add_labelling_options,
+    add_memory_option,
     add_orientation_option,
     add_seed_option,
     add_table_options,
@@ -28,6 +29,7 @@ def add_place(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
+    add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -39,7 +41,11 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
+        from quorate.cli.blocks_run import place_in_blocks, works_in_blocks
         from quorate.cli.reading import read_labels_and_labelling, read_new_labels
+    if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
+        _tell_placed(arguments, *place_in_blocks(arguments, step))
+        return
     refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
     new = read_new_labels(arguments, ensemble, step)
@@ -57,6 +63,21 @@ def run_place(arguments: argparse.Namespace) -> None:
         "output": arguments.output,
     }
     tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
+
+
+def _tell_placed(arguments: argparse.Namespace, found: Any, read: Any) -> None:
+    """Write what was placed in blocks."""
+    facts = {
+        "n_objects": found.n_objects,
+        "n_known_rows": found.n_known,
+        "n_unplaced": found.n_unplaced,
+        "unknown_labels": dict(found.placed.unknown_labels),
+        "absent_members": list(found.placed.absent_members),
+        "clusters": dict(zip(found.placed.shown_names, found.sizes.tolist(), strict=True)),
+        "output": arguments.output,
+    }
+    table = table_facts(read.ensemble)
+    tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
 
 
 def _place_summary(facts: dict[str, Any]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._blocks.feature_array import BlockArray
 from quorate._data.sparse import as_csr
 from quorate._data.tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
@@ -68,7 +69,7 @@ class Features:
 
     @property
     def is_sparse(self) -> bool:
-        return not isinstance(self.data, np.ndarray)
+        return not isinstance(self.data, np.ndarray | BlockArray)
 
     def blocks(self, rows: Numbers, view: View) -> Iterator[tuple[int, int, Any]]:
         """Yield (start, stop, prepared block) for consecutive parts of `rows`."""
@@ -96,6 +97,13 @@ class Features:
         else:
             prepare(block, self.shift, self.scale, result)
         return result
+
+    def taken(self, rows: Numbers) -> Features:
+        """Return the features of these objects alone, in memory; all of them, uncopied, if rows is None.
+
+        Features that lie on a disk are read once by this, however many blocks are asked for afterwards.
+        """
+        return self if rows is None else replace(self, data=self.data[rows], ids=None)
 
     def raw(self, rows: Numbers, view: View) -> Any:
         """Return rows and columns in the user's units, for clusterers that are not built in; X itself if it is all."""
@@ -128,7 +136,11 @@ def as_features(X: Any) -> Features:
     if not isinstance(X, np.ndarray):
         frame = _from_frame(X)
         X, names, ids = frame if frame is not None else (np.asarray(X), None, None)
-    data = _as_real(X)
+    return features_of(_as_real(X), names, ids)
+
+
+def features_of(data: Array | BlockArray, names: tuple[str, ...] | None, ids: Array | None) -> Features:
+    """Return features of real numbers, which are read once to find the mean and the range of each column."""
     shift, scale = _shift_and_scale(data, names)
     return Features(data, shift, scale, names, ids)
 
@@ -197,7 +209,7 @@ def _sparse_features(X: Any) -> Features:
     return Features(data, np.zeros(data.shape[1]), _power_of_two(largest))
 
 
-def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
+def _shift_and_scale(data: Array | BlockArray, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
     """Return the column means and the scale, a power of two, in one pass that also detects NaN and infinity."""
     _refuse_empty(data.shape)
     n_objects, n_columns = data.shape
@@ -223,12 +235,12 @@ def _power_of_two(largest: float) -> float:
     return float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
 
 
-def _refuse_holes(data: Array, names: tuple[str, ...] | None) -> None:
+def _refuse_holes(data: Array | BlockArray, names: tuple[str, ...] | None) -> None:
     for start in range(0, len(data), 65_536):
         wrong = np.argwhere(~np.isfinite(data[start : start + 65_536]))
         if len(wrong):
             row, column = wrong[0]
-            what = "NaN" if np.isnan(data[start + row, column]) else "infinity"
+            what = "NaN" if np.isnan(data[start + row : start + row + 1][0, column]) else "infinity"
             name = str(column) if names is None else repr(names[column])
             raise ValueError(_hole(what, name, start + int(row)))
 

@@ -107,7 +107,7 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
         Member(
             plan.number,
             labels[:, place],
-            {**_facts(plan, rows, features), **_training(result)},
+            {**facts_of_plan(plan, rows, features), **facts_of_training(result)},
             Centres(result.centres, view) if keep_models else None,
         )
         for place, (plan, result) in enumerate(zip(plans, trained, strict=True))
@@ -125,11 +125,11 @@ def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> 
         labels = label_all(model, features, labelled, stop)
     if labelled is not None:
         labels = _spread(features.n_objects, labelled, labels[:, None])[:, 0]
-    facts = {**_facts(plan, rows, features), **model.facts}
+    facts = {**facts_of_plan(plan, rows, features), **model.facts}
     return Member(plan.number, labels, facts, model if keep_models else None)
 
 
-def _training(result: Trained) -> dict[str, Any]:
+def facts_of_training(result: Trained) -> dict[str, Any]:
     return {
         "n_clusters": len(result.centres),
         "n_trained": result.n_sample,
@@ -170,7 +170,7 @@ def _member(
         if plan.fill and centres is not None:
             _fill(features, rows, centres, labels, stop)
     model = Fitted(clustered.fitted, clustered.labels, view) if predicts else centres
-    facts = {**_facts(plan, rows, features), "n_clusters": n_clusters}
+    facts = {**facts_of_plan(plan, rows, features), "n_clusters": n_clusters}
     return Member(plan.number, labels[:, 0], facts, model if keep_models else None)
 
 
@@ -198,7 +198,7 @@ def _rows(features: Features, plan: Plan) -> Numbers:
     return None if plan.packed is None else unpack(plan.packed, features.n_objects)
 
 
-def _facts(plan: Plan, rows: Numbers, features: Features) -> dict[str, Any]:
+def facts_of_plan(plan: Plan, rows: Numbers, features: Features) -> dict[str, Any]:
     """Return what was drawn for a member, in plain values."""
     facts: dict[str, Any] = {
         "base": plan.base.name,

@@ -1,4 +1,4 @@
-"""A hash table of distinct label rows that grows block by block, and the search for rows in it."""
+"""A hash table of distinct label rows that grows block by block."""
 
 from __future__ import annotations
 
@@ -8,31 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.ops.compiling import njit
+from quorate.ops.row_parts import hash_row
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_FINISH = np.uint64(0xD6E8FEB86659FD93)
-_FIVE, _REST, _SHIFT, _TAG = np.uint64(5), np.uint64(59), np.uint64(32), np.uint64(33)
-_ONE = np.uint64(1)
+_TAG, _ONE = np.uint64(33), np.uint64(1)
 _LOW = np.int64(0xFFFFFFFF)
 _HIGH = np.int64(32)
 
 
 @njit(cache=True, nogil=True)
-def _hash(labels, row):
-    """Hash a row of codes; the value does not depend on the integer type of the codes."""
-    value = _MULTIPLIER
-    for member in range(labels.shape[1]):
-        value = ((value << _FIVE) | (value >> _REST)) ^ np.uint64(labels[row, member] + 1)
-        value *= _MULTIPLIER
-    value = (value ^ (value >> _SHIFT)) * _FINISH
-    return value ^ (value >> _SHIFT)
-
-
-@njit(cache=True, nogil=True)
 def _equal(labels, row, rows, number):
     """Return whether a row of a block equals a row of the table."""
-    for member in range(labels.shape[1]):
-        if labels[row, member] != rows[number, member]:
+    for word in range(labels.shape[1]):
+        if labels[row, word] != rows[number, word]:
             return False
     return True
 
@@ -41,12 +28,14 @@ def _equal(labels, row, rows, number):
 def fill_slots(rows: NDArray[Any], n_rows: int, slots: NDArray[np.int64]) -> None:
     """Enter the first n_rows rows, which are distinct, into empty slots; the number of slots is a power of two.
 
+    rows (capacity, W) are the bytes of rows as unsigned integers; see `as_words`.
+
     A slot holds -1 if it is empty, otherwise the number of a row in its lower 32 bits and a part of the row's hash in
     the others, so that most searches compare one row only.
     """
     mask = np.uint64(slots.size - 1)
     for number in range(n_rows):
-        value = _hash(rows, number)
+        value = hash_row(rows, number)
         slot = value & mask
         while slots[slot] >= 0:
             slot = (slot + _ONE) & mask
@@ -65,13 +54,14 @@ def insert_rows(
 ) -> int:
     """Add the rows of a block to the table and return the new number of distinct rows.
 
-    labels (m, H) and counts (m,) are the block. rows (capacity, H) and sums (capacity,) hold the n_rows distinct rows
-    so far and their counts, with room for m more; slots are at most half full afterwards. numbers (m,) is written: the
-    number of each row of the block in the table. Invariant: rows are numbered by first appearance.
+    labels (m, W), bytes of rows as unsigned integers, and counts (m,) are the block. rows (capacity, W) and sums
+    (capacity,) hold the n_rows distinct rows so far and their counts, with room for m more; slots are at most half full
+    afterwards. numbers (m,) is written: the number of each row of the block in the table. Invariant: rows are numbered
+    by first appearance.
     """
     mask = np.uint64(slots.size - 1)
     for row in range(labels.shape[0]):
-        value = _hash(labels, row)
+        value = hash_row(labels, row)
         tag = np.int64(value >> _TAG)
         slot = value & mask
         number = np.int64(-1)
@@ -82,27 +72,11 @@ def insert_rows(
             slot = (slot + _ONE) & mask
         if number < 0:
             number = np.int64(n_rows)
-            for member in range(labels.shape[1]):
-                rows[number, member] = labels[row, member]
+            for word in range(labels.shape[1]):
+                rows[number, word] = labels[row, word]
             sums[number] = 0
             slots[slot] = (tag << _HIGH) | number
             n_rows += 1
         sums[number] += counts[row]
         numbers[row] = number
     return n_rows
-
-
-@njit(cache=True, nogil=True)
-def find_rows(labels: NDArray[Any], rows: NDArray[Any], slots: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-    """Write the number of each row of labels (m, H) in the table, or -1 if the table does not hold it."""
-    mask = np.uint64(slots.size - 1)
-    for row in range(labels.shape[0]):
-        value = _hash(labels, row)
-        tag = np.int64(value >> _TAG)
-        slot = value & mask
-        numbers[row] = -1
-        while slots[slot] >= 0:
-            if slots[slot] >> _HIGH == tag and _equal(labels, row, rows, slots[slot] & _LOW):
-                numbers[row] = slots[slot] & _LOW
-                break
-            slot = (slot + _ONE) & mask

@@ -20,16 +20,23 @@ class Block(NamedTuple):
         return len(self.columns[0])
 
 
+def given(block: Block) -> Block:
+    """Return a block that was read already; ``partial(given, block)`` is the `read` of its part."""
+    return block
+
+
 class Part(NamedTuple):
     """A part of a source that is read at once.
 
     `name` is what error messages call it, and `file` is the number of the file that it comes from. `read` may be
-    called in any thread.
+    called in any thread. `n_rows` is its number of rows if it can be read at any time and as often as one likes; None
+    if parts must be read one after another.
     """
 
     name: str
     file: int
     read: Callable[[], Block]
+    n_rows: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +64,8 @@ class Source:
         The number of rows, if it is known before they are read.
     fingerprint : list or None
         What tells this source from another: names, sizes and times of files. None if that is not known.
+    info : callable, optional
+        Returns the `info` of an ensemble made from the source; called after all parts were read.
     """
 
     title: str
@@ -68,6 +77,7 @@ class Source:
     row_bytes: int
     n_rows: int | None = None
     fingerprint: list[Any] | None = None
+    info: Callable[[], dict[str, Any]] | None = None
 
     def file_name(self, number: int) -> str:
         """Return the name of a file of results, without suffix."""

@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -28,19 +29,22 @@ SKIPPED = -2
 
 
 class RowLabels(NamedTuple):
-    """The label and confidence of each row of the table; the label is SKIPPED for rows whose objects are left out."""
+    """The label and confidence of each row of the table; the label is SKIPPED for rows whose objects are left out.
 
-    labels: NDArray[np.int32]
+    `labels` may have several columns, one for each of `names`: the labels of all members.
+    """
+
+    labels: NDArray[Any]
     confidence: NDArray[np.float64] | None
     id_name: str | None
-    name: str = "label"
+    names: tuple[str, ...] = ("label",)
 
 
 class LabelledBlock(NamedTuple):
     """The objects of a block: their ids, labels and confidence."""
 
     ids: Any
-    labels: NDArray[np.int32]
+    labels: NDArray[Any]
     confidence: NDArray[np.float64] | None
 
 
@@ -80,7 +84,7 @@ def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:
         labels = rows.labels[numbers]
         sure = None if confidence is None else confidence[numbers]
         if skips:
-            kept = labels != SKIPPED
+            kept = (labels if labels.ndim == 1 else labels[:, 0]) != SKIPPED
             labels, sure = labels[kept], None if sure is None else sure[kept]
             ids = None if ids is None else ids.filter(kept) if hasattr(ids, "filter") else ids[kept]
         yield LabelledBlock(ids, labels, sure)
@@ -135,7 +139,7 @@ def _write_folder(store: Store, rows: RowLabels, folder: Path, name_of: Callable
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         parts = (block for _, block in group)
-        write_file(target, lambda stream, parts=parts: _write_parquet(stream, parts, rows))
+        write_file(target, partial(_write_parquet, blocks=parts, rows=rows))
 
 
 def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels) -> None:
@@ -160,18 +164,24 @@ def _arrow_table(block: LabelledBlock, rows: RowLabels) -> Any:
         if isinstance(ids, np.ndarray):
             ids = pyarrow.array(ids.tolist() if ids.dtype.kind in "UO" else np.asarray(ids))
         columns[_id_name(rows)] = ids
-    columns[rows.name] = pyarrow.array(block.labels, mask=block.labels < 0)
+    for name, labels in zip(rows.names, _columns(block.labels), strict=True):
+        columns[name] = pyarrow.array(labels, mask=labels < 0)
     if block.confidence is not None:
         columns["confidence"] = pyarrow.array(block.confidence)
     return pyarrow.table(columns)
 
 
 def _id_name(rows: RowLabels) -> str:
-    return "id" if rows.id_name in (None, "", "confidence", rows.name) else str(rows.id_name)
+    return "id" if rows.id_name in (None, "", "confidence", *rows.names) else str(rows.id_name)
+
+
+def _columns(labels: Array) -> list[Array]:
+    return [labels] if labels.ndim == 1 else [np.ascontiguousarray(column) for column in labels.T]
 
 
 def _write_npy(store: Store, rows: RowLabels, aside: Path) -> None:
-    labels = np.lib.format.open_memmap(aside, mode="w+", dtype=np.int32, shape=(_n_kept(store, rows),))
+    shape = (_n_kept(store, rows), *rows.labels.shape[1:])
+    labels = np.lib.format.open_memmap(aside, mode="w+", dtype=rows.labels.dtype, shape=shape)
     start = 0
     for block in labelled(store, rows):
         labels[start : start + len(block.labels)] = block.labels
@@ -183,7 +193,8 @@ def _n_kept(store: Store, rows: RowLabels) -> int:
     """Return the number of objects that are written."""
     if rows.labels.min() != SKIPPED:
         return sum(facts.n_rows for facts in store.facts)
-    return sum(int((rows.labels[store.numbers(block)] != SKIPPED).sum()) for block in range(len(store.facts)))
+    first = rows.labels if rows.labels.ndim == 1 else rows.labels[:, 0]
+    return sum(int((first[store.numbers(block)] != SKIPPED).sum()) for block in range(len(store.facts)))
 
 
 def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
@@ -195,15 +206,13 @@ def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
     is_second = zarr.__version__.startswith("2.")
     group = zarr.open_group(os.fspath(aside), mode="w", **({} if is_second else {"zarr_format": 2}))
 
-    def create(name: str, dtype: Any) -> Any:
+    def create(name: str, dtype: Any, more: tuple[int, ...] = ()) -> Any:
+        options = {"shape": (n_objects, *more), "dtype": dtype, "chunks": (max(chunk, 1), *more)}
         if is_second:
-            return group.create_dataset(
-                name, shape=(n_objects,), dtype=dtype, chunks=(max(chunk, 1),), write_empty_chunks=True
-            )
-        options = {"shape": (n_objects,), "dtype": dtype, "chunks": (max(chunk, 1),)}
+            return group.create_dataset(name, **options, write_empty_chunks=True)
         return group.create_array(name, **options, config={"write_empty_chunks": True})
 
-    arrays = {"labels": create("labels", np.dtype(np.int32))}
+    arrays = {"labels": create("labels", rows.labels.dtype, rows.labels.shape[1:])}
     if rows.confidence is not None:
         arrays["confidence"] = create("confidence", np.dtype(np.float64))
     kinds = [_plain_kind(store.ids(block)) for block in range(len(store.facts)) if store.ids(block) is not None]
@@ -229,7 +238,8 @@ def _write_text(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabel
     header = True
     for block in blocks:
         columns = [] if block.ids is None else [Column(_id_name(rows), as_numpy(block.ids))]
-        columns.append(Column(rows.name, block.labels, np.arange(int(block.labels.max(initial=-1)) + 1)))
+        for name, labels in zip(rows.names, _columns(block.labels), strict=True):
+            columns.append(Column(name, labels, np.arange(int(labels.max(initial=-1)) + 1)))
         if block.confidence is not None:
             columns.append(Column("confidence", block.confidence))
         write_csv(stream, columns, delimiter, header=header)
