@@ -6,7 +6,6 @@ The cases are data: tests/corpus/*.cases, explained in benchmarks/reliability/ca
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.reliability.cases import Case, read_corpus
 from benchmarks.reliability.shell import faults, run_case
 

@@ -43,7 +43,9 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
             table.validate(full=True)
             return table, choice
         except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{name_of(path)} could not be read as Parquet: {brief(error, most=200, quoted=False)}") from error
+            raise ValueError(
+                f"{name_of(path)} could not be read as Parquet: {brief(error, most=200, quoted=False)}"
+            ) from error
 
 
 def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
