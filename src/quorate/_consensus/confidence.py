@@ -200,7 +200,9 @@ def _fit(
         mixed = (spread * x).sum()
         bends = np.array([[spread.sum() + PULL, mixed], [mixed, (spread * x * x).sum() + PULL]])
         first = np.clip(np.linalg.solve(bends, pulls), -2.0, 2.0)
-        level, slope = level + float(first[0]), max(slope + float(first[1]), 0.0)
+        if slope + first[1] < 0:  # confidence must not fall with the share: the level takes the step alone
+            first = np.array([np.clip(pulls[0] / bends[0, 0], -2.0, 2.0), -slope])
+        level, slope = level + float(first[0]), slope + float(first[1])
         gap, spread = _slopes(level + slope * x + of_clusters[clusters], share, weights)
         pull = np.bincount(clusters, gap, n_clusters) - PULL_OF_CLUSTER * of_clusters
         second = np.clip(pull / (np.bincount(clusters, spread, n_clusters) + PULL_OF_CLUSTER), -1.0, 1.0)

@@ -82,8 +82,8 @@ def solve(
     result = replace(result, info={**result.info, **told})
     if not confidence:
         return replace(result, confidence=None)
-    # a generator may be seeded in ways that no number tells, and then confidence has the seed 0
-    seed = abs(result.info["seed"] or 0)
+    # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
+    seed = 0 if random_state is None else abs(_check.known_seed(random_state) or 0)
     procedure = Procedure(name, result.n_clusters, refine, seed, is_known=True, options=options, max_bytes=max_bytes)
     return with_confidence(ensemble, result, procedure)
 
