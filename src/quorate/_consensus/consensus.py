@@ -63,7 +63,9 @@ def consensus(
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
     max_bytes : int
-        A method that needs a matrix over pairs of distinct rows is refused above this.
+        What the method may take beside the rows: a matrix over pairs of distinct rows, or tables between the clusters
+        of members and those of the result. A method that says it needs more is refused before it starts. Copies of the
+        rows and lists beside them, at most 240 bytes per label and 1,200 per distinct row, do not count.
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.

@@ -15,7 +15,7 @@ from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
 from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
-from quorate.cli.options import ambiguity_threshold, null_settings
+from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 
@@ -81,7 +81,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
     """Write the labels and the report, each if it is asked for."""
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
-            save_labels(arguments.output, outcome.result, overwrite=arguments.force)
+            formulas = formulas_of(arguments, arguments.output)
+            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report

@@ -14,6 +14,7 @@ from quorate.cli.options import (
     add_labels_output,
     add_method_options,
     add_null_option,
+    add_safe_cells_option,
     add_seed_option,
     add_talk_options,
     consensus_settings,
@@ -61,6 +62,7 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
         help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
     )
     add_column_options(parser, "measurements")
+    add_safe_cells_option(parser)
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 

@@ -56,6 +56,11 @@ def without_common_factor(ensemble: E) -> E:
     return light if divisor == 1 else replace(light, counts=light.counts // divisor, object_ids=None)
 
 
+def common_factor(ensemble: AnyEnsemble) -> float:
+    """What `without_common_factor` divides by: the greatest common divisor of counts times the least weight."""
+    return int(np.gcd.reduce(ensemble.counts)) * float(ensemble.weights.min())
+
+
 def integer_member_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:
     """Member weights as integers, and the weight that one of them stands for.
 
