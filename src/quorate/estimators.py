@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
-from quorate._consensus.consensus import consensus, solve_objects
+from quorate._consensus.consensus import consensus, expand, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
 from quorate._consensus.run_method import MAX_BYTES
@@ -25,6 +25,7 @@ from quorate._data.sparse import prove_sparse
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
+from quorate.generation.in_blocks import fit_blocks, holds_blocks
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 
@@ -265,17 +266,28 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
-        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
+        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
+
+        X may also be measurements that are larger than memory: a path, a pattern such as "x/*.parquet", a pyarrow
+        Dataset or a Zarr array. Then `ensemble_` holds the distinct rows of labels with counts.
+        """
         entropy = entropy_of(self.random_state)
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
         request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
-        self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
+        in_blocks = fit_blocks(X, request, entropy) if holds_blocks(X) else None
+        if in_blocks is None:
+            options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
+            features = self._features(X, reset=True)
+            self.ensemble_, self._models = generate_with_models(features, request, entropy, options)
+        else:
+            self.ensemble_, self._models = in_blocks.ensemble, in_blocks.members.models
+            seen = in_blocks.members.features
+            self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
         solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = solved.objects
+        self.consensus_: Consensus = solved.objects if in_blocks is None else expand(solved.objects, in_blocks.rows)
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters

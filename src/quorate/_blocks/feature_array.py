@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -37,7 +39,7 @@ class BlockArray:
     threads wait for rows by number at the same time, one pass over the pieces can serve all of them; see `gathering`.
     """
 
-    def __init__(self, pieces: list[Piece], n_columns: int, dtype: Any, folder: Any = None) -> None:
+    def __init__(self, pieces: list[Piece], n_columns: int, dtype: Any, folder: Path | None = None) -> None:
         self.pieces = pieces
         self.edges = np.concatenate([[0], np.cumsum([piece.n_rows for piece in pieces])]).astype(np.int64)
         self.shape = (int(self.edges[-1]), n_columns)
@@ -45,8 +47,9 @@ class BlockArray:
         self.gather: Callable[[NDArray[np.int64]], Array] | None = None
         self._kept: OrderedDict[int, Array] = OrderedDict()
         self._lock = threading.Lock()
-        # a temporary folder lives as long as the array that reads from it
-        self._folder = folder
+        if folder is not None:
+            # a temporary folder lives as long as the array that reads from it
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -180,8 +183,16 @@ def _spooled(source: Source, most_rows: int) -> BlockArray:
 
     Ids stay in memory.
     """
-    folder = tempfile.TemporaryDirectory(prefix="quorate-")
-    path = Path(folder.name) / "features"
+    folder = Path(tempfile.mkdtemp(prefix="quorate-"))
+    try:
+        pieces, dtype = _copied(source, folder / "features", most_rows)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return BlockArray(pieces, len(source.names), dtype, folder)
+
+
+def _copied(source: Source, path: Path, most_rows: int) -> tuple[list[Piece], np.dtype[Any]]:
     pieces: list[Piece] = []
     offset = 0
     dtype = np.dtype(np.float64)
@@ -195,7 +206,7 @@ def _spooled(source: Source, most_rows: int) -> BlockArray:
             read = partial(_read_file, path, offset, values.shape, dtype, block.ids)
             pieces.append(Piece(len(values), read, part.name, part.file))
             offset += values.nbytes
-    return BlockArray(pieces, len(source.names), dtype, folder)
+    return pieces, dtype
 
 
 def _read_file(path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], ids: Any) -> tuple[Array, Any]:

@@ -12,6 +12,7 @@ from quorate.cli.options import (
     add_command,
     add_force_option,
     add_labels_output,
+    add_memory_option,
     add_method_options,
     add_null_option,
     add_seed_option,
@@ -33,8 +34,9 @@ def add_generate(commands: Any) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="file to write the clusterings to; - writes to standard output",
+        help="file to write the clusterings to, or a folder for measurements in blocks; - writes to standard output",
     )
+    add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -46,6 +48,7 @@ def add_cluster(commands: Any) -> None:
     _add_member_options(parser)
     parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
     add_method_options(parser)
+    add_memory_option(parser)
     add_null_option(parser)
     add_ambiguous_option(parser)
     add_labels_output(parser)
@@ -104,7 +107,12 @@ def run_generate(arguments: argparse.Namespace) -> None:
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
+        from quorate.cli.blocks_run import works_in_blocks
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.cli.measurement_blocks import generate_in_blocks
+    if works_in_blocks(arguments, arguments.features):
+        generate_in_blocks(arguments, settings, step)
+        return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, settings, step)
@@ -123,10 +131,15 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):
+        from quorate.cli.blocks_run import works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
     generate_settings["base"] = base_towards(arguments.base, n_clusters)
+    if works_in_blocks(arguments, arguments.features):
+        cluster_in_blocks(arguments, generate_settings, settings, step)
+        return
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
