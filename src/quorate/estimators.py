@@ -25,7 +25,7 @@ from quorate._data.sparse import prove_sparse
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
-from quorate.generation.in_blocks import fit_blocks, holds_blocks
+from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 
@@ -269,12 +269,16 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
 
         X may also be measurements that are larger than memory: a path, a pattern such as "x/*.parquet", a pyarrow
-        Dataset or a Zarr array. Then `ensemble_` holds the distinct rows of labels with counts.
+        Dataset or a Zarr array; or a Dask array or data frame, for which `labels_` and `confidence_` are lazy. In both
+        cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
+        of these rows.
         """
         entropy = entropy_of(self.random_state)
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
         request = Request(self.n_members, k, base, self.rows, self.columns)
+        if is_dask(X):
+            return self._fit_dask(X, request, entropy)
         in_blocks = fit_blocks(X, request, entropy) if holds_blocks(X) else None
         if in_blocks is None:
             options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
@@ -284,21 +288,44 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self.ensemble_, self._models = in_blocks.ensemble, in_blocks.members.models
             seen = in_blocks.members.features
             self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
+        self._solve(self.ensemble_, entropy)
+        if in_blocks is not None:
+            self.consensus_ = expand(self.consensus_, in_blocks.rows)
+        self.labels_: Any = self.consensus_.labels
+        self.confidence_: Any = self.consensus_.confidence
+        return self
+
+    def _fit_dask(self, X: Any, request: Request, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does for a Dask collection."""
+        from quorate.dask import fit_members
+
+        made, members = fit_members(X, request, entropy)
+        self.ensemble_, self._models = made.ensemble, members.models
+        self._units, self.n_features_in_ = (members.features.shift, members.features.scale), members.features.n_columns
+        self._solve(made.ensemble, entropy)
+        self.labels_ = made.spread.array(self.consensus_.labels)
+        self.confidence_ = None
+        if self.consensus_.confidence is not None:
+            self.confidence_ = made.spread.array(self.consensus_.confidence)
+        return self
+
+    def _solve(self, ensemble: Ensemble, entropy: int) -> None:
+        """Find the consensus of an ensemble, and keep what `predict` and `transform` need."""
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        solved = solve_objects(self.ensemble_, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = solved.objects if in_blocks is None else expand(solved.objects, in_blocks.rows)
-        self.labels_ = self.consensus_.labels
-        self.confidence_ = self.consensus_.confidence
+        solved = solve_objects(ensemble, self.n_clusters, method=self.method, random_state=seed, **chosen)
+        self.consensus_: Consensus = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
-        return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Return the cluster of each object of X, new or known."""
+        """Return the cluster of each object of X, new or known; lazily if X is a Dask array."""
         check_is_fitted(self)
+        if is_dask(X):
+            lazy: Any = X.map_blocks(self.predict, dtype=np.int32, drop_axis=1, meta=np.empty(0, dtype=np.int32))
+            return cast("np.ndarray[Any, np.dtype[np.int32]]", lazy)
         return place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
 
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

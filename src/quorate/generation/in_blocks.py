@@ -194,6 +194,11 @@ def holds_blocks(X: Any) -> bool:
     return isinstance(X, str | os.PathLike) or hasattr(X, "get_fragments") or is_zarr
 
 
+def is_dask(X: Any) -> bool:
+    """Whether this is a Dask array or data frame; Dask itself is not imported."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
 class FittedBlocks(NamedTuple):
     """Measurements in blocks, labelled by trained members: distinct rows, the row of each object, and the members."""
 
