@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage docs docs-serve clean
+.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -43,6 +43,9 @@ papers: $(STAMP)    ## the five papers' tables and figures beside ours: make pap
 accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
 
+trust: $(STAMP)     ## how far results can be believed: make trust DATA=folder [ARGS=--quick]
+	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) $(ARGS)
+
 peers:              ## Quorate beside other packages, which get an environment of their own: make peers [ARGS=--quick]
 	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
@@ -66,5 +69,17 @@ docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings ar
 docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8000]
 	.venv-docs/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(or $(PORT),8000)
 
+dist:               ## source archive and wheel, checked; the tests run against the installed wheel: make dist [ARGS="-n 2"]
+	rm -rf dist .venv-dist
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6"
+	.venv-dist/bin/python -m build --outdir dist .
+	.venv-dist/bin/python -m twine check --strict dist/*
+	.venv-dist/bin/python release/check_dist.py dist
+	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
+	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
+	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),-n 2)
+
 clean:
-	rm -rf $(VENV) .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo

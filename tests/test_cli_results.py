@@ -114,7 +114,8 @@ def test_place_refuses(table: Path, labelled: Path, tmp_path: Path, capsys: Outp
     assert "has no column 'name'" in fails(capsys, *start, str(tmp_path / "noid.csv"), *MEMBERS, "-o", out)
     assert "no such file" in fails(capsys, *start, str(tmp_path / "gone.csv"), *MEMBERS, "-o", out)
     assert "-o/--output" in fails(capsys, *start, str(table), *MEMBERS)
-    assert "exists already" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(labelled))
+    assert "exists already" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(tmp_path / "noid.csv"))
+    assert "which is read" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(labelled))
     assert not Path(out).exists()
 
 

@@ -20,10 +20,14 @@ from quorate import METHODS, EnsembleClustering
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+import cloudpickle  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 import quorate.dask as qd  # noqa: E402
+
+# workers cannot import a module of tests
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 # Dask and its libraries warn about their own future; our own warnings are tested elsewhere
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask")]

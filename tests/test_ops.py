@@ -19,7 +19,7 @@ from quorate.ops.tables import cluster_counts
 
 def _distinct_rows(labels, way):
     inverse = np.empty(len(labels), dtype=np.intp)
-    first = way(as_words(labels), inverse)
+    first = way(as_words(labels, 1 if way is one_table else None), inverse)
     return first, inverse
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,13 +93,27 @@ def run_here(run: Sequence[str], folder: Path, given: str = "") -> tuple[int | N
     status: int | None
     with _in_folder(folder), _streams(given, out, err), _limited(SECONDS):
         try:
-            status = main(list(run))
+            status = _load_consensus(run[1]) if run[:1] == ["load_consensus"] else main(list(run))
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 1
         except BaseException:
             status = None
             err.write(traceback.format_exc())
     return status, out.getvalue(), err.getvalue()
+
+
+def _load_consensus(path: str) -> int:
+    """Load a file of a whole result, which no command of the shell does, and report errors as the shell would."""
+    from quorate import load_consensus
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            load_consensus(path)
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        sys.stderr.write(f"quorate: error: {error}\n")
+        return 2
+    return 0
 
 
 def run_in_process(run: Sequence[str], folder: Path, given: str = "") -> tuple[int | None, str, str]:

@@ -227,9 +227,10 @@ class Placement(ResultTable):
         The cluster of each new object; -1 if none of its labels occurs in the ensemble.
     n_clusters : int
         How many clusters the labelling has, whether or not a new object is in them.
-    confidence : float64 array
-        own / (own + rival), where own is the mean co-association with the object's cluster and rival that with the best
-        other cluster; 0 if the object has no cluster.
+    confidence : float64 array or None
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; 0 if the object has no cluster. It is on the scale of the labelling's own confidence,
+        and None if there is only one member.
     runner_up : int32 array
         The best other cluster; -1 if no other cluster shares a label with the object.
     known : bool array
@@ -248,7 +249,7 @@ class Placement(ResultTable):
 
     labels: NDArray[np.int32]
     n_clusters: int
-    confidence: NDArray[np.float64]
+    confidence: NDArray[np.float64] | None
     runner_up: NDArray[np.int32]
     known: NDArray[np.bool_]
     unknown_labels: Mapping[str, int] = field(default_factory=dict)

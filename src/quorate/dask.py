@@ -19,14 +19,15 @@ from quorate._blocks.settling import Reading
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.consensus import solve_objects
+from quorate._consensus.procedure import Drawn, drawn_places, procedure_of
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.building import as_weights
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import select_members
 from quorate._distributed.chunks import Chunks, as_chunks
-from quorate._distributed.features import chunks_of_features, dask_rows, label_leaves
-from quorate._distributed.results import DaskConsensus, DaskEnsemble, Spread
-from quorate._distributed.running import (
+from quorate._distributed.dask_features import chunks_of_features, dask_rows, label_leaves
+from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
+from quorate._distributed.tree_runs import (
     chunk_sizes,
     persisted_tree,
     read_chunks,
@@ -34,7 +35,6 @@ from quorate._distributed.running import (
     rows_at_places,
     settled_root,
 )
-from quorate._evaluation.repetition import Drawn, drawn_places, procedure_of
 from quorate._evaluation.scores import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._types import Ensemble, Scores

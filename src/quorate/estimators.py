@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.consensus import consensus, expand, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
@@ -28,6 +29,7 @@ from quorate.generation.generating import generate_with_models
 from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
+from quorate.generation.trial import method_towards
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
@@ -55,7 +57,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
@@ -138,7 +141,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         rows, inverse = compress(ensemble)
         labels = np.empty(rows.n_rows, dtype=np.int32)
         labels[inverse] = self.labels_
-        self._places = Places(rows, labels, cluster_profiles(rows, labels))
+        self._places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(self.consensus_))
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -192,7 +195,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
         Without n_clusters the members are k-means clusterings.
     method : str, default "auto"
-        The consensus function, a name in METHODS.
+        The consensus function, a name in METHODS. By default the trial that chooses the members also chooses among
+        "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
+        in `consensus`.
     method_options : dict, optional
         Further options of the method.
     random_state : None, int or RandomState
@@ -205,7 +210,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble
@@ -290,7 +296,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
         self._solve(self.ensemble_, entropy)
         if in_blocks is not None:
-            self.consensus_ = expand(self.consensus_, in_blocks.rows)
+            self.consensus_: Consensus = expand(self.consensus_, in_blocks.rows)
         self.labels_: Any = self.consensus_.labels
         self.confidence_: Any = self.consensus_.confidence
         return self
@@ -313,8 +319,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Find the consensus of an ensemble, and keep what `predict` and `transform` need."""
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        solved = solve_objects(ensemble, self.n_clusters, method=self.method, random_state=seed, **chosen)
-        self.consensus_: Consensus = solved.objects
+        method = self.method if chosen else method_towards(self.method, ensemble, self.n_clusters)
+        solved = solve_objects(ensemble, self.n_clusters, method=method, random_state=seed, **chosen)
+        self.consensus_ = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._profiles = cluster_profiles(self._rows, self._row_labels)

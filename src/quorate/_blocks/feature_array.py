@@ -148,7 +148,8 @@ def _numbers(column: Any, name: str, source: str) -> Array:
             f"{source}: X must hold numbers, but column {name!r} does not; drop it, or code it first (one column per "
             f"category)."
         )
-    return column
+    numbers: Array = column
+    return numbers
 
 
 def _number(text: str, name: str, source: str) -> float:
@@ -174,12 +175,15 @@ def _common_type(source: Source, parts: list[Part]) -> np.dtype[Any]:
 
 
 def _dtype(column: Any) -> np.dtype[Any]:
+    kind: np.dtype[Any] = np.dtype(np.float64)
     if isinstance(column, np.ndarray):
-        return column.dtype
-    try:
-        return np.dtype(column.type.to_pandas_dtype())
-    except (AttributeError, NotImplementedError, TypeError):
-        return np.dtype(np.float64)
+        kind = column.dtype
+    elif hasattr(column, "type"):
+        try:
+            kind = np.dtype(column.type.to_pandas_dtype())
+        except (NotImplementedError, TypeError):
+            return kind
+    return kind
 
 
 def _spooled(source: Source, most_rows: int) -> BlockArray:
@@ -199,7 +203,7 @@ def _spooled(source: Source, most_rows: int) -> BlockArray:
 def _copied(source: Source, path: Path, most_rows: int) -> tuple[list[Piece], np.dtype[Any]]:
     pieces: list[Piece] = []
     offset = 0
-    dtype = np.dtype(np.float64)
+    dtype: np.dtype[Any] = np.dtype(np.float64)
     with open(path, "wb") as file:
         for part in source.parts(most_rows):
             block = part.read()

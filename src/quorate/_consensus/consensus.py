@@ -31,6 +31,7 @@ def consensus(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    confidence: bool = True,
     weights: Any = None,
     missing: Any = DEFAULT,
     orientation: str | None = None,
@@ -66,6 +67,9 @@ def consensus(
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    confidence : bool
+        Whether to estimate the confidence of each object, by repeating the method on halves of the members, four times
+        on at most 2,000 objects. With False it is None.
     weights, missing, orientation, ids, check
         How to read `labels`, as for `as_ensemble`.
     **options
@@ -99,6 +103,7 @@ def consensus(
         random_state=random_state,
         max_bytes=max_bytes,
         refine=refine,
+        confidence=confidence,
         **options,
     ).objects
 

@@ -8,6 +8,8 @@ from typing import Any
 from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD, resolve
 from quorate._consensus.choose_k import Numbers, candidates, choose
+from quorate._consensus.confidence import with_confidence
+from quorate._consensus.procedure import Procedure
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
 from quorate._data.proof import proven
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
@@ -25,6 +27,7 @@ def solve(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    confidence: bool = True,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -36,7 +39,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, **options
         As in `consensus`.
 
     Returns
@@ -61,6 +64,7 @@ def solve(
     name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
     options = checked_options(name, options)
     _check.choice(refine, "refine", (True, False))
+    _check.choice(confidence, "confidence", (True, False))
     wanted = candidates(n_clusters, ensemble.n_rows)
     told: dict[str, Any] = {"auto": reason} if reason else {}
     shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
@@ -70,7 +74,13 @@ def solve(
         result = run_method(ensemble, n_clusters, name, options=options, **shared)
     else:
         told["choice"], result = choose(ensemble, wanted, name, options=options, **shared)
-    return replace(result, info={**result.info, **told})
+    result = replace(result, info={**result.info, **told})
+    if not confidence:
+        return replace(result, confidence=None)
+    # a generator may be seeded in ways that no number tells, and then confidence has the seed 0
+    seed = abs(result.info["seed"] or 0)
+    procedure = Procedure(name, result.n_clusters, refine, seed, is_known=True, options=options, max_bytes=max_bytes)
+    return with_confidence(ensemble, result, procedure)
 
 
 def _refuse_soft(method: str, chooses: bool, refine: bool) -> None:

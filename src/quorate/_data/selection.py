@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, places
 from quorate._data.building import refuse_empty_members, refuse_unlabelled
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.missing import DEFAULT, missing_rule
@@ -36,7 +36,7 @@ def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemb
     """Select members by name; raise if that leaves an object without any label."""
     if names == ensemble.member_names:
         return ensemble
-    chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
+    chosen = select_members(ensemble, places(names, ensemble.member_names))
     refuse_empty_members(names, chosen.categories)
     refuse_unlabelled(chosen.labels)
     return chosen

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate._evaluation.repetition import Drawn, Procedure, repeat
+from quorate._consensus.procedure import Drawn, Procedure, repeat
 from quorate._types import Ensemble
 from quorate.solvers.anmi import anmi
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
+from quorate._consensus.procedure import Drawn
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
-from quorate._evaluation.repetition import Drawn, checked_permutations
+from quorate._evaluation.repetition import checked_permutations
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
@@ -284,6 +285,10 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None)
     `anmi` compares a consensus with the members that it was fitted to, and `best_member` compares a member with others.
     Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
     `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
+
+    Pairs of members are compared among at most 500 members, because their number grows with the square. Of more members
+    500 are taken, at even distances in an order that follows from their labels alone; `mean_member`, `best_member`,
+    `agreement_mean_member` and `agreement_best_member` are those of these members.
 
     References
     ----------

@@ -6,6 +6,7 @@ import glob
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,12 +62,25 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
             os.replace(aside / NEW, target)
     except BaseException as error:
         _put_back(aside, target)
+        _remove_for_good(aside)
         if isinstance(error, OSError):
             raise _named(error, target) from error
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         del _being_written[aside]
+
+
+def _remove_for_good(folder: Path) -> None:
+    """Remove a folder into which zarr may still be writing.
+
+    It writes from several tasks at once, and if one of them fails the others make the folder anew a moment later.
+    """
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.02)
+        if not folder.exists():
+            return
 
 
 def remove_left_over(target: Path) -> None:

@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import brief
 from quorate._data.coding import code_integers, code_values, drop_missing, narrowest
 from quorate._data.missing import MissingRule
 from quorate._data.tables import as_table, refuse_duplicates
@@ -41,9 +42,14 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
             refuse_duplicates(names)
             choice = choose(names)
             wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
-            return _read_groups(source, wanted), choice
+            table = _read_groups(source, wanted)
+            # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
+            table.validate(full=True)
+            return table, choice
         except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{name_of(path)} could not be read as Parquet: {error}") from error
+            raise ValueError(
+                f"{name_of(path)} could not be read as Parquet: {brief(error, most=200, quoted=False)}"
+            ) from error
 
 
 def _read_groups(source: Any, columns: list[str]) -> Any:

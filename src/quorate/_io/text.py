@@ -168,7 +168,7 @@ def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
 
 def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per object: blocks of rows become columns, each coded by a dictionary of its own."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     numbers = [_Numbers() for _ in places]
     names = _Numbers()
@@ -187,7 +187,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per member: each row is coded as it is read, and the header names the objects."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     names = _Numbers()
     codes, texts = [], []

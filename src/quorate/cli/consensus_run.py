@@ -101,7 +101,8 @@ def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
     below = ambiguity_threshold(arguments)
-    facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
+    if outcome.result.confidence is not None:
+        facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)

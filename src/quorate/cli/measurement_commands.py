@@ -136,6 +136,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
         from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
+        from quorate.generation.trial import method_towards
     generate_settings["base"] = base_towards(arguments.base, n_clusters)
     if works_in_blocks(arguments, arguments.features):
         cluster_in_blocks(arguments, generate_settings, settings, step)
@@ -144,6 +145,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
+    if not arguments.option:
+        settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
     outcome = find_consensus(arguments, ensemble, settings, step, start=start)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)

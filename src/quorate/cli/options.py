@@ -121,6 +121,12 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
     )
+    parser.add_argument(
+        "--no-confidence",
+        action="store_true",
+        help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
+        "probability that the same procedure would place it in the same cluster on a fresh ensemble",
+    )
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +155,7 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
 def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
     """--ambiguous."""
     parser.add_argument(
-        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this (default: 0.6)"
     )
 
 
@@ -222,6 +228,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
 def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return `coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are given."""
     settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
+    if arguments.no_confidence:
+        settings["confidence"] = False
     if arguments.keep is not None and arguments.coarsen in (None, "auto"):
         raise ValueError(
             "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"

@@ -58,7 +58,8 @@ def generate(
     base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
         The clusterer of the members, or a list of clusterers that members take in turn.
 
-        - "auto": "kmeans" or "spectral", chosen by a trial on at most 3,000 objects; ``info["base"]`` gives the reason;
+        - "auto": "kmeans" or "spectral", chosen by a trial on at most 3,000 objects; ``info["base"]`` gives the
+          reason, and ``info["method"]`` the consensus function that suited the trial best;
         - "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings;
         - "spectral": the landmark-spectral clusterer, which finds clusters of any shape;
           ``quorate.generation.Spectral(...)`` changes its settings;
@@ -89,8 +90,9 @@ def generate(
     -------
     Ensemble
         Its ``info`` says how it was made: "seed" (pass it as random_state to get the same ensemble again), "base" (the
-        clusterer and why it was chosen), "k" (the numbers of clusters that the rule chose), and "members": for each
-        member its k, its numbers of objects and of training objects, its columns and its number of clusters.
+        clusterer and why it was chosen), "method" (the consensus function that suited the trial of base="auto" best;
+        `EnsembleClustering` uses it), "k" (the numbers of clusters that the rule chose), and "members": for each member
+        its k, its numbers of objects and of training objects, its columns and its number of clusters.
 
     See Also
     --------
@@ -136,10 +138,10 @@ def generate_with_models(
 
 
 def _generated(features: Features, request: Request, entropy: int, options: Options) -> tuple[Ensemble, list[Any]]:
-    trial = None
+    trial, method = None, None
     if is_auto(request.base):
         trial = Trial(features, request, entropy, options)
-        request, reason = trial.decided()
+        request, reason, method = trial.decided()
     else:
         reason = ", ".join(dict.fromkeys(base.name for base in as_bases(request.base)))
     plans = make_plans(request, features, entropy)
@@ -147,4 +149,6 @@ def _generated(features: Features, request: Request, entropy: int, options: Opti
     known = {} if trial is None else trial.kept(plans.members)
     finished = run_plans(features, plans.members, options._replace(title=plans.title), known)
     info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
+    if method is not None:
+        info["method"] = method
     return as_coded(finished, features, info), finished.models

@@ -31,6 +31,7 @@ from quorate._io.text import Choice
 from quorate._types import Ensemble
 from quorate.generation.block_members import LabelSource, TrainedMembers
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
+from quorate.generation.trial import method_towards
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +186,12 @@ def cluster(
     job = _job(source, request, random_state, (ids, features, drop, sep), memory)
     settings = {"method": method, "max_bytes": min(MAX_BYTES, job.budget.n_bytes), **options}
     plan = {**job.settings, "consensus": repr([n_clusters, sorted(settings.items())])}
-    return solve_job(job._replace(settings=plan), n_clusters, settings, out, overwrite=overwrite)
+
+    def method_for(ensemble: Ensemble) -> str:
+        return method if options else method_towards(method, ensemble, n_clusters)
+
+    planned = job._replace(settings=plan)
+    return solve_job(planned, n_clusters, settings, out, overwrite=overwrite, method_for=method_for)
 
 
 def holds_blocks(X: Any) -> bool:

@@ -14,7 +14,7 @@ from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import look_up
 from quorate.solvers.label_space.column_merging import column_information, merge_columns
 from quorate.solvers.label_space.lookup import Rule, sample
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import voting_by_shares
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
@@ -149,5 +149,5 @@ METHOD = Method(
     title="cumulative voting, merged by information",
     stochastic=True,
     reference="doi:10.1109/TPAMI.2007.1138",
-    own_order=WHOLE_SUMS,
+    tables=voting_by_shares,
 )

@@ -27,6 +27,7 @@ from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
 from quorate.solvers.member_agreement import missing_shares
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
 
 
 def eac(
@@ -181,6 +182,7 @@ METHOD = Method(
     solve=eac,
     title="evidence accumulation: average, single, complete link, Ward (tree)",
     reference="doi:10.1109/TPAMI.2005.113",
+    tables=few_tables,
     time="quadratic",
     finds_k=True,
     soft=True,

@@ -9,7 +9,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.sizes import label_space
 
 UTILITIES = ("category", "entropy", "cosine", "l5", "l8")
 SMOOTHING = 0.01
@@ -76,6 +76,6 @@ METHOD = Method(
     solve=kcc,
     title="k-means-based consensus clustering (five utilities)",
     reference="doi:10.1109/TKDE.2014.2316512",
+    tables=label_space,
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

@@ -27,16 +27,16 @@ def distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np
 
     labels (n, H) holds integers of any type; inverse (n,) is written; the result has the shape (m,) and is increasing.
     """
-    words = as_words(labels)
-    if PARTED_FROM <= len(words) < MOST_PARTED:
-        return distinct_rows_in_parts(words, inverse)
-    first: NDArray[np.intp] = one_table(words, inverse)
+    if PARTED_FROM <= len(labels) < MOST_PARTED:
+        return distinct_rows_in_parts(as_words(labels), inverse)
+    # bytes, so that the kernel is compiled only once for tables of any width and any type
+    first: NDArray[np.intp] = one_table(as_words(labels, 1), inverse)
     return first
 
 
-def as_words(labels: NDArray[Any]) -> NDArray[Any]:
-    """The bytes of the rows as unsigned integers, the widest type that divides a row; they cannot be written to."""
-    width = math.gcd(labels.itemsize * labels.shape[1], 8)
+def as_words(labels: NDArray[Any], width: int | None = None) -> NDArray[Any]:
+    """The rows as unsigned integers of `width` bytes, by default the most that divide a row; they are read-only."""
+    width = width or math.gcd(labels.itemsize * labels.shape[1], 8)
     words = np.ascontiguousarray(labels).view(f"u{width}")
     words.flags.writeable = False
     return words

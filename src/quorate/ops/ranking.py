@@ -25,8 +25,8 @@ class Ranking(NamedTuple):
     top: NDArray[np.float64]
     state: NDArray[np.int8]
     best: NDArray[np.int32]
-    heap: NDArray[np.int64]
-    position: NDArray[np.int64]
+    heap: NDArray[np.int32]
+    position: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)

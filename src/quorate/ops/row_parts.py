@@ -37,8 +37,10 @@ PART_ROWS = 16_384
 """Rows of a part at most, on average: its hash table and its first rows take less than half a megabyte."""
 MOST_PARTS = 8192
 """More parts than this would be written to more places at once than the cache has lines for."""
+MOST_ROWS = 2**21
+"""Rows of a block at most, a fraction of a second of work, after which Ctrl-C is noticed."""
 BLOCKS_PER_THREAD = 4
-"""So that a thread that is held up by other work does not keep the others waiting for long."""
+"""Blocks are smaller than they need be, so that a thread held up by other work does not keep the others waiting."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -209,7 +211,7 @@ def distinct_rows_in_parts(words: NDArray[Any], inverse: NDArray[np.intp]) -> ND
     while n_parts * PART_ROWS < n and n_parts < MOST_PARTS:
         n_parts *= 2
     shift = _HASH_BITS - (n_parts.bit_length() - 1)
-    block = -(-n // (BLOCKS_PER_THREAD * n_threads()))
+    block = min(-(-n // (BLOCKS_PER_THREAD * n_threads())), MOST_ROWS)
     sizes = np.zeros((-(-n // block), n_parts), dtype=np.int64)
     map_fixed_blocks(
         lambda start, stop: _hash_rows(words, start, stop, shift, inverse, sizes[start // block]), n, block

@@ -9,7 +9,7 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import Weighting
-from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
 DENSE_ENTRIES = 1 << 22
 """Entries of a table between one member's clusters and those of all, above which only its nonzeros are kept."""
@@ -22,6 +22,8 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     O(m H^2) time for m rows and H members.
     """
     pieces = []
+    # as many objects of each row again split the clusters alike, and without the common factor to the last bit
+    ensemble = without_common_factor(ensemble)
     for member in range(ensemble.n_members):
         known, split = _splits(ensemble, member)
         entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)

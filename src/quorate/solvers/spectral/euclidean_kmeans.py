@@ -42,9 +42,13 @@ def point_consensus(
 
     `objective` is the inertia in the embedding, to be minimised.
     """
-    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    # as many objects of each row again are the same problem; without the common factor sums round alike
+    divisor = int(np.gcd.reduce(ensemble.counts))
+    run = euclidean_kmeans(points, ensemble.counts // divisor, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     labels = canonical(run.labels.astype(np.int32), n_clusters)
-    return Consensus(labels=labels, objective=run.inertia, n_iter=run.n_iter, converged=run.converged, info=info)
+    return Consensus(
+        labels=labels, objective=run.inertia * divisor, n_iter=run.n_iter, converged=run.converged, info=info
+    )
 
 
 def euclidean_kmeans(

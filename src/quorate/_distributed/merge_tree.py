@@ -65,7 +65,7 @@ def build_tree(leaves: list[Any], most_rows: int | None, each: int = EACH) -> Tr
     delayed = need_dask().delayed
     merge, alone, strip = delayed(merge_parts), delayed(node_alone), delayed(rows_alone)
     parts = [strip(leaf) for leaf in leaves]
-    levels = []
+    levels: list[list[Any]] = []
     while not levels or len(levels[-1]) > 1:
         groups = [parts[start : start + each] for start in range(0, len(parts), each)]
         levels.append([merge(most_rows, *group) for group in groups])
@@ -85,14 +85,17 @@ def values_of_leaves(tree: Tree, values: Any, each: int = EACH) -> list[Any]:
 
 def take_part(node: Node, place: int, values: Array) -> Array:
     """Return the values of the rows of one part of a node."""
-    return values[node.numbers[place]]
+    found: Array = values[node.numbers[place]]
+    return found
 
 
 def values_of_objects(leaf: Leaf, values: Array) -> Array:
     """Return the values of the objects of a chunk, given those of its rows."""
-    return values[leaf.block.inverse]
+    found: Array = values[leaf.block.inverse]
+    return found
 
 
 def values_at(leaf: Leaf, values: Array, places: Array) -> Array:
     """Return the values of some objects of a chunk."""
-    return values[leaf.block.inverse[places]]
+    found: Array = values[leaf.block.inverse[places]]
+    return found

@@ -19,7 +19,7 @@ from quorate._distributed.chunks import (
     part_of,
     repeated_key,
 )
-from quorate._distributed.tree import Node, Tree, build_tree, values_at, values_of_leaves
+from quorate._distributed.merge_tree import Node, Tree, build_tree, values_at, values_of_leaves
 
 Array = NDArray[Any]
 SMALL = 4_000_000
@@ -70,11 +70,11 @@ def _naming_chunk(error: Exception, tree: Tree, parts: list[Any]) -> Exception:
 def _failed(leaf: Any, part: Any) -> bool:
     """Whether a leaf failed: by the state of its future, or by computing its chunk again if there is none."""
     try:
-        from distributed import futures_of
+        import distributed
     except ImportError:
         futures = []
     else:
-        futures = futures_of(leaf)
+        futures = distributed.futures_of(leaf)
     if futures:
         return any(future.status == "error" for future in futures)
     try:
@@ -135,9 +135,9 @@ def sent(values: Array) -> Any:
     dask = need_dask()
     if values.nbytes > SMALL:
         try:
-            from distributed import get_client
+            import distributed
 
-            return get_client().scatter(values, broadcast=True, hash=False)
+            return distributed.get_client().scatter(values, broadcast=True, hash=False)
         except (ImportError, ValueError):
             pass
     return dask.delayed(values, traverse=False)
