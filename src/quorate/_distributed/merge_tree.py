@@ -52,7 +52,7 @@ def merge_parts(most_rows: int | None, *parts: CodedBlock | Node) -> Node:
     if most_rows is None or len(block.labels) <= most_rows:
         return Node(block, numbers, below)
     few: Thinned = thinned(block, most_rows)
-    return Node(few.block, [few.row_of[part].astype(np.uint32) for part in numbers], below + few.theta)
+    return Node(few.block, [few.row_of[part].astype(np.uint32) for part in numbers], min(1.0, below + few.theta))
 
 
 def node_alone(node: Node) -> Node:
