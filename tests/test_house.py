@@ -38,7 +38,7 @@ LAYERS = [
     {"_comparison"},
     {"plot"},
     {"reporting"},
-    {"estimators", "anndata", "scoring", "stream"},
+    {"_distributed", "dask", "estimators", "anndata", "scoring", "stream"},
     {"cli", "__main__"},
 ]
 

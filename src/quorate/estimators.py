@@ -15,7 +15,7 @@ from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.confidence import kept_scale
-from quorate._consensus.consensus import consensus, solve_objects
+from quorate._consensus.consensus import consensus, expand, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
 from quorate._consensus.run_method import MAX_BYTES
@@ -30,6 +30,7 @@ from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
+from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
@@ -290,32 +291,81 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.device = device
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
-        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
+        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
+
+        X may also be measurements that are larger than memory: a path, a pattern such as "x/*.parquet", a pyarrow
+        Dataset or a Zarr array; or a Dask array or data frame, for which `labels_` and `confidence_` are lazy. In both
+        cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
+        of these rows.
+        """
         entropy = entropy_of(self.random_state)
+        if is_dask(X) or holds_blocks(X):
+            return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
         n_clusters, told = self._number(features, entropy)
+        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
+        request = self._request(n_clusters)
+        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        self._solve(self.ensemble_, n_clusters, entropy)
+        told = self._compared(features, told)
+        self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **told})
+        self.labels_: Any = self.consensus_.labels
+        self.confidence_: Any = self.consensus_.confidence
+        return self
+
+    def _request(self, n_clusters: int | None) -> Request:
+        """Return what members are made of on the way to a number of clusters."""
         # towards one cluster members are made as towards two, because members of one cluster say nothing
         towards = None if n_clusters is None else max(n_clusters, 2)
         k = k_towards(self.k, self.base, towards)
         base = base_towards(self.base, towards)
-        request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
-        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        return Request(self.n_members, k, base, self.rows, self.columns)
+
+    def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
+        if chooses_number(self.n_clusters, self.method):
+            raise ValueError(
+                "n_clusters must be a number for measurements that are larger than memory; choose it on a sample of "
+                "the objects first, with EnsembleClustering('auto').fit(sample).n_clusters_."
+            )
+        n_clusters = cast("int | None", self.n_clusters)
+        if is_dask(X):
+            return self._fit_dask(X, n_clusters, entropy)
+        read = fit_blocks(X, self._request(n_clusters), entropy)
+        self.ensemble_, self._models = read.ensemble, read.members.models
+        seen = read.members.features
+        self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
+        self._solve(read.ensemble, n_clusters, entropy)
+        self.consensus_ = expand(self.consensus_, read.rows)
+        self.labels_, self.confidence_ = self.consensus_.labels, self.consensus_.confidence
+        return self
+
+    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does for a Dask collection."""
+        from quorate.dask import fit_members
+
+        made, members = fit_members(X, self._request(n_clusters), entropy)
+        self.ensemble_, self._models = made.ensemble, members.models
+        self._units, self.n_features_in_ = (members.features.shift, members.features.scale), members.features.n_columns
+        self._solve(made.ensemble, n_clusters, entropy)
+        self.labels_ = made.spread.array(self.consensus_.labels)
+        self.confidence_ = None
+        if self.consensus_.confidence is not None:
+            self.confidence_ = made.spread.array(self.consensus_.confidence)
+        return self
+
+    def _solve(self, ensemble: Ensemble, n_clusters: int | None, entropy: int) -> None:
+        """Find the consensus of an ensemble, and keep what `predict` and `transform` need."""
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        method = self.method if chosen else method_towards(self.method, self.ensemble_, n_clusters)
-        solved = solve_objects(self.ensemble_, n_clusters, method=method, random_state=seed, **chosen)
-        self.consensus_: Consensus = solved.objects
-        told = self._compared(features, told)
-        self.consensus_ = replace(solved.objects, info={**solved.objects.info, **told})
-        self.labels_ = self.consensus_.labels
-        self.confidence_ = self.consensus_.confidence
+        method = self.method if chosen else method_towards(self.method, ensemble, n_clusters)
+        solved = solve_objects(ensemble, n_clusters, method=method, random_state=seed, **chosen)
+        self.consensus_ = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
-        return self
 
     def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
@@ -343,8 +393,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return told if found is None else {**told, "reference_test": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Return the cluster of each object of X, new or known."""
+        """Return the cluster of each object of X, new or known; lazily if X is a Dask array."""
         check_is_fitted(self)
+        if is_dask(X):
+            lazy: Any = X.map_blocks(self.predict, dtype=np.int32, drop_axis=1, meta=np.empty(0, dtype=np.int32))
+            return cast("np.ndarray[Any, np.dtype[np.int32]]", lazy)
         placed = place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
         return placed if not lives_on_card(X) else copied_in_kind(placed, X)
 
