@@ -154,8 +154,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     if works_in_blocks(arguments, arguments.features):
         if not isinstance(asked, int):
             raise ValueError(
-                "-k must be a number for measurements that are larger than memory; choose it on a sample of the objects "
-                "first, with quorate cluster without -k"
+                "-k must be a number for measurements that are larger than memory; choose it on a sample of the "
+                "objects first, with quorate cluster without -k"
             )
         generate_settings["base"] = base_towards(arguments.base, asked)
         cluster_in_blocks(arguments, generate_settings, settings, step)
