@@ -18,7 +18,7 @@ from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
 from quorate._structure.evaluating import reference_of
 from quorate._structure.reference import checked_draws
-from quorate.cli.options import ambiguity_threshold, null_settings, reference_setting
+from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings, reference_setting
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 from quorate.generation.features import as_features
@@ -106,7 +106,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
     """Write the labels and the report, each if it is asked for."""
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
-            save_labels(arguments.output, outcome.result, overwrite=arguments.force)
+            formulas = formulas_of(arguments, arguments.output)
+            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report

@@ -17,7 +17,7 @@ from quorate._io.load_features import Measurements, load_features
 from quorate._io.paths import share_read
 from quorate._structure.number import chooses_number, explore
 from quorate._structure.reference import checked_draws
-from quorate.cli.options import reference_setting
+from quorate.cli.options import formulas_of, reference_setting
 from quorate.cli.progress import Step
 from quorate.cli.values import names
 from quorate.generation.features import as_features
@@ -104,4 +104,4 @@ def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: En
     """Write the ensemble if a file is asked for."""
     if path is not None:
         with step(f"writing {path}"):
-            save_ensemble(path, ensemble, overwrite=arguments.force)
+            save_ensemble(path, ensemble, overwrite=arguments.force, formulas=formulas_of(arguments, path))

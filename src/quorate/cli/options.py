@@ -43,6 +43,29 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
     )
+    add_safe_cells_option(parser)
+
+
+def add_safe_cells_option(parser: argparse.ArgumentParser) -> None:
+    """Add --safe-cells."""
+    parser.add_argument(
+        "--safe-cells",
+        action="store_true",
+        help="in text files, put an apostrophe before cells that a spreadsheet would take for a formula, "
+        "and take it away again when such files are read",
+    )
+
+
+def formulas_of(arguments: argparse.Namespace, output: str | None = None) -> str:
+    """Return the option `formulas` for reading text files, or for writing `output`."""
+    if not arguments.safe_cells:
+        return "keep"
+    if output is not None:
+        from quorate._io.dialect import DELIMITERS
+        from quorate._io.paths import format_of
+
+        return "quote" if format_of(output) in DELIMITERS else "keep"
+    return "quote"
 
 
 def add_memory_option(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +126,15 @@ def add_seed_option(parser: argparse.ArgumentParser) -> None:
     """Add --seed."""
     parser.add_argument(
         "--seed", metavar="INT", default="0", help="the same seed gives the same result (default: %(default)s)"
+    )
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where to work: cuda on a CUDA card, auto there if one works (default: cpu)",
     )
 
 
@@ -226,6 +258,7 @@ _OWN_OPTIONS = {
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
+    "device": "--device",
 }
 
 
@@ -237,6 +270,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
         "random_state": integer(arguments.seed, "--seed"),
         **others,
     }
+    if arguments.device is not None:
+        settings["device"] = arguments.device
     options = named_values(arguments.option, "--option")
     for name in options:
         if name in settings:
