@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import oracle_link
 import pytest
 from ensembles import noisy, noisy_with_truth
 from hypothesis import given, settings
@@ -187,3 +188,14 @@ def test_the_fit_is_the_best_one(seed: int, n_rows: int, n_clusters: int) -> Non
     bounds = [(None, None), (0, None), *[(None, None)] * n_clusters]
     best = minimize(loss, np.r_[module.LEVEL, module.SLOPE, np.zeros(n_clusters)], bounds=bounds).fun
     assert loss(np.r_[level, slope, of_clusters]) <= best + 1e-4
+
+
+def test_own_shares_are_those_of_the_co_association_matrix() -> None:
+    rows, _ = compress(as_ensemble(noisy(3, n=90)))
+    labels = solve(rows, 5, method="eac").labels
+    matrix = oracle_link.co_association(rows)
+    weights = [rows.counts * (labels == cluster) for cluster in range(5)]
+    means = np.stack([np.average(matrix, axis=1, weights=weight) for weight in weights], axis=1)
+    own = means[np.arange(rows.n_rows), labels]
+    means[np.arange(rows.n_rows), labels] = 0
+    np.testing.assert_allclose(own_shares(rows, labels), own / (own + means.max(axis=1)))

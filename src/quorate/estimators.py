@@ -42,7 +42,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
-        Further options of the method.
+        Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     missing : value or list of values, default -1
         The values that stand for a missing label, beside nulls.
     weights : array of shape (n_members,), optional
@@ -199,7 +199,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
         in `consensus`.
     method_options : dict, optional
-        Further options of the method.
+        Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     random_state : None, int or RandomState
         The same seed gives the same result.
     n_jobs, device
