@@ -57,10 +57,8 @@ def make_features(n_objects: int, folder: Path, *, n_columns: int = 16, n_true: 
         rng = np.random.default_rng((2, number))
         size = min(FILE_ROWS, n_objects - start)
         values = centres[rng.integers(n_true, size=size)] + rng.standard_normal((size, n_columns), dtype=np.float32)
-        columns = {
-            "id": np.arange(start, start + size),
-            **{f"x{place}": values[:, place] for place in range(n_columns)},
-        }
+        columns = {f"x{column}": values[:, column] for column in range(n_columns)}
+        columns["id"] = np.arange(start, start + size)
         place = folder / f"features-{number:05d}.parquet"
         pyarrow.parquet.write_table(pyarrow.table(columns), place, row_group_size=500_000, use_dictionary=False)
 
