@@ -18,11 +18,13 @@ NOT_TESTED = {"hatchling", "coverage", "ruff", "mypy", "pandas-stubs", "anndata"
 def floors(text: str) -> list[str]:
     """Return one line ``name==version; marker`` per requirement with a lower bound."""
     lines = []
-    for entry in re.findall(r'"[^"\n]*>=[^"\n]*"', text.split("[project.scripts]")[0]):
+    for entry in re.findall(r'"[A-Za-z][^"\n]*>=[^"\n]*"', text.split("[project.scripts]")[0]):
         match = REQUIREMENT.match(entry)
-        if match is None or match["name"] in NOT_TESTED:
+        if match is None:
+            raise ValueError(f"{entry} must be a name, a lower bound and perhaps a marker, so that it can be pinned")
+        if match["name"] in NOT_TESTED:
             continue
-        marker = f" {match['marker'].strip()}" if match["marker"] else ""
+        marker = match["marker"].strip() if match["marker"] else ""
         lines.append(f"{match['name']}=={match['floor']}{marker}")
     return sorted(set(lines))
 
