@@ -24,10 +24,8 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
 from quorate._device.device_arrays import copied_in_kind, lives_on_card
-from quorate._distributed.fitting import fit_lazily
-from quorate._structure.evaluating import reference_of
-from quorate._structure.number import chooses_number, explore
-from quorate._structure.reference import checked_draws
+from quorate._distributed.lazy_fit import fit_lazily
+from quorate._structure.fitting import compared_with_reference, number_for
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
@@ -303,7 +301,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if is_dask(X) or holds_blocks(X):
             return cast("EnsembleClustering", fit_lazily(self, X, entropy))
         features, card = self._features_and_card(X)
-        n_clusters, told = self._number(features, entropy)
+        n_clusters, told = number_for(self, features, entropy)
         # towards one cluster members are made as towards two, because members of one cluster say nothing
         towards = None if n_clusters is None else max(n_clusters, 2)
         k = k_towards(self.k, self.base, towards)
@@ -316,7 +314,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         method = self.method if chosen else method_towards(self.method, self.ensemble_, n_clusters)
         solved = solve_objects(self.ensemble_, n_clusters, method=method, random_state=seed, **chosen)
         self.consensus_: Consensus = solved.objects
-        told = self._compared(features, told)
+        told = compared_with_reference(self, features, told)
         self.consensus_ = replace(solved.objects, info={**solved.objects.info, **told})
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
@@ -326,31 +324,6 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
         return self
-
-    def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
-        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
-        draws = checked_draws(self.reference)
-        if not chooses_number(self.n_clusters, self.method):
-            return cast("int | None", self.n_clusters), {}
-        explored = explore(
-            features,
-            Request(self.n_members, self.k, self.base, self.rows, self.columns),
-            self.n_clusters,
-            entropy=entropy,
-            method=self.method,
-            method_options=dict(self.method_options or {}),
-            n_jobs=self.n_jobs,
-            draws=draws,
-        )
-        return explored.choice.n_clusters, explored.told()
-
-    def _compared(self, features: Features, told: dict[str, Any]) -> dict[str, Any]:
-        """Return the comparison with measurements without clusters if it was asked for and not made before."""
-        draws = checked_draws(self.reference)
-        if draws is None or self.reference == "auto" or "reference_test" in told:
-            return told
-        found = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
-        return told if found is None else {**told, "reference_test": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known; lazily if X is a Dask array."""

@@ -116,12 +116,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate.cli.blocks_run import works_in_blocks
-        from quorate.cli.generate_run import (
-            make_ensemble,
-            read_measurements,
-            refuse_ensemble_output,
-            write_ensemble,
-        )
+        from quorate.cli.generate_run import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
         from quorate.cli.measurement_blocks import generate_in_blocks
     if works_in_blocks(arguments, arguments.features):
         generate_in_blocks(arguments, settings, step)

@@ -8,6 +8,7 @@ import numpy as np
 
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.placement import cluster_profiles
+from quorate._structure.number import chooses_number
 from quorate.generation.block_members import TrainedMembers
 from quorate.generation.in_blocks import fit_blocks, is_dask
 from quorate.generation.plans import Request, base_towards, k_towards
@@ -39,10 +40,10 @@ def fit_lazily(model: Any, X: Any, entropy: int) -> Any:
 
 def _refused(model: Any) -> int | None:
     """Return the number of clusters; raise if an option needs all measurements in memory."""
-    if model.n_clusters is not None and not isinstance(model.n_clusters, int | np.integer):
+    if chooses_number(model.n_clusters, model.method):
         raise ValueError(
-            f"n_clusters must be a number or None for measurements that are not in memory, got {model.n_clusters!r}; "
-            f"choose it on a part of the objects."
+            "n_clusters must be a number for measurements that are larger than memory; choose it on a sample of the "
+            "objects first, with EnsembleClustering('auto').fit(sample).n_clusters_."
         )
     if model.reference not in (None, False, "auto"):
         raise ValueError("reference compares measurements in memory; leave it out, or fit a part of the objects.")
