@@ -1,7 +1,8 @@
-"""A process that runs the shell tool in copies of itself and sends them signals: `python -m benchmarks.reliability.server`.
+"""A process that runs the shell tool in copies of itself and sends them signals.
 
-It has compiled everything before, so that a run takes a fraction of a second and signals meet its work, not its
-imports. It reads one JSON object per line from standard input and answers each by one.
+It is started as `python -m benchmarks.reliability.server`. It has compiled everything before, so that a run takes a
+fraction of a second and signals meet its work, not its imports. It reads one JSON object per line from standard input
+and answers each by one.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _warm_up(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
-    streams = [tempfile.TemporaryFile() for _ in range(2)]
+    streams = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115 - closed below
     start = time.monotonic()
     child = os.fork()
     if child == 0:

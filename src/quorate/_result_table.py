@@ -61,7 +61,7 @@ class ResultTable:
         Examples
         --------
         >>> from quorate import consensus
-        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.8)
+        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.95)
         array([2])
         """
         threshold = _check.fraction(below, "below")

@@ -35,8 +35,8 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-LEAST_MEMORY = 1_000_000_000
-"""Bytes of address space below which the libraries may fail to load; a small table takes 0.5 to 0.9 GB."""
+LEAST_MEMORY = 1_200_000_000
+"""Bytes of address space below which the libraries may fail to load; a small table takes 0.5 to 1.2 GB."""
 LONGEST = 1200
 """The largest number of characters in a message; names and values from a file may have any length."""
 

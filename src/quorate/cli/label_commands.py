@@ -8,6 +8,7 @@ from typing import Any
 from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
+    add_device_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
@@ -34,11 +35,12 @@ def add_consensus(commands: Any) -> None:
     add_table_options(parser)
     add_orientation_option(parser)
     parser.add_argument(
-        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20; some methods find it themselves"
+        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20 (default: auto, which may find one)"
     )
     add_method_options(parser)
     add_seed_option(parser)
     add_rows_options(parser)
+    add_device_option(parser)
     parser.add_argument(
         "--max-bytes",
         metavar="BYTES",

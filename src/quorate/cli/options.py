@@ -43,6 +43,29 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
     )
+    add_safe_cells_option(parser)
+
+
+def add_safe_cells_option(parser: argparse.ArgumentParser) -> None:
+    """Add --safe-cells."""
+    parser.add_argument(
+        "--safe-cells",
+        action="store_true",
+        help="in text files, put an apostrophe before cells that a spreadsheet would take for a formula, "
+        "and take it away again when such files are read",
+    )
+
+
+def formulas_of(arguments: argparse.Namespace, output: str | None = None) -> str:
+    """Return the option `formulas` for reading text files, or for writing `output`."""
+    if not arguments.safe_cells:
+        return "keep"
+    if output is not None:
+        from quorate._io.dialect import DELIMITERS
+        from quorate._io.paths import format_of
+
+        return "quote" if format_of(output) in DELIMITERS else "keep"
+    return "quote"
 
 
 def add_memory_option(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +129,15 @@ def add_seed_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where to work: cuda on a CUDA card, auto there if one works (default: cpu)",
+    )
+
+
 def add_rows_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that change rows before the method runs (--coarsen, --keep) and labels after it (--refine)."""
     parser.add_argument(
@@ -150,6 +182,25 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
         "(default: auto, unless that takes longer than five seconds and five times the consensus)",
     )
     choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
+
+
+def add_reference_option(parser: argparse.ArgumentParser) -> None:
+    """--reference and --no-reference: whether to compare the clusters with those of measurements without clusters."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--reference",
+        metavar="N",
+        default="auto",
+        help="compare with N draws of measurements without clusters, or auto for 5 to 19 (default: %(default)s)",
+    )
+    choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
+
+
+def reference_setting(arguments: argparse.Namespace) -> int | str | None:
+    """The option `reference` of `evaluate` that is asked for."""
+    if arguments.no_reference:
+        return None
+    return "auto" if arguments.reference == "auto" else integer(arguments.reference, "--reference")
 
 
 def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +258,7 @@ _OWN_OPTIONS = {
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
+    "device": "--device",
 }
 
 
@@ -218,6 +270,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
         "random_state": integer(arguments.seed, "--seed"),
         **others,
     }
+    if arguments.device is not None:
+        settings["device"] = arguments.device
     options = named_values(arguments.option, "--option")
     for name in options:
         if name in settings:
