@@ -1,0 +1,70 @@
+"""`python -m benchmarks.scale [--groups labels features methods peers] [--largest N] [--again] [--page-only]`.
+
+Measures what is missing, one process for each group and n, and writes docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+
+from benchmarks.scale.page import write_page
+from benchmarks.scale.results import Results
+from benchmarks.scale.stages import GROUPS
+
+SIZES = {
+    "labels": [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000],
+    "features": [10_000, 100_000, 1_000_000, 10_000_000, 30_000_000],
+    "methods": [250_000, 1_000_000, 4_000_000],
+    "peers": [10_000, 100_000, 1_000_000, 10_000_000],
+}
+LAST_STAGES = {"labels": "labels to labels", "features": "features to labels", "methods": "method coarsen"}
+SECONDS = 1800
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    results = Results()
+    if not arguments.page_only:
+        for group in arguments.groups:
+            for n in (n for n in SIZES[group] if n <= arguments.largest):
+                if arguments.again or not _is_measured(results, group, n):
+                    _measure(results, group, n)
+    write_page(results)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="all by default")
+    parser.add_argument("--largest", type=int, default=100_000_000, help="no n above this")
+    parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--page-only", action="store_true", help="write the page from what was measured")
+    return parser
+
+
+def _is_measured(results: Results, group: str, n: int) -> bool:
+    if group == "peers":
+        return ("scikit-learn", "features to labels", n) in results.found
+    return ("memory", LAST_STAGES[group], n) in results.found
+
+
+def _measure(results: Results, group: str, n: int) -> None:
+    """Run one process; what it did not finish is told and left out."""
+    command = [sys.executable, "-m", "benchmarks.scale.stages", group, str(n)]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        told = error.stderr if isinstance(error.stderr, str) else str(error)
+        print(
+            f"{group}, n = {n:,}: not measured: {told.strip().splitlines()[-1] if told.strip() else error}", flush=True
+        )
+        return
+    for line in done.stdout.splitlines():
+        results.add(json.loads(line))
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
