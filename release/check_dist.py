@@ -5,6 +5,7 @@ Run it as `python release/check_dist.py dist`; it prints what it saw and ends wi
 
 from __future__ import annotations
 
+import re
 import sys
 import tarfile
 import zipfile
@@ -55,7 +56,9 @@ def faults(folder: Path) -> list[str]:
     version = _version()
     with zipfile.ZipFile(wheels[0]) as packed, tarfile.open(sources[0]) as sent:
         in_wheel, in_source = packed.namelist(), sent.getnames()
-    found = []
+        page = packed.read(next(name for name in in_wheel if name.endswith("METADATA"))).decode()
+    relative = re.findall(r"\]\((?!https?:)([^)]+)\)", page)
+    found = [f"the page on PyPI would have the link {link}, which leads nowhere there." for link in relative]
     for archive, names, needed in (
         (wheels[0], in_wheel, NEEDED_IN_WHEEL),
         (sources[0], in_source, NEEDED_IN_SOURCE),

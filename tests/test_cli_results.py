@@ -125,7 +125,7 @@ def test_compare_prints_the_table(table: Path, capsys: Output) -> None:
     assert [row["agreement"] for row in found["comparison"]] == pytest.approx([row.agreement for row in wanted.rows])
     assert main(["compare", str(table), *MEMBERS, "-m", "kmeans", "-k", "3", "--repeats", "0"]) == 0
     head = capsys.readouterr().out.splitlines()[0].split()
-    assert head == ["method", "k", "agreement", "density", "stability", "seconds"]
+    assert head == ["method", "k", "anmi", "density", "agreement", "null", "stability", "seconds"]
 
 
 def test_compare_refuses(table: Path, capsys: Output) -> None:

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from memory_peaks import shapes
 
-from quorate import METHODS, as_ensemble, compress, consensus, solve
+from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
 from quorate._consensus.run_method import bytes_beyond_linear
+from quorate._io.table_size import refuse_large_tables, table_bytes
 from quorate._types import no_tables
+from quorate.cli import main
 from quorate.solvers.sizes import linear_bytes, size_of
 
 LIMIT = 200_000_000
 """The limit under which methods are run here; those that say they need more must refuse."""
-# methods that take long on one of the shapes, and those that only run others
-SLOW = {("correlation", "fine"), ("correlation", "gaps"), ("lwea", "gaps"), ("greedy", "fine"), ("greedy", "gaps")}
 
 
 def test_every_method_states_its_tables() -> None:
@@ -71,3 +71,32 @@ def test_best_returns_a_member_of_very_many_clusters() -> None:
     assert result.n_clusters == 20_000
     assert result.confidence is not None
     assert (result.confidence > 0.5).all()
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "tsv", "zarr"])
+def test_tables_beyond_the_limit_are_refused_before_they_are_read(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"labels.{suffix}"
+    labels = np.random.default_rng(0).integers(9, size=(5_000, 8))
+    if suffix in ("csv", "tsv"):
+        np.savetxt(path, labels, fmt="%d", delimiter="," if suffix == "csv" else "\t", header="a b c", comments="")
+    else:
+        save_ensemble(path, as_ensemble(labels, orientation="objects"))
+    assert table_bytes(path) >= 5_000
+    monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
+    assert main(["consensus", str(path), "-k", "3", "--max-bytes", "4kB"]) == 2
+    assert f"the table {path} alone would need" in capsys.readouterr().err
+
+
+def test_the_size_of_a_table_is_that_of_its_header(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((1_000, 3), dtype=np.int16))
+    assert table_bytes(tmp_path / "a.npy") == 6_000
+    (tmp_path / "b.npy").write_bytes(b"\x93NUMPY\x01")
+    (tmp_path / "b.npz").write_bytes(b"PK\x03\x04")
+    assert table_bytes(tmp_path / "b.npy") == table_bytes(tmp_path / "b.npz") == table_bytes("-") == 0
+    with open(tmp_path / "huge.npy", "wb") as file:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (10**9, 10**3)}
+        np.lib.format.write_array_header_1_0(file, header)
+    with pytest.raises(MemoryError, match=r"huge\.npy alone would need"):
+        refuse_large_tables([tmp_path / "huge.npy"], 10**9)

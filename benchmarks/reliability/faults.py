@@ -24,18 +24,24 @@ _OLD = {"copy": "result.csv"}
 # every kind of output, with a file of that name that must stay as it is if the new one cannot be written
 WRITERS: dict[str, Case] = {
     **{
-        f"labels as {suffix}": Case(suffix, [*_LABELS, f"old.{suffix}"], {f"old.{suffix}": {"copy": f"result.{suffix}"}})
+        f"labels as {suffix}": Case(
+            suffix, [*_LABELS, f"old.{suffix}"], {f"old.{suffix}": {"copy": f"result.{suffix}"}}
+        )
         for suffix in ("csv", "parquet", "npy", "npz", "zarr")
     },
     "labels as csv.gz": Case("csv.gz", [*_LABELS, "old.csv.gz"], {"old.csv.gz": {"copy": "labels.csv.gz"}}),
     **{
-        f"ensemble as {suffix}": Case(suffix, [*_MEMBERS, f"old.{suffix}"], {f"old.{suffix}": {"copy": f"labels.{suffix}"}})
+        f"ensemble as {suffix}": Case(
+            suffix, [*_MEMBERS, f"old.{suffix}"], {f"old.{suffix}": {"copy": f"labels.{suffix}"}}
+        )
         for suffix in ("csv", "npz", "zarr")
     },
     "report": Case(
         "report", ["report", "labels.csv", "result.csv", "--id", "id", "--force", "-o", "old.html"], {"old.html": "old"}
     ),
-    "checkpoint": Case("checkpoint", [*_MEMBERS, "old.npz", "--checkpoint", "new"], {"old.npz": {"copy": "labels.npz"}}),
+    "checkpoint": Case(
+        "checkpoint", [*_MEMBERS, "old.npz", "--checkpoint", "new"], {"old.npz": {"copy": "labels.npz"}}
+    ),
     "checkpoint taken up": Case(
         "checkpoint",
         [*_MEMBERS, "old.npz", "--checkpoint", "half"],
@@ -148,7 +154,9 @@ def full_disk(writer: str, kilobytes: int) -> tuple[bool, list[str]] | None:
             subprocess.run(["umount", place], check=True, capture_output=True)
 
 
-def _run(writer: str, folder: Path, broken: contextlib.AbstractContextManager[Any], *, free: int | None = None) -> Outcome:
+def _run(
+    writer: str, folder: Path, broken: contextlib.AbstractContextManager[Any], *, free: int | None = None
+) -> Outcome:
     case = WRITERS[writer]
     prepare(case, folder)
     if free is not None:

@@ -80,7 +80,11 @@ def _mutation(source: str, suffix: str, rng: np.random.Generator) -> dict[str, A
         return {"copy": source, "inside": chosen, "damage": "lost"}
     other = inside[int(rng.integers(len(inside)))] if rng.random() < 0.1 else chosen
     content = (path / other).read_bytes()
-    return {"copy": source, "inside": chosen, "content": _text(content if other != chosen else mutated(content, "", rng))}
+    return {
+        "copy": source,
+        "inside": chosen,
+        "content": _text(content if other != chosen else mutated(content, "", rng)),
+    }
 
 
 def _text(content: bytes) -> str:

@@ -10,8 +10,34 @@ from collections.abc import Callable
 import numpy as np
 
 Rng = np.random.Generator
-NUMBERS = (b"0", b"-1", b"1", b"255", b"65536", b"2147483648", b"4294967296", b"9223372036854775808", b"1e309", b"nan", b"")
-TEXTS = (b"\x00", b'"', b"\n", b"\r\n", b",", b";", b"\t", b"\xef\xbb\xbf", b"\xff\xfe", b"\xf0\x9f\xa6\x86", b"\x1b[2J", b"'", b"=")
+NUMBERS = (
+    b"0",
+    b"-1",
+    b"1",
+    b"255",
+    b"65536",
+    b"2147483648",
+    b"4294967296",
+    b"9223372036854775808",
+    b"1e309",
+    b"nan",
+    b"",
+)
+TEXTS = (
+    b"\x00",
+    b'"',
+    b"\n",
+    b"\r\n",
+    b",",
+    b";",
+    b"\t",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xf0\x9f\xa6\x86",
+    b"\x1b[2J",
+    b"'",
+    b"=",
+)
 BYTES = (0x00, 0x01, 0x7F, 0x80, 0xFF)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import shutil
 import signal
@@ -178,7 +179,7 @@ def _faults_of_words(case: Case, outcome: Outcome) -> Iterator[str]:
 
 
 def _pairs(run: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return zip(run, run[1:], strict=False)
+    return itertools.pairwise(run)
 
 
 def _outputs(run: Sequence[str]) -> set[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="ResultTable")
 
 AMBIGUOUS = 0.6
-"""The confidence below which an object is ambiguous; at 0.5 it fits two clusters equally well."""
+"""The confidence below which an object is ambiguous: more than four of ten fresh ensembles would place it elsewhere."""
 
 
 class ResultTable:
@@ -49,7 +49,8 @@ class ResultTable:
         Parameters
         ----------
         below : float
-            The threshold, from 0 to 1. At a confidence of 0.5 the object fits another cluster equally well.
+            The threshold, from 0 to 1. Confidence is the estimated probability that the same procedure would place the
+            object in the same cluster on a fresh ensemble.
 
         Returns
         -------
@@ -60,7 +61,7 @@ class ResultTable:
         Examples
         --------
         >>> from quorate import consensus
-        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.8)
+        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.95)
         array([2])
         """
         threshold = _check.fraction(below, "below")

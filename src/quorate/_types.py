@@ -70,6 +70,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # The card that the labels live on; only a `DeviceEnsemble` has one.
+    card: ClassVar[Any] = None
 
     def remember(self, **facts: Any) -> None:
         """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""
@@ -220,7 +222,8 @@ class Consensus(ResultTable):
     n_iter, converged : int, bool
         Iterations of the returned run, and whether it stopped by itself.
     confidence : float64 array or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
     tree : array or None
         A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
     info : mapping
@@ -322,8 +325,9 @@ class Method:
 
     A method gets the members sorted by their labels, so that their order cannot change its result. If it gets them in
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
-    method's info that are mappings from member names; they are returned in the given order of the members. If a method
-    leaves `Consensus.confidence` at None, `solve` fills in the confidence that is the same for all methods.
+    method's info that are mappings from member names; they are returned in the given order of the members. `solve`
+    estimates `Consensus.confidence` alike for all methods; what a method itself returns there is kept, for the rows, as
+    ``info["method_confidence"]``.
     """
 
     solve: Callable[..., Consensus]

@@ -22,9 +22,9 @@ from quorate._blocks.workspace import Workspace
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.consensus import expand, solve_objects
+from quorate._consensus.procedure import drawn_places, procedure_of
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.missing import DEFAULT
-from quorate._evaluation.repetition import drawn_places, procedure_of
 from quorate._io.choosing import Columns
 from quorate._io.paths import FilePath
 from quorate._types import Consensus, Ensemble

@@ -17,11 +17,11 @@ from quorate._blocks.running import read_source, rows_at, temporary_store
 from quorate._blocks.settling import Reading, Settled, refuse_unlabelled_objects
 from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore
+from quorate._consensus.procedure import Drawn, drawn_places
 from quorate._data.building import as_weights
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import coded_anew, select_members
 from quorate._data.suspects import refuse_suspects
-from quorate._evaluation.repetition import Drawn, drawn_places
 from quorate._evaluation.scores import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._io.load_labelling import only_column

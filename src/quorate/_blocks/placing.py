@@ -20,6 +20,7 @@ from quorate._blocks.running import Job, labelled_source, row_labels
 from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import Store
 from quorate._blocks.workspace import Workspace
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.placement import cluster_profiles
 from quorate._consensus.placing import Places, match_rows, place_new
 from quorate._data.missing import DEFAULT
@@ -108,7 +109,7 @@ def place(
     [[1], [0, 1]]
     """
     rows, labels = result.ensemble, result.solution.labels
-    places = Places(rows, labels, cluster_profiles(rows, labels))
+    places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(result.solution))
     return place_source(
         places, new, None, out=out, ids=ids, missing=missing, sep=sep, memory=memory, overwrite=overwrite
     )

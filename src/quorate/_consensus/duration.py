@@ -52,9 +52,12 @@ def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], objec
 
 
 def tell_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
-    """Estimate and log, as `tell_duration` does, how long a method will take whose time grows as the rows do."""
+    """Estimate and log, as `tell_duration` does, how long a method will take whose time grows as the rows do.
+
+    Such a method rarely takes so long that a warning is due, so that it is tried only if somebody listens.
+    """
     tried = _tried.setdefault(ensemble, set())
-    if ensemble.n_rows < LINEAR_TRIED_FROM or name in tried:
+    if ensemble.n_rows < LINEAR_TRIED_FROM or name in tried or not logger.isEnabledFor(logging.INFO):
         return
     tried.add(name)
     _seconds(ensemble, WARM_UP, run)

@@ -1,4 +1,4 @@
-"""One named method on the rows of an ensemble: what is checked before, the order of members, confidence after."""
+"""One named method on the rows of an ensemble: what is checked before, the order of members, runners-up after."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from quorate import _check
 from quorate._consensus.duration import tell_duration, tell_linear_duration
-from quorate._consensus.refine import refined
+from quorate._consensus.refining import refined
 from quorate._consensus.row_order import in_row_order
+from quorate._device.device_arrays import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
-from quorate.solvers.confidence import with_confidence
+from quorate.solvers.confidence import with_standing
 from quorate.solvers.member_order import in_content_order
 from quorate.solvers.sizes import linear_bytes, size_of
 
@@ -55,7 +56,7 @@ def run_method(
     refine: bool,
     options: Mapping[str, Any],
 ) -> Consensus:
-    """Run one method for one number of clusters; labels and confidence are those of the rows.
+    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
 
     `options` have been through `checked_options`. A method that combines others is handed functions that run those
     on the same rows; with `refine` the result is improved by greedy moves afterwards.
@@ -87,25 +88,38 @@ def _run(
     k = _cluster_number(n_clusters, ensemble, method, entry)
     _refuse_memory(method, entry, ensemble, options, max_bytes, k)
     given = ensemble if entry.own_order else in_content_order(ensemble)
-    ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and _by_content(entry) else None
+    ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and by_content(entry) else None
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
-    if isinstance(seen, Ensemble) and not entry.combines:
+    if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
         tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
         tell(method, seen, partial(_try_rows, entry, k, options))
     result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    where = _where(ensemble, method, result)
     if ordered is not None:
         result = ordered.restored(result, entry.by_member)
-    result = with_confidence(given, result)
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
+    result = with_standing(given, result)
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
 
 
-def _by_content(method: Method) -> bool:
+def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
+    """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
+    if ensemble.card is None:
+        return {}
+    if lives_on_card(solved.labels):
+        return {"device": ensemble.card.name}
+    return {
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "
+        f"it has no code for a card or they are few"
+    }
+
+
+def by_content(method: Method) -> bool:
     """Whether a method gets the rows in the order of their content.
 
     A method that draws at random draws other rows in another order anyway, and one that combines others runs them

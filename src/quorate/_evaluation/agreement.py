@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._consensus.procedure import Drawn, Procedure, repeat
 from quorate._data.selection import select_members
-from quorate._evaluation.repetition import Drawn, Procedure, repeat
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.contingency import ari, contingency, member_contingencies, nmi
 from quorate.solvers.member_agreement import mean_of_others, member_pairs, some_members

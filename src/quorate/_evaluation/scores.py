@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
+from quorate._consensus.procedure import Drawn
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
-from quorate._evaluation.repetition import Drawn, checked_permutations
+from quorate._evaluation.repetition import checked_permutations
 from quorate._evaluation.scored import (
     Scored,
     densities_between,

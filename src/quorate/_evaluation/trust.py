@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._data.labelling import Labelling
 from quorate._evaluation.agreement import Agreement, held_out_agreement, reproducibility
 from quorate._evaluation.chance import Chance, chance_agreement
-from quorate._evaluation.repetition import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._types import Ensemble
 from quorate.solvers.contingency import ari, contingency
 

@@ -21,6 +21,7 @@ from quorate._io.arrays import ensemble_from_arrays, read_arrays
 from quorate._io.choosing import Columns, load_sources
 from quorate._io.dialect import DELIMITERS
 from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
+from quorate._io.formulas import checked_formulas
 from quorate._io.parquet import code_arrow, read_parquet
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import Choose, Texts, label_column, read_csv, text_ids
@@ -41,6 +42,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     check: bool = True
     declared: bool = False
+    formulas: str = "keep"
 
 
 def load_labels(
@@ -55,6 +57,7 @@ def load_labels(
     sep: str | None = None,
     skip_empty: bool = False,
     check: bool = True,
+    formulas: str = "keep",
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -89,6 +92,9 @@ def load_labels(
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
         labels as objects.
+    formulas : {"keep", "quote"}, default "keep"
+        "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
+        the same option, so that ids and labels are what they were.
 
     Returns
     -------
@@ -120,7 +126,8 @@ def load_labels(
     ['ann', 'bob', 'cid']
     """
     named = _names(columns)
-    how = Reading(missing, orientation, sep, check, declared=columns is not None or orientation == "members")
+    declared = columns is not None or orientation == "members"
+    how = Reading(missing, orientation, sep, check, declared=declared, formulas=formulas)
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
@@ -152,7 +159,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
             transposed = how.orientation == "members"
-            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed)
+            quote = checked_formulas(how.formulas)
+            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed, unquote=quote)
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)

@@ -48,9 +48,10 @@ def load_with_truth(
     sep: str | None = None,
     skip_empty: bool = False,
     check: bool = True,
+    formulas: str = "keep",
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, None, sep, check, declared=columns is not None)
+    how = Reading(missing, None, sep, check, declared=columns is not None, formulas=formulas)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None
@@ -75,6 +76,7 @@ def load_labelling(
     ids: str | None = None,
     truth: str | None = None,
     sep: str | None = None,
+    formulas: str = "keep",
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
@@ -90,7 +92,7 @@ def load_labelling(
         extra = () if truth is None or truth not in names or truth == label_column else (truth,)
         return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
 
-    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False))
+    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:

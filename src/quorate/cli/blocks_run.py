@@ -18,6 +18,7 @@ from quorate._blocks.opening import is_many
 from quorate._blocks.placing import BlockPlacement, place_source
 from quorate._blocks.running import temporary_store
 from quorate._blocks.settling import Reading
+from quorate._consensus.confidence import scale_of
 from quorate._consensus.placing import places_of
 from quorate._data.compression import compress
 from quorate._data.labelling import code_beside
@@ -137,7 +138,7 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
     options = table_options(arguments)
     with step(f"placing the objects of {arguments.new}"):
         placed = place_source(
-            places_of(pairs, compress(read.ensemble)[0]),
+            places_of(pairs, compress(read.ensemble)[0], scale_of(None, pairs)),
             arguments.new,
             names,
             out=arguments.output,

@@ -35,6 +35,8 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+LEAST_MEMORY = 1_200_000_000
+"""Bytes of address space below which the libraries may fail to load; a small table takes 0.5 to 1.2 GB."""
 LONGEST = 1200
 """The largest number of characters in a message; names and values from a file may have any length."""
 
@@ -63,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is None:
                 raise ValueError("standard output is closed; send it to a file, or to nowhere with > /dev/null")
             arguments = _parse(sys.argv[1:] if argv is None else argv)
+            _refuse_little_memory()
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -76,6 +79,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
+
+
+def _refuse_little_memory() -> None:
+    """Raise if the address space of the process is limited to less than importing the libraries takes.
+
+    OpenBLAS, which numpy and scipy use, tries for ever if it gets no memory, so that nothing could be reported later.
+    Each of its threads takes memory of its own, so that one has to do if memory is limited at all.
+    """
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has no such limit
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if limit < LEAST_MEMORY:
+        raise ValueError(
+            f"the memory of this process is limited to {limit / 1e6:,.0f} MB (ulimit -v), and "
+            f"{LEAST_MEMORY / 1e6:,.0f} MB are needed before any table is read; raise the limit"
+        )
 
 
 def _report_error(message: str, status: int) -> int:
@@ -92,6 +116,8 @@ def _show_warnings_in_one_line() -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", UserWarning)
     warnings.simplefilter("always", RuntimeWarning)
+    # Ctrl-C while zarr writes; the one line about the interruption says all there is to say
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     warnings.showwarning = show
 
 

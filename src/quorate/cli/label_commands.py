@@ -8,6 +8,7 @@ from typing import Any
 from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
+    add_device_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
@@ -39,8 +40,11 @@ def add_consensus(commands: Any) -> None:
     add_method_options(parser)
     add_seed_option(parser)
     add_rows_options(parser)
+    add_device_option(parser)
     parser.add_argument(
-        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
+        "--max-bytes",
+        metavar="BYTES",
+        help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
     )
     add_memory_option(parser)
     add_null_option(parser)
@@ -56,6 +60,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     settings = _consensus_settings(arguments)
     step = steps(arguments)
     with step("loading"):
+        from quorate._io.table_size import refuse_large_tables
         from quorate.cli.blocks_run import consensus_in_blocks, works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.reading import read_labels
@@ -63,6 +68,8 @@ def run_consensus(arguments: argparse.Namespace) -> None:
         consensus_in_blocks(arguments, settings, step)
         return
     refuse_outputs(arguments)
+    if "max_bytes" in settings:
+        refuse_large_tables(arguments.labels, settings["max_bytes"])
     ensemble = read_labels(arguments, step)
     outcome = find_consensus(arguments, ensemble, settings, step)
     write_results(arguments, outcome, step)

@@ -168,7 +168,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
-        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
+        **_ambiguous_lines(facts),
         **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
@@ -180,6 +180,13 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     if "choice" in facts:
         lines["chosen"] = facts["choice"]["reason"]
     return aligned(lines) + verdict_summary(scores)
+
+
+def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
+    if "ambiguous" not in facts:
+        return {}
+    found = facts["ambiguous"]
+    return {"ambiguous": f"{found['n']:,} objects have a confidence below {found['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:

@@ -14,6 +14,7 @@ from quorate._io.load import Reading, load_chosen
 from quorate._io.load_labelling import Labelling, load_labelling, load_with_truth
 from quorate._io.paths import format_of, share_read
 from quorate._io.text import Choice
+from quorate.cli.options import formulas_of
 from quorate.cli.progress import Step
 from quorate.cli.values import names, weights
 
@@ -38,6 +39,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             ids=arguments.id,
             truth=arguments.truth,
             sep=arguments.sep if format_of(arguments.labelling) in DELIMITERS else None,
+            formulas=formulas_of(arguments),
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
@@ -75,7 +77,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         return Choice(options["ids"] if columns else None, known)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
-    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False)
+    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False, formulas=options["formulas"])
     return load_chosen(arguments.new, choose, how)
 
 
@@ -86,6 +88,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "sep": arguments.sep,
         "skip_empty": arguments.skip_empty,
         "check": not arguments.no_check,
+        "formulas": formulas_of(arguments),
     }
     if arguments.drop is not None:
         options["drop"] = names(arguments.drop)

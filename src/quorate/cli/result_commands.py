@@ -14,6 +14,7 @@ from quorate.cli.options import (
     add_seed_option,
     add_table_options,
     add_talk_options,
+    formulas_of,
 )
 from quorate.cli.output import aligned, place_of, refuse_clashes, table_facts, table_summary, tell
 from quorate.cli.progress import steps
@@ -52,7 +53,8 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step(f"placing {new.n_rows:,} objects"):
         placed = place(labelling.named(), ensemble, new)
     with step(f"writing {arguments.output}"):
-        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force)
+        formulas = formulas_of(arguments, arguments.output)
+        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
     facts = {
         "n_objects": len(placed.labels),
         "n_known_rows": int(placed.known.sum()),

@@ -150,7 +150,7 @@ def _solved(rows: Any, inverse: Any, numbers: Iterable[int], method: str, seed: 
         if k > rows.n_rows:
             continue
         try:
-            labels = solve(rows, k, method=method, random_state=seed).labels[inverse]
+            labels = solve(rows, k, method=method, random_state=seed, confidence=False).labels[inverse]
         except (ValueError, TypeError, MemoryError):
             continue
         labellings[int(labels.max()) + 1] = labels
