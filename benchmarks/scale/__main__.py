@@ -9,6 +9,7 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 
 from benchmarks.scale.page import write_page
 from benchmarks.scale.results import Results
@@ -51,19 +52,17 @@ def _is_measured(results: Results, group: str, n: int) -> bool:
 
 
 def _measure(results: Results, group: str, n: int) -> None:
-    """Run one process; what it did not finish is told and left out."""
+    """Run one process, for half an hour at most; stages that it finished are kept."""
     command = [sys.executable, "-m", "benchmarks.scale.stages", group, str(n)]
-    try:
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        told = error.stderr if isinstance(error.stderr, str) else str(error)
-        print(
-            f"{group}, n = {n:,}: not measured: {told.strip().splitlines()[-1] if told.strip() else error}", flush=True
-        )
-        return
-    for line in done.stdout.splitlines():
-        results.add(json.loads(line))
-        print(line, flush=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        clock = threading.Timer(SECONDS, process.kill)
+        clock.start()
+        for line in process.stdout or ():
+            results.add(json.loads(line))
+            print(line, end="", flush=True)
+        clock.cancel()
+    if process.returncode:
+        print(f"{group}, n = {n:,}: ended with {process.returncode}; the stages above are kept", flush=True)
 
 
 if __name__ == "__main__":
