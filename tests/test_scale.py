@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-
 from benchmarks.scale import inputs, page
 from benchmarks.scale.results import Results, exponent
 from benchmarks.scale.stages import from_labels
 from benchmarks.scale.watching import Watch
+
 from quorate import as_ensemble, compress
 
 

@@ -94,11 +94,14 @@ def _methods(results: Results) -> str:
 
 
 def _protocol(results: Results) -> str:
+    loads = [record["load"] for record in results.found.values() if "load" in record]
+    # processes that wait for a core: above the number of cores, seconds are longer than the work
+    load = f" The load average of the machine was {min(loads):g} to {max(loads):g} meanwhile." if loads else ""
     return (
         "`make scale` measures what is missing and writes this page; every n has a process of its own, in which all "
         "kernels are compiled before the clock starts. Labels are Voronoi cells of points of the plane with 1.25% of "
         "labels replaced at random; features are twelve Gaussians in 16 dimensions, of which twenty k-means members "
-        "with 10 to 40 clusters are made. The lines behind the tables are in `benchmarks/scale/results.jsonl`."
+        "with 10 to 40 clusters are made. The lines behind the tables are in `benchmarks/scale/results.jsonl`." + load
     )
 
 

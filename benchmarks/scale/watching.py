@@ -55,6 +55,7 @@ class Watch:
                 "peak_bytes": max(peak[0], resident()),
                 "extra_bytes": max(peak[0], resident()) - before,
                 "cores": os.cpu_count(),
+                "load": round(os.getloadavg()[0], 1),
                 **told,
             }
         )
