@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._ensemble_size import Size, no_tables
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
 from quorate._verdict import Evidence, Verdict, verdict_of
@@ -263,7 +264,8 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} clusters by {self.method or 'a method'}, "
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
+            f"{self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
 
@@ -291,24 +293,6 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
-
-
-class Size(NamedTuple):
-    """How large an ensemble is: its rows, its members, the clusters of all members and of the largest one.
-
-    `wanted` is the number of clusters asked for.
-    """
-
-    rows: int
-    members: int
-    clusters: int
-    largest: int
-    wanted: int
-
-
-def no_tables(_: Size) -> int:
-    """What a method needs that has no tables between clusters; a method of the register states its own."""
-    return 0
 
 
 @dataclass(frozen=True)
@@ -354,7 +338,8 @@ class Scores:
     those that it was made from, and `mean_member` and `best_member` compare members with one another. A consensus wins
     such a comparison even on random labels. Fair are `agreement`, `agreement_mean_member` and `agreement_best_member`:
     the mean NMI with members that had no part in the labelling. The scores from `expected` to `n_permutations` say what
-    permuted labels would give, and `verdict` says it in words. The other scores compare the labelling with the truth.
+    permuted labels would give, those from `valley` to `n_draws` what measurements without clusters would give, and
+    `verdict` says it in words. The other scores compare the labelling with the truth.
     """
 
     n_objects: int
@@ -378,6 +363,11 @@ class Scores:
     adjusted: float | None = None
     reproducibility: float | None = None
     n_permutations: int | None = None
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
     # not a score, but the verdict must know it: whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 
