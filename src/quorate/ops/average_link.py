@@ -299,8 +299,8 @@ def average_link(
     exact = bool(np.all(weights == np.floor(weights)))
     end = compact(order, clusters, columns, values)
     snapshot = take_snapshot(order, clusters, columns, values, weights.size)
-    order = np.arange(m, dtype=np.int32)
-    ranking = Ranking(lists.top, lists.state, lists.best, order, order.copy())
+    heap = np.arange(m, dtype=np.int32)
+    ranking = Ranking(lists.top, lists.state, lists.best, heap, heap.copy())
     build(ranking)
     course = (snapshot, end, m)
     while course[2] > limit and lists.top[ranking.heap[0]] > 0:
