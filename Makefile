@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -49,6 +49,10 @@ methods: $(STAMP)   ## the table of docs/methods.md, written anew from the regis
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+	$(BIN)/python -m benchmarks.scale --page-only
+
+scale: $(STAMP)     ## time and memory for 10^4 to 10^8 objects, and the page docs/scale.md [ARGS="--largest 1000000"]
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 papers: $(STAMP)    ## the five papers' tables and figures beside ours: make papers DATA=folder [ARGS="--quick linear_eac"]
 	$(BIN)/python -m benchmarks.papers $(if $(DATA),--data $(DATA)) $(ARGS)
