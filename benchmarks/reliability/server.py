@@ -25,6 +25,7 @@ class Server:
     """The process, seen from the one that asks it to run commands."""
 
     def __init__(self) -> None:
+        self._warm: list[list[str]] = []
         paths = [str(Path(_package()).parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.reliability.server"],
@@ -50,13 +51,17 @@ class Server:
 
     def warm_up(self, run: list[str], folder: Path) -> None:
         """Let the process run a command itself, so that its copies have everything imported and compiled."""
-        self.run(run, folder, -1)
+        if run not in self._warm:
+            self._warm.append(run)
+            self.run(run, folder, -1)
 
     def close(self) -> None:
         """End the process."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait(timeout=30)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 def _package() -> str:
