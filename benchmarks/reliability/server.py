@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from benchmarks.reliability.shell import python_path, run_here
 
 
 class Server:
@@ -26,14 +26,13 @@ class Server:
 
     def __init__(self) -> None:
         self._warm: list[list[str]] = []
-        paths = [str(Path(_package()).parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.reliability.server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             # threads do not live on in a copy of a process
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": python_path(), "NUMBA_NUM_THREADS": "1"},
         )
 
     def run(self, run: list[str], folder: Path, number: int = 0, delay: float = 0.0) -> dict[str, Any]:
@@ -64,12 +63,6 @@ class Server:
             self._process.stdout.close()
 
 
-def _package() -> str:
-    import quorate
-
-    return os.path.dirname(quorate.__file__)
-
-
 def main() -> None:
     """Answer requests until standard input ends."""
     from quorate.cli import main as quorate_main  # noqa: F401 - imported before the process is copied
@@ -82,8 +75,6 @@ def main() -> None:
 
 def _warm_up(request: dict[str, Any]) -> dict[str, Any]:
     """Run the command in this process, so that its copies have everything imported and compiled."""
-    from benchmarks.reliability.shell import run_here
-
     status, out, err = run_here(request["run"], Path(request["folder"]))
     return {"status": status, "out": out, "err": err, "seconds": 0.0}
 
