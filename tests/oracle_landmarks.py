@@ -55,3 +55,9 @@ def points(near, weight, table):
     found = graph(near, weight, len(table)) @ table
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     return found / np.where(lengths > 0, lengths, 1.0)
+
+
+def recurrence(matrix, current, previous, factors):
+    """One step of the Chebyshev recurrence, with a dense matrix in float64."""
+    current, previous = current.astype(np.float64), previous.astype(np.float64)
+    return factors[0] * (matrix @ current) - factors[1] * current - factors[2] * previous

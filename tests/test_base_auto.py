@@ -30,7 +30,8 @@ def overlapping():
 def test_spirals_get_spectral_members():
     X, truth = spirals()
     model = EnsembleClustering(2, random_state=0).fit(X)
-    assert model.ensemble_.info["base"].startswith("spectral: its consensus cuts ")
+    assert model.ensemble_.info["base"].startswith("spectral: their consensus by lwgp cuts ")
+    assert model.consensus_.method == model.ensemble_.info["method"] == "lwgp"
     assert "(all objects, 2 clusters)" in model.ensemble_.info["base"]
     assert adjusted_rand_score(truth, model.labels_) == 1
 
@@ -55,6 +56,37 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
         assert found.info["base"].startswith(f"{kind}: ")
         assert np.array_equal(found.labels, expected.labels)
         assert found.info["members"] == expected.info["members"]
+
+
+@pytest.mark.parametrize("wanted", ["lwgp", "transfer", "lwea"])
+def test_the_method_with_the_lowest_cut_is_taken(monkeypatch, wanted):
+    X, _ = spirals()
+    monkeypatch.setattr(trial, "_cut", lambda *given: float(given[-1][1] != wanted))
+    model = EnsembleClustering(2, random_state=0).fit(X)
+    assert model.consensus_.method == model.ensemble_.info["method"] == wanted
+    named = EnsembleClustering(2, method=wanted, random_state=0).fit(X)
+    assert np.array_equal(model.labels_, named.labels_)
+    # what the caller names, or gives options for, is not replaced
+    assert EnsembleClustering(2, method="kmeans", random_state=0).fit(X).consensus_.method == "kmeans"
+    assert EnsembleClustering(2, base="spectral", random_state=0).fit(X).consensus_.method == "lwgp"
+
+
+def test_average_link_is_not_tried_with_many_objects(monkeypatch):
+    monkeypatch.setattr(trial, "LINK_OBJECTS", 100)
+    tried = []
+    monkeypatch.setattr(trial, "_cut", lambda *given: tried.append(given[-1][1]) or 0.0)
+    generate(spirals()[0], 3, k=("default", 2), random_state=0)
+    assert tried == ["lwgp", "transfer"] * 2
+
+
+def test_auto_keeps_its_own_choice_where_it_would_take_another_method(monkeypatch):
+    """With very many clusters in all members `auto` takes `transfer`, whatever the trial found."""
+    X, _ = spirals()
+    monkeypatch.setattr(trial, "_cut", lambda *given: float(given[-1][1] != "lwea"))
+    model = EnsembleClustering(2, n_members=60, random_state=0).fit(X)
+    assert model.ensemble_.info["method"] == "lwea"
+    assert int(model.ensemble_.n_clusters.sum()) > 2000
+    assert model.consensus_.method == "transfer"
 
 
 def test_the_kind_does_not_depend_on_members_rows_or_workers():

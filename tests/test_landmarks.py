@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from quorate.generation import landmarks as module
-from quorate.generation.landmarks import Landmarks, find_landmarks, shares, unit_rows
+from quorate.generation.landmarks import (
+    Landmarks,
+    find_landmarks,
+    principal_directions,
+    projected,
+    shares,
+    unit_rows,
+)
 from quorate.generation.stop import Stop
 from quorate.ops import landmarks as kernels
+from quorate.ops.euclidean import pad_columns
 
 
 def whole_numbers(seed, n_rows, width):
@@ -87,6 +95,26 @@ def test_weigh():
     kernels.weigh(squared, 1.5, weight)
     assert np.allclose(weight, oracle.weights(squared, 1.5, kernels.LEAST_WEIGHT), rtol=1e-6)
     assert weight.min() > 0
+
+
+@given(seed=st.integers(0, 1000), n_rows=st.integers(1, 600), width=st.integers(1, 20), n_directions=st.integers(1, 9))
+@settings(max_examples=25, deadline=None)
+def test_project(seed, n_rows, width, n_directions):
+    rows, directions = whole_numbers(seed, n_rows, width), whole_numbers(seed + 1, n_directions, width)
+    result = np.empty((n_rows, n_directions), dtype=np.float32)
+    kernels.project(rows, pad_columns(directions), result)
+    assert np.array_equal(result, rows @ directions.T)
+
+
+def test_principal_directions_hold_what_varies():
+    """Rows that vary in 64 directions of 300, and hardly in the others, keep their distances."""
+    rng = np.random.default_rng(0)
+    rows = 100 + rng.normal(size=(500, 64)) @ np.linalg.qr(rng.normal(size=(300, 64)))[0].T
+    rows = (rows + 1e-3 * rng.normal(size=rows.shape)).astype(np.float32)
+    directions = principal_directions(rows, rng)
+    assert np.allclose(directions @ directions.T, np.eye(64), atol=1e-4)
+    found = projected(rows, directions)
+    assert np.allclose(oracle.squared_distances(found, found), oracle.squared_distances(rows, rows), atol=0.1)
 
 
 @given(seed=st.integers(0, 1000), n_near=st.integers(1, 6))

@@ -230,10 +230,57 @@ def test_eigenvectors_solve_the_cut():
     rng = np.random.default_rng(0)
     near = np.argsort(rng.random((200, 15)), axis=1)[:, :4].astype(np.int32)
     squared = rng.uniform(0, 1, size=near.shape).astype(np.float32)
-    table = spectral._eigenvectors((near, squared), 0.5, 15, 6)
+    table = spectral._eigenvectors((near, squared), 0.5, 15, 6, rng)
     folded = oracle.folded(near, oracle.weights(squared, 0.5, 0), 15)
     walk = folded / folded.sum(axis=1, keepdims=True)
     values = np.diag(np.linalg.pinv(table) @ walk @ table)
     assert np.allclose(walk @ table, table * values, atol=1e-5)
     assert values[0] == pytest.approx(1, abs=1e-5)
     assert (np.diff(values) <= 1e-5).all()
+
+
+def test_sparse_and_dense_eigenvectors_span_the_same_points(monkeypatch):
+    """The solver for many landmarks and LAPACK find the same space, up to the tolerance of the former."""
+    features = as_features(rings(2000)[0])
+    tables = []
+    for least in (10, 10_000):
+        monkeypatch.setattr(spectral, "SPARSE_LANDMARKS", least)
+        member, _ = train_and_label(features, (None, WHOLE), 12, np.random.default_rng(0), Spectral(), Stop())
+        tables.append(np.linalg.qr(member.table)[0])
+    assert np.linalg.svd(tables[0].T @ tables[1])[1].min() > 0.99
+
+
+def test_numbers_of_landmarks():
+    """Half of the objects up to 1,000 landmarks, then a tenth of them, up to the number given."""
+    sizes = (3, 600, 2000, 9000, 15_000, 20_000, 10**7)
+    assert [Spectral().n_landmarks(n, 2) for n in sizes] == [2, 300, 1000, 1000, 1500, 2000, 2000]
+    assert [Spectral(landmarks=50).n_landmarks(n, 2) for n in sizes] == [2, 50, 50, 50, 50, 50, 50]
+    assert Spectral().n_landmarks(100, 80) == 80
+
+
+def wide(n_objects=400, n_columns=300):
+    """Three Gaussians in many columns."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(n_objects) % 3
+    return rng.normal(size=(n_objects, n_columns)) + 0.6 * rng.normal(size=(3, n_columns))[truth], truth
+
+
+def test_wide_rows_are_projected_on_principal_directions():
+    data, truth = wide()
+    model = EnsembleClustering(3, base="spectral", n_members=6, random_state=0).fit(data)
+    assert adjusted_rand_score(truth, model.labels_) > 0.95
+    assert model._models[0].landmarks.directions.shape == (64, 304)
+    assert model._models[0].landmarks.points.shape[1] == 64
+    # the points of a row do not depend on the rows beside it
+    assert np.array_equal(model.predict(data), model.labels_)
+    assert np.array_equal(np.concatenate([model.predict(data[i : i + 1]) for i in range(9)]), model.labels_[:9])
+
+
+def test_few_wide_rows():
+    data, _ = wide(5)
+    assert generate(data, 3, k=2, base="spectral", random_state=0).n_clusters.max() <= 2
+
+
+def test_narrow_rows_are_not_projected():
+    model = EnsembleClustering(2, base="spectral", n_members=2, random_state=0).fit(wide(100, 128)[0])
+    assert model._models[0].landmarks.directions is None

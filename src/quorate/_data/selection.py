@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, places
 from quorate._data.building import refuse_empty_members, refuse_unlabelled
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.missing import DEFAULT, missing_rule
@@ -36,7 +36,7 @@ def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemb
     """Select members by name; raise if that leaves an object without any label."""
     if names == ensemble.member_names:
         return ensemble
-    chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
+    chosen = select_members(ensemble, places(names, ensemble.member_names))
     refuse_empty_members(names, chosen.categories)
     refuse_unlabelled(chosen.labels)
     return chosen
@@ -49,8 +49,12 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
     """
     if len(rows) == ensemble.n_rows:
         return replace(ensemble, counts=counts)
-    labels = ensemble.labels[rows]
-    chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
+    return coded_anew(replace(ensemble, labels=ensemble.labels[rows], counts=counts))
+
+
+def coded_anew(ensemble: Ensemble) -> Ensemble:
+    """Code the labels of an ensemble by first appearance in its rows, without clusters and members that have no row."""
+    chosen = select_members(ensemble, np.flatnonzero(ensemble.labels.max(axis=0) >= 0))
     # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
     codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
     return replace(
@@ -58,6 +62,21 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
         labels=codes,
         n_clusters=np.array([len(values) for values in kept], dtype=np.int64),
         categories=tuple(values[codes] for values, codes in zip(chosen.categories, kept, strict=True)),
+    )
+
+
+def side_by_side(ensembles: Sequence[Ensemble]) -> Ensemble:
+    """Return the members of several ensembles of the same objects, in the same order, as one ensemble."""
+    first = ensembles[0]
+    n_clusters = np.concatenate([part.n_clusters for part in ensembles])
+    columns = [part.labels.astype(narrowest(int(n_clusters.max()))) for part in ensembles]
+    return replace(
+        first,
+        labels=np.concatenate(columns, axis=1),
+        n_clusters=n_clusters,
+        weights=np.concatenate([part.weights for part in ensembles]),
+        member_names=tuple(f"member {number}" for number in range(len(n_clusters))),
+        categories=tuple(values for part in ensembles for values in part.categories),
     )
 
 

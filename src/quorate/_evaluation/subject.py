@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
+from quorate._consensus.confidence import scale_of
 from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
@@ -19,11 +21,12 @@ from quorate._evaluation.profiles import profiles_of_pairs
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
 from quorate._evaluation.trust import Trust, trust_in
+from quorate._result_table import AMBIGUOUS
 from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate._verdict import Evidence, Verdict, verdict_of
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
+from quorate.solvers.confidence import own_shares
+from quorate.solvers.member_agreement import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,8 @@ class Subject:
         The rows of the ensemble that have a label, the pair of each of them, and the first row of each pair.
     truth : dict
         Scores compared with the known classes; empty if there are none.
+    ambiguous : float
+        The confidence below which an object is called ambiguous.
     """
 
     result: Consensus | None
@@ -56,6 +61,7 @@ class Subject:
     pair: NDArray[np.intp]
     first: NDArray[np.intp]
     truth: dict[str, float]
+    ambiguous: float = AMBIGUOUS
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -88,14 +94,17 @@ class Subject:
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """The confidence of each row of the ensemble: that of the result, or else computed as most methods do.
+        """The confidence of each row of the ensemble: that of the result, or else estimated now.
 
-        It is NaN for rows without a label.
+        It is NaN for rows without a label. If it cannot be estimated, because there is one member, these are the rows'
+        own shares.
         """
         if self.result is not None and self.result.confidence is not None:
             return self.result.confidence
+        shares = own_shares(self.pairs.rows, self.pairs.labels)
+        scale = scale_of(self.result, self.pairs)
         values = np.full(len(self.labels), np.nan)
-        values[self.known] = row_confidence(self.pairs.rows, self.pairs.labels)[self.pair]
+        values[self.known] = (shares if scale is None else scale.confidence(shares, self.pairs.labels))[self.pair]
         return values
 
     @cached_property
@@ -126,6 +135,8 @@ class Subject:
 
         Both are None if there is no pair.
         """
+        if self.ensemble.n_members > MOST_MEMBERS:
+            return member_scores(compress(self.ensemble)[0])
         return pair_scores(*self.between_members, self.ensemble.weights)
 
     @cached_property
@@ -158,8 +169,9 @@ class Subject:
         return np.asarray(sums / self.labelled.sizes, dtype=np.float64)
 
 
-def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
+def subject_of(result: Any, ensemble: Any, truth: Any = None, *, ambiguous: float = AMBIGUOUS) -> Subject:
     """Check and code everything that a report is about."""
+    ambiguous = _check.fraction(ambiguous, "ambiguous")
     members = as_ensemble(ensemble)
     result = aligned_result(result, members.object_ids, "result")
     labelling = code_beside(result, "result", members)
@@ -176,4 +188,5 @@ def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
         pair=pair,
         first=first,
         truth={} if truth is None else scores_of_truth(labelling, truth, members),
+        ambiguous=ambiguous,
     )

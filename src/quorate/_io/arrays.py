@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.alignment import refuse_repeated
 from quorate._data.ensemble import read_ensemble
 from quorate._data.missing import MissingRule, missing_rule
@@ -64,7 +65,7 @@ def ensemble_from_arrays(
     if _NAMES in arrays:
         ensemble = _with_names(ensemble, arrays[_NAMES], name)
         members = choose(ensemble.member_names).members
-        return select_members(ensemble, [ensemble.member_names.index(member) for member in members])
+        return select_members(ensemble, _check.places(members, ensemble.member_names))
     choose(())
     return ensemble
 

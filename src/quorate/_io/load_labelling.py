@@ -88,7 +88,7 @@ def load_labelling(
         if not names:
             return Choice(None, ())
         id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
-        label_column = column if column in names else _only_column(names, id_column, truth, source, column)
+        label_column = column if column in names else only_column(names, id_column, truth, source, column)
         extra = () if truth is None or truth not in names or truth == label_column else (truth,)
         return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
 
@@ -110,7 +110,8 @@ def load_labelling(
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
-def _only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
+def only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
+    """Return the only column that can hold the labelling, if the file has none of the name `column`."""
     rest = [name for name in names if name not in (ids, truth, "confidence")]
     if len(rest) == 1:
         return rest[0]

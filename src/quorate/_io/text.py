@@ -140,6 +140,20 @@ class _Rows:
             yield row
 
 
+def number_texts() -> _Numbers:
+    """Return an empty mapping that numbers texts by first appearance when they are looked up."""
+    return _Numbers()
+
+
+def rows_of_width(reader: Any, width: int, name: str) -> Iterator[list[str]]:
+    """Yield the rows of a reader; raise at one that has more or fewer cells than the header."""
+    rows = _Rows(reader, width, name)
+    for row in rows:
+        # the lines of rows are only needed to name repeated ids, and would take memory for each row
+        del rows.lines[:]
+        yield row
+
+
 def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:
@@ -175,7 +189,7 @@ def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
 
 def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per object: blocks of rows become columns, each coded by a dictionary of its own."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     numbers = [_Numbers() for _ in places]
     names = _Numbers()
@@ -194,7 +208,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per member: each row is coded as it is read, and the header names the objects."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     names = _Numbers()
     codes, texts = [], []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import logging
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,14 +18,16 @@ from numpy.typing import NDArray
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._io.arrays import without_objects, write_npz, write_zarr
+from quorate._io.aside import write_aside, write_folder_aside
 from quorate._io.dialect import DELIMITERS
 from quorate._io.formulas import checked_formulas, quoted
 from quorate._io.parquet import write_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, write_aside, write_folder_aside
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._io.text import BLOCK, label_column
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
+logger = logging.getLogger("quorate")
 
 
 class Column(NamedTuple):
@@ -141,17 +144,22 @@ def as_texts(values: Array) -> list[str]:
     return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
 
 
-def write_csv(stream: IO[str], columns: list[Column], delimiter: str, *, quote: bool = False) -> None:
+def write_csv(
+    stream: IO[str], columns: list[Column], delimiter: str, *, header: bool = True, quote: bool = False
+) -> None:
     """Write a CSV file in blocks of rows; lines end in a single newline character on every system.
 
     With `quote`, cells that a spreadsheet would take for formulas are made harmless.
     """
     harmless: Callable[[str], str] = quoted if quote else str
     write = _row_writer(stream, delimiter)
-    write([[harmless(column.name)] for column in columns])
+    if header:
+        write([[harmless(column.name)] for column in columns])
     # code -1, a missing label, reads the last place and becomes an empty cell
     texts = [None if c.categories is None else [*map(harmless, as_texts(c.categories)), ""] for c in columns]
-    for start in range(0, len(columns[0].values), BLOCK):
+    n_rows = len(columns[0].values)
+    for start in range(0, n_rows, BLOCK):
+        logger.info("writing rows", extra={"share": start / n_rows})
         parts = [column.values[start : start + BLOCK] for column in columns]
         cells = [_cells(part, known) for part, known in zip(parts, texts, strict=True)]
         if quote:

@@ -14,6 +14,7 @@ from quorate.cli.label_commands import add_consensus, add_score
 from quorate.cli.measurement_commands import add_cluster, add_generate
 from quorate.cli.report_command import add_report
 from quorate.cli.result_commands import add_compare, add_place
+from quorate.cli.signals import EndedError, answered_signals
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
@@ -51,13 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
-        Bad input and Ctrl-C are reported in one line on standard error.
+        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left,
+        129 and 143 after the signals SIGHUP and SIGTERM. Bad input and signals are reported in one line on standard
+        error.
     """
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), answered_signals():
         _show_warnings_in_one_line()
         try:
             if sys.stdout is None:
@@ -70,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Python flushes standard output again at exit, which must not fail a second time
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
+        except EndedError as ended:
+            return _report_error(str(ended), ended.status)
         except KeyboardInterrupt:
             return _report_error("interrupted", INTERRUPTED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
@@ -148,7 +152,7 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
-    parser = _parser()
+    parser = build_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
@@ -172,7 +176,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return library_words(name, known)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; the reference pages of the documentation show its help."""
     parser = _Parser(
         prog="quorate",
         description="Consensus clustering: combine many clusterings of the same objects into one.",

@@ -24,7 +24,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "labels",
         nargs="+",
-        help="table of labels: one row per object, one column per clustering; several tables are joined by --id",
+        help="table of labels: one row per object, one column per clustering; several tables are joined by --id; a "
+        "folder or a quoted pattern such as 'labels/*.parquet' is one table in blocks",
     )
     add_column_options(parser, "clusterings")
     parser.add_argument(
@@ -65,6 +66,16 @@ def formulas_of(arguments: argparse.Namespace, output: str | None = None) -> str
 
         return "quote" if format_of(output) in DELIMITERS else "keep"
     return "quote"
+
+
+def add_memory_option(parser: argparse.ArgumentParser) -> None:
+    """Add --memory."""
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        help="read tables in blocks and use about this much memory, for example 2GB; folders and patterns of files "
+        "are always read so (default: half of the machine's memory, at most 8GB)",
+    )
 
 
 def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
@@ -118,6 +129,15 @@ def add_seed_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where to work: cuda on a CUDA card, auto there if one works (default: cpu)",
+    )
+
+
 def add_rows_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that change rows before the method runs (--coarsen, --keep) and labels after it (--refine)."""
     parser.add_argument(
@@ -133,12 +153,21 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
     )
+    parser.add_argument(
+        "--no-confidence",
+        action="store_true",
+        help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
+        "probability that the same procedure would place it in the same cluster on a fresh ensemble",
+    )
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files to which `consensus` and `cluster` write their results."""
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
@@ -155,10 +184,29 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
     choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
 
 
+def add_reference_option(parser: argparse.ArgumentParser) -> None:
+    """--reference and --no-reference: whether to compare the clusters with those of measurements without clusters."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--reference",
+        metavar="N",
+        default="auto",
+        help="compare with N draws of measurements without clusters, or auto for 5 to 19 (default: %(default)s)",
+    )
+    choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
+
+
+def reference_setting(arguments: argparse.Namespace) -> int | str | None:
+    """The option `reference` of `evaluate` that is asked for."""
+    if arguments.no_reference:
+        return None
+    return "auto" if arguments.reference == "auto" else integer(arguments.reference, "--reference")
+
+
 def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
     """--ambiguous."""
     parser.add_argument(
-        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this (default: 0.6)"
     )
 
 
@@ -210,6 +258,7 @@ _OWN_OPTIONS = {
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
+    "device": "--device",
 }
 
 
@@ -221,6 +270,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
         "random_state": integer(arguments.seed, "--seed"),
         **others,
     }
+    if arguments.device is not None:
+        settings["device"] = arguments.device
     options = named_values(arguments.option, "--option")
     for name in options:
         if name in settings:
@@ -231,6 +282,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
 def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return `coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are given."""
     settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
+    if arguments.no_confidence:
+        settings["confidence"] = False
     if arguments.keep is not None and arguments.coarsen in (None, "auto"):
         raise ValueError(
             "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"

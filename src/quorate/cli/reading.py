@@ -22,7 +22,7 @@ from quorate.cli.values import names, weights
 def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
     """Return the table of labels, or several tables joined."""
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        return load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
+        return load_labels(arguments.labels, orientation=arguments.orientation, **table_options(arguments))
 
 
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
@@ -30,7 +30,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
     if "-" in arguments.labels and arguments.labelling == "-":
         raise ValueError("only one of the two files can come from standard input")
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **_table_options(arguments))
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
     with step(f"reading {arguments.labelling}"):
         labelling = load_labelling(
             arguments.labelling,
@@ -63,7 +63,7 @@ def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Ste
 
 
 def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble:
-    options = _table_options(arguments)
+    options = table_options(arguments)
 
     def choose(columns: tuple[str, ...]) -> Choice:
         known = tuple(name for name in columns if name in members)
@@ -81,7 +81,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
     return load_chosen(arguments.new, choose, how)
 
 
-def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table in the form in which `load_labels` takes them; others keep their defaults."""
     options: dict[str, Any] = {
         "ids": arguments.id,

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import __version__, _check
+from quorate._io.folder_lock import NAME, FolderLock
 from quorate.generation.features import Features
-from quorate.generation.folder_lock import NAME, FolderLock
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
 from quorate.ops.hashing import hash_words

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from quorate.generation.kmeans import Nearest, lloyd, random_rows
 from quorate.generation.stop import Stop
-from quorate.ops.landmarks import most_similar_landmarks, nearest_landmarks, nearest_landmarks_by_groups
+from quorate.ops.euclidean import pad_columns
+from quorate.ops.landmarks import (
+    most_similar_landmarks,
+    nearest_landmarks,
+    nearest_landmarks_by_groups,
+    project,
+)
 
 Floats = NDArray[np.float32]
 Near = tuple[NDArray[np.int32], Floats]
@@ -23,6 +29,12 @@ EXACT_LANDMARKS = 256
 CANDIDATES = 10
 """The number of landmarks that are compared in the second step of the search, for each neighbour wanted."""
 
+DIRECTIONS = 64
+"""Rows with more than twice as many columns are replaced by their coordinates in so many principal directions."""
+
+DIRECTION_ROWS = 2_048
+"""The largest number of rows that principal directions are computed from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
@@ -30,6 +42,7 @@ class Landmarks:
 
     `groups` holds the centres of the groups, and is None if every distance is computed. The landmarks of group j are
     ``starts[j]`` to ``starts[j + 1] - 1``. `around`, of shape (p, c), holds the c landmarks nearest to each landmark.
+    If `directions` is not None, rows are projected on these directions before they are compared with landmarks.
     """
 
     points: Floats
@@ -37,6 +50,7 @@ class Landmarks:
     groups: Floats | None
     starts: NDArray[np.int64]
     around: NDArray[np.int32]
+    directions: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -44,6 +58,7 @@ class Landmarks:
     def search(self, block: Floats) -> Near:
         """Return the nearest landmarks of the rows of a prepared block."""
         near, squared = _empty(len(block), min(self.neighbours, len(self)))
+        block = block if self.directions is None else projected(block, self.directions)
         if self.groups is None:
             nearest_landmarks(block, self.points, near, squared)
         else:
@@ -74,13 +89,17 @@ def find_landmarks(
 ) -> Landmarks | SparseLandmarks:
     """Find n_landmarks landmarks in a prepared sample; fewer if it has fewer distinct rows.
 
-    For dense rows they are found by k-means in two levels: first sqrt(n_landmarks) groups, then the landmarks within
-    each group, so that neither this nor the search needs all distances. For sparse rows the landmarks are rows drawn at
+    Dense rows with many columns are projected on their principal directions first. Then landmarks are found by k-means
+    in two levels: first sqrt(n_landmarks) groups, then the landmarks within each group, so that neither this nor the
+    search needs all distances. For sparse rows the landmarks are rows drawn at
     random, which stay sparse.
     """
     if not isinstance(sample, np.ndarray):
         drawn = np.sort(rng.choice(sample.shape[0], n_landmarks, replace=False))
         return SparseLandmarks(unit_rows(sample[drawn]), neighbours)
+    directions = principal_directions(sample, rng) if sample.shape[1] > 2 * DIRECTIONS else None
+    if directions is not None:
+        sample = projected(sample, directions)
     n_groups = max(1, round(math.sqrt(n_landmarks)))
     groups = lloyd(sample, random_rows(sample, n_groups, rng), (n_sweeps, 0), stop).centres
     labels = np.empty((len(sample), 1), dtype=np.int32)
@@ -94,10 +113,31 @@ def find_landmarks(
     points = np.concatenate(parts)
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     if len(points) <= EXACT_LANDMARKS:
-        return Landmarks(points, neighbours, None, starts, np.empty((0, 0), dtype=np.int32))
+        return Landmarks(points, neighbours, None, starts, np.empty((0, 0), dtype=np.int32), directions)
     around, squared = _empty(len(points), min(CANDIDATES * neighbours, len(points)))
     nearest_landmarks(points, points, around, squared)
-    return Landmarks(points, neighbours, groups, starts, around)
+    return Landmarks(points, neighbours, groups, starts, around, directions)
+
+
+def principal_directions(sample: Floats, rng: np.random.Generator) -> Floats:
+    """Return DIRECTIONS orthonormal directions in which the rows vary most, of shape (DIRECTIONS, padded width).
+
+    They come from three rounds of subspace iteration with at most DIRECTION_ROWS rows, so that they are approximate.
+    The caller limits BLAS to one thread.
+    """
+    rows = sample[:: -(-len(sample) // DIRECTION_ROWS)]
+    rows = rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    block = rng.standard_normal((sample.shape[1], DIRECTIONS), dtype=np.float32)
+    for _ in range(3):
+        block = np.linalg.qr(rows.T @ (rows @ block))[0]
+    return pad_columns(block.T)
+
+
+def projected(rows: Floats, directions: Floats) -> Floats:
+    """Return the coordinates of the rows in these directions, of shape (n_rows, n_directions)."""
+    result = np.empty((len(rows), len(directions)), dtype=np.float32)
+    project(rows, directions, result)
+    return result
 
 
 def shares(sizes: NDArray[np.intp], total: int) -> NDArray[np.int64]:

@@ -18,7 +18,15 @@ from quorate.generation.features import Features, Numbers, View
 from quorate.generation.kmeans import KMeans, Nearest, Trained, lloyd, random_rows
 from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_landmarks
 from quorate.generation.stop import Stop
+from quorate.ops.chebyshev import count_nonzeros, scaled_nonzeros
 from quorate.ops.landmarks import add_landmark_pairs, points_of_rows, weigh
+from quorate.solvers.spectral.filtered import SparseMatrix, block_size, filtered_eigenvectors
+
+LEAST_LANDMARKS = 1_000
+"""Sets of 2,000 to 10,000 objects have so many landmarks; smaller ones have half as many as objects."""
+
+SPARSE_LANDMARKS = 400
+"""From so many landmarks on, the graph of landmarks is treated as a sparse matrix, which is several times faster."""
 
 LEAST_VALUE = 1e-6
 """Eigenvalues below this share of the largest are rounding errors; their eigenvectors are left out."""
@@ -41,8 +49,8 @@ class Spectral:
     Parameters
     ----------
     landmarks : int
-        The largest number of landmarks. If there are fewer than twice as many objects, there are half as many
-        landmarks as objects.
+        The largest number of landmarks. There are a tenth as many landmarks as objects, but at least 1,000, or half
+        as many as objects if these are fewer.
     neighbours : int
         The number of landmarks that each object is linked with.
     sample : int
@@ -71,19 +79,19 @@ class Spectral:
        doi:10.1109/TKDE.2019.2903410.
     """
 
-    landmarks: int = 1000
+    landmarks: int = 2000
     neighbours: int = 5
     sample: int = 64
     n_sweeps: int = 3
-    max_iter: int = 20
+    max_iter: int = 8
 
     def __post_init__(self) -> None:
         for name in ("landmarks", "neighbours", "sample", "n_sweeps", "max_iter"):
             _check.integer(getattr(self, name), name, low=1)
 
     def n_landmarks(self, n_rows: int, n_clusters: int) -> int:
-        """Return the number of landmarks: at most half of the objects, but as many as clusters if possible."""
-        return min(n_rows, self.landmarks, max(-(-n_rows // 2), n_clusters))
+        """Return the number of landmarks of so many objects: as many as clusters, if possible."""
+        return min(n_rows, self.landmarks, max(min(-(-n_rows // 2), LEAST_LANDMARKS), n_rows // 10, n_clusters))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +135,15 @@ def train_and_label(
     n_landmarks = settings.n_landmarks(n_rows, n_clusters)
     part = _draw(n_rows, 10 * n_landmarks, rng)
     sample = features.prepared(part if rows is None else rows[part], view)
-    landmarks = find_landmarks(sample, n_landmarks, settings.neighbours, settings.n_sweeps, rng, stop)
+    with _one_blas_thread():
+        landmarks = find_landmarks(sample, n_landmarks, settings.neighbours, settings.n_sweeps, rng, stop)
     size = settings.sample * n_landmarks
     drawn = None if n_rows <= 2 * size else np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
     linked = rows if drawn is None else drawn if rows is None else rows[drawn]
-    near = _links(features, (linked, view), landmarks, stop)
+    near = _links(features.taken(linked), (None, view), landmarks, stop)
     width = float(np.sqrt(near[1], dtype=np.float64).mean())
     with _one_blas_thread():
-        table = _eigenvectors(near, width, len(landmarks), n_clusters)
+        table = _eigenvectors(near, width, len(landmarks), n_clusters, rng)
     stop.check()
     trained = _centres(near, width, table, n_clusters, rng, settings.max_iter, stop)
     facts = {"n_clusters": len(trained.centres), "n_trained": len(near[0]), "n_landmarks": len(landmarks)}
@@ -214,25 +223,41 @@ def _points(near: Near, width: float, table: NDArray[np.float64]) -> NDArray[np.
     return points
 
 
-def _eigenvectors(near: Near, width: float, n_landmarks: int, n_vectors: int) -> NDArray[np.float64]:
+def _eigenvectors(
+    near: Near, width: float, n_landmarks: int, n_vectors: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Return the points of the landmarks, of shape (p, m).
 
     They are the leading eigenvectors of the graph of landmarks, divided by the square roots of the degrees.
     """
-    from scipy.linalg import eigh
-
     folded = np.zeros((n_landmarks, n_landmarks))
     add_landmark_pairs(near[0], _weights(near[1], width), folded)
     degree = folded.sum(axis=1)
     # a landmark that no object is linked with has degree 0, and its row stays zero
     root = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
-    folded *= root[:, None]
-    folded *= root
+    wanted = min(n_vectors, n_landmarks)
+    if n_landmarks < max(SPARSE_LANDMARKS, 4 * block_size(wanted)):
+        values, vectors = _dense(folded, root, wanted)
+    else:
+        values, vectors = filtered_eigenvectors(_sparse(folded, root), wanted, rng)
+    return np.ascontiguousarray(vectors[:, values > LEAST_VALUE * values[0]] * root[:, None])
+
+
+def _dense(folded: NDArray[np.float64], root: NDArray[np.float64], wanted: int) -> tuple[Any, Any]:
+    from scipy.linalg import eigh
+
     # float32 takes two thirds of the time, and the points are float32 in the end
-    single, first = folded.astype(np.float32), n_landmarks - min(n_vectors, n_landmarks)
-    values, vectors = eigh(single, subset_by_index=(first, n_landmarks - 1), overwrite_a=True, check_finite=False)
-    kept = vectors[:, values > LEAST_VALUE * values[-1]][:, ::-1]
-    return np.ascontiguousarray(kept * root[:, None])
+    single, size = (folded * root[:, None] * root).astype(np.float32), len(folded)
+    values, vectors = eigh(single, subset_by_index=(size - wanted, size - 1), overwrite_a=True, check_finite=False)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _sparse(folded: NDArray[np.float64], root: NDArray[np.float64]) -> SparseMatrix:
+    indptr = np.empty(len(folded) + 1, dtype=np.int64)
+    count_nonzeros(folded, indptr)
+    matrix = SparseMatrix(indptr, np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.float32))
+    scaled_nonzeros(folded, root, *matrix)
+    return matrix
 
 
 _blas_lock = threading.Lock()

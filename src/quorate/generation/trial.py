@@ -1,16 +1,17 @@
-"""base="auto": choose k-means or spectral members by a trial on some of the objects.
+"""base="auto": choose k-means or spectral members, and the consensus function, by a trial on some of the objects.
 
-The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen.
+The kind and the method whose consensus has the lowest normalised cut in the graph of nearest neighbours are chosen.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._consensus.auto import AUTO, pick
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.compression import compress
 from quorate._types import Ensemble
 from quorate.generation.coded import as_coded
@@ -27,7 +28,10 @@ KINDS = ("spectral", "kmeans")
 TRIAL_OBJECTS = 3_000
 """The largest number of objects that are clustered on trial; of more objects, so many are drawn at random."""
 TRIAL_MEMBERS = 20
-TRIAL_METHOD = "lwgp"
+METHODS_TRIED = ("lwgp", "transfer", "lwea")
+"""The consensus functions that are compared; the first is taken if they are equal. It is the one that "auto" takes."""
+LINK_OBJECTS = 20_000
+"""The largest number of objects up to which lwea is compared, because its time grows faster than linearly."""
 NEIGHBOURS = 10
 
 FEW_ZEROS = 0.1
@@ -38,14 +42,22 @@ _TRIAL = 2**32 - 3
 """The key among the children of a seed under which the trial draws."""
 
 
+class Decision(NamedTuple):
+    """What a trial decided: the request with the chosen base, the reason, and the method if there was a choice."""
+
+    request: Request
+    reason: str
+    method: str | None = None
+
+
 class Trial:
     """A trial of both kinds of members, which decides from the features alone which kind suits them.
 
     First some of the objects are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of each kind is
-    computed. The kind whose consensus has the lower normalised cut in the graph of nearest neighbours is chosen. This
-    needs the number of clusters of the consensus, which is the lowest number that the rule for k is given. The number
-    of members asked for and the shares of objects and columns that they get are not used, so that the choice does not
-    depend on them.
+    computed by several methods. The kind and the method whose consensus has the lowest normalised cut in the graph of
+    nearest neighbours are chosen. This needs the number of clusters of the consensus, which is the lowest number that
+    the rule for k is given. The number of members asked for and the shares of objects and columns that they get are not
+    used, so that the choice does not depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -54,25 +66,25 @@ class Trial:
         self._made: dict[str, Finished] = {}
         self._base = ""
 
-    def decided(self) -> tuple[Request, str]:
-        """Return the request with the chosen base, and the reason for it."""
+    def decided(self) -> Decision:
+        """Try both kinds and return what suits the features."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
             reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
-            return self._request._replace(base=KINDS[0]), reason
+            return Decision(self._request._replace(base=KINDS[0]), reason)
         sample = self._sample()
         if not 1 < n_clusters <= sample.n_objects // 2:
-            return self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
-        near = _neighbours(sample)
-        cuts = {base: _cut(self._ensemble(sample, base), n_clusters, near, self._entropy) for base in KINDS}
-        best, other = sorted(KINDS, key=lambda base: cuts[base])
+            return Decision(self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members")
+        cuts = self._cuts(sample, n_clusters)
+        best, other = sorted(KINDS, key=lambda base: cuts[base][0])
         self._base = best if sample is self._features else ""
         seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
         reason = (
-            f"{best}: its consensus cuts {cuts[best]:.2%} of the links between nearest neighbours, that of {other} "
-            f"members {cuts[other]:.2%} ({seen}, {n_clusters:,} clusters)"
+            f"{best}: their consensus by {cuts[best][1]} cuts {cuts[best][0]:.2%} of the links between nearest "
+            f"neighbours, that of {other} members by {cuts[other][1]} {cuts[other][0]:.2%} ({seen}, {n_clusters:,} "
+            f"clusters)"
         )
-        return self._request._replace(base=best), reason
+        return Decision(self._request._replace(base=best), reason, cuts[best][1])
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
         """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
@@ -92,7 +104,19 @@ class Trial:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-        return replace(features, data=features.data[drawn], ids=None)
+        return features.taken(drawn)
+
+    def _cuts(self, sample: Features, n_clusters: int) -> dict[str, tuple[float, str]]:
+        """Return for each kind the lowest normalised cut, and the method that reached it."""
+        near = _neighbours(sample)
+        tried = METHODS_TRIED if self._features.n_objects <= LINK_OBJECTS else METHODS_TRIED[:-1]
+        cuts = {}
+        for base in KINDS:
+            ensemble = self._ensemble(sample, base)
+            found = {method: _cut(ensemble, n_clusters, near, (self._entropy, method)) for method in tried}
+            method = min(tried, key=lambda name: found[name])
+            cuts[base] = found[method], method
+        return cuts
 
     def _ensemble(self, sample: Features, base: str) -> Ensemble:
         request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)
@@ -101,6 +125,18 @@ class Trial:
         self._made[base] = finished
         # labels are coded in place, so that a copy is coded and those of the members are kept
         return as_coded(finished._replace(labels=finished.labels.copy()), sample, {})
+
+
+def method_towards(method: str, ensemble: Ensemble, n_clusters: int | None) -> str:
+    """Return `method`, but the one that suited the trial of base="auto" best instead of "auto".
+
+    Where "auto" would take another method than the first of those that were tried, because of the number of objects or
+    missing labels, it is left as it is.
+    """
+    suited = ensemble.info.get("method")
+    if method != AUTO or suited is None or pick(ensemble, n_clusters, MAX_BYTES).method != METHODS_TRIED[0]:
+        return method
+    return str(suited)
 
 
 def _neighbours(sample: Features) -> NDArray[np.int32]:
@@ -115,15 +151,16 @@ def _neighbours(sample: Features) -> NDArray[np.int32]:
     return SparseLandmarks(unit_rows(rows), n_near).search(rows)[0]
 
 
-def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], entropy: int) -> float:
-    """Return the normalised cut of the ensemble's consensus."""
+def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], how: tuple[int, str]) -> float:
+    """Return the normalised cut of the ensemble's consensus; `how` is the entropy of the draws and the method."""
     from quorate.methods import METHODS
 
+    entropy, method = how
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
         return float("inf")
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    consensus = METHODS[TRIAL_METHOD].solve(rows, n_clusters, rng=rng)
+    consensus = METHODS[method].solve(rows, n_clusters, rng=rng)
     return normalised_cut(consensus.labels[inverse], near)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 TILE = 256
 """Number of rows processed together: their running distances to one landmark fit into the innermost cache."""
@@ -119,6 +120,42 @@ def nearest_landmarks_by_groups(rows, landmarks, groups, starts, around, near, s
             value = _squared_distance(row, landmarks[landmark])
             if value < squared[place, last]:
                 _place(near[place], squared[place], landmark, value)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def project(rows, directions, result):
+    """Write the products of each row with each direction to result (n, m).
+
+    rows (n, d) is float32. directions (m, padded d) is float32, padded with zeros to a multiple of 8. A tile of rows is
+    transposed so that the inner loop runs over rows in vector registers. All rows go through the same sums in the same
+    order, so a row's result does not depend on its position. BLAS is faster, but its sums depend on the block.
+    """
+    n_rows, n_columns = rows.shape
+    tile = np.zeros((directions.shape[1], TILE), dtype=np.float32)
+    total = np.empty(TILE, dtype=np.float32)
+    for start in range(0, n_rows, TILE):
+        n_here = min(TILE, n_rows - start)
+        for row in range(n_here):
+            for column in range(n_columns):
+                tile[column, row] = rows[start + row, column]
+        for place in range(directions.shape[0]):
+            total[:] = 0
+            direction = directions[place]
+            for column in range(0, tile.shape[0], 8):
+                x0, x1, x2, x3 = tile[column], tile[column + 1], tile[column + 2], tile[column + 3]
+                x4, x5, x6, x7 = tile[column + 4], tile[column + 5], tile[column + 6], tile[column + 7]
+                c0, c1, c2, c3 = direction[column], direction[column + 1], direction[column + 2], direction[column + 3]
+                c4, c5, c6, c7 = (
+                    direction[column + 4],
+                    direction[column + 5],
+                    direction[column + 6],
+                    direction[column + 7],
+                )
+                for row in range(256):
+                    first = total[row] + x0[row] * c0 + x1[row] * c1 + x2[row] * c2 + x3[row] * c3
+                    total[row] = first + x4[row] * c4 + x5[row] * c5 + x6[row] * c6 + x7[row] * c7
+            for row in range(n_here):
+                result[start + row, place] = total[row]
 
 
 @njit(cache=True, nogil=True)

@@ -11,15 +11,14 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
 from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.eigen import with_signs
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
+from quorate.solvers.spectral.folded_graph import folded_leading, point_table
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
 MOST_DIRECTIONS = 1000
 """The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
-LEAST_VALUE = 1e-12
-"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
 
 
 def transfer_cut(
@@ -36,6 +35,10 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
+    if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
+        from quorate.solvers.spectral.cut_on_card import transfer_cut_on_card
+
+        return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
     return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
@@ -49,6 +52,31 @@ def transfer_embedding(
     With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
     u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
     """
+    table, values = point_table(*_leading(ensemble, weights, n_components, rng), weights)
+    points = np.empty((ensemble.n_rows, table.shape[1]))
+    labels, offsets = ensemble.labels, ensemble.offsets
+    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
+    return points, values
+
+
+def leading_values(
+    ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator, *, dense: bool = True
+) -> FloatArray:
+    """The largest eigenvalues of the folded graph, in descending order, as in `transfer_embedding`; the first is 1.
+
+    Without `dense` they are computed by Lanczos iterations in any case, which is faster for a few of them.
+    """
+    return _leading(ensemble, weights, n_components, rng, DENSE_CLUSTERS if dense else n_components)[1]
+
+
+def _leading(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    n_components: int,
+    rng: np.random.Generator,
+    most_dense: int = DENSE_CLUSTERS,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     # twice the objects is the same graph; without the common factor it is so to the last bit
     counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
     degree = np.empty(ensemble.n_rows)
@@ -56,19 +84,9 @@ def transfer_embedding(
     map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
     mass = counts / degree
     n_clusters = int(offsets[-1])
-    if n_clusters <= DENSE_CLUSTERS:
-        folded = fold(ensemble, mass) * np.outer(weights, weights)
-        cluster_degree = folded.sum(axis=1)
-        normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
-        values, vectors = leading_eigenvectors(normalised, n_components)
-    else:
-        cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
-    kept = values > LEAST_VALUE * values[0]
-    vectors, values = vectors[:, kept], values[kept]
-    table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
-    points = np.empty((ensemble.n_rows, table.shape[1]))
-    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
-    return points, values
+    if n_clusters <= most_dense:
+        return folded_leading(fold(ensemble, mass), weights, n_components)
+    return _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
 
 
 def _sparse_leading(

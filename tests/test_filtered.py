@@ -1,0 +1,85 @@
+"""Chebyshev-filtered subspace iteration: the kernels beside their twins, and eigenvectors beside LAPACK's."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle_landmarks as oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from quorate.ops import chebyshev as kernels
+from quorate.solvers.spectral.filtered import TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
+
+
+def graph(n_rows, n_landmarks, seed=0, n_parts=1):
+    """B' Dx^-1 B scaled by degrees, for rows linked with landmarks that lie on a line; n_parts of them do not touch."""
+    rng = np.random.default_rng(seed)
+    size = n_landmarks // n_parts
+    part, place = rng.integers(n_parts, size=n_rows), rng.uniform(2, size - 2, n_rows)
+    near = np.clip(place[:, None].astype(int) + np.arange(-2, 3), 0, size - 1) + size * part[:, None]
+    folded = oracle.folded(near, rng.uniform(0.1, 1.0, near.shape), n_landmarks)
+    degree = folded.sum(axis=1)
+    root = 1 / np.sqrt(np.where(degree > 0, degree, 1))
+    return folded * root[:, None] * root
+
+
+def as_sparse(matrix):
+    form = csr_array(matrix.astype(np.float32))
+    return SparseMatrix(form.indptr.astype(np.int64), form.indices.astype(np.int32), form.data)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**31), st.integers(1, 12), st.integers(1, 9))
+def test_recurrence(seed, size, width):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(size, size)) * (rng.random((size, size)) < 0.4)
+    current, previous = rng.normal(size=(2, size, width)).astype(np.float32)
+    factors = rng.normal(size=3).astype(np.float32)
+    expected = oracle.recurrence(matrix.astype(np.float32), current, previous, factors)
+    kernels.recurrence(*as_sparse(matrix), current, previous, factors, previous)
+    assert np.allclose(previous, expected, atol=1e-4)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**31), st.integers(1, 12))
+def test_sparse_form(seed, size):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(size, size)) * (rng.random((size, size)) < 0.4)
+    scale = rng.uniform(0.5, 2, size)
+    indptr = np.empty(size + 1, dtype=np.int64)
+    kernels.count_nonzeros(matrix, indptr)
+    indices, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.float32)
+    kernels.scaled_nonzeros(matrix, scale, indptr, indices, values)
+    found = csr_array((values, indices, indptr), shape=(size, size)).toarray()
+    assert np.allclose(found, matrix * scale[:, None] * scale, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n_landmarks", "wanted", "n_parts"), [(300, 12, 1), (400, 25, 4), (300, 1, 3)])
+def test_vectors_are_those_of_lapack(n_landmarks, wanted, n_parts):
+    matrix = graph(6 * n_landmarks, n_landmarks, n_parts=n_parts)
+    values, vectors = filtered_eigenvectors(as_sparse(matrix), wanted, np.random.default_rng(0))
+    assert vectors.shape == (n_landmarks, wanted)
+    assert np.allclose(vectors.T @ vectors, np.eye(wanted), atol=1e-4)
+    missed = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    assert missed.max() <= 1.1 * TOLERANCE
+    assert np.allclose(values, np.linalg.eigvalsh(matrix)[::-1][:wanted], atol=TOLERANCE)
+
+
+def test_more_parts_than_vectors():
+    """All eigenvalues are 1, and any vectors that are constant within the parts solve the equation."""
+    matrix = graph(4000, 400, n_parts=40)
+    values, vectors = filtered_eigenvectors(as_sparse(matrix), 10, np.random.default_rng(0))
+    assert np.allclose(values, 1, atol=TOLERANCE)
+    assert np.linalg.norm(matrix @ vectors - vectors, axis=0).max() <= 1.1 * TOLERANCE
+
+
+def test_a_matrix_of_zeros():
+    values, vectors = filtered_eigenvectors(as_sparse(np.zeros((200, 200))), 3, np.random.default_rng(0))
+    assert np.allclose(values, 0)
+    assert np.isfinite(vectors).all()
+
+
+def test_blocks_are_larger_than_what_is_wanted():
+    assert [block_size(n) for n in (1, 8, 40, 60)] == [16, 24, 64, 88]
