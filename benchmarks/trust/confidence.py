@@ -12,7 +12,7 @@ from benchmarks.accuracy.sets import development_sets, group_of, prepared
 from benchmarks.trust.tables import Table, planted_table, random_table
 from quorate import Consensus, Ensemble, EnsembleClustering, as_ensemble, compress, consensus, generate
 from quorate._evaluation.matching import matched
-from quorate.solvers.confidence import own_shares
+from quorate.solvers.own_shares import own_shares
 
 Record = dict[str, Any]
 Labels = NDArray[Any]

@@ -181,8 +181,9 @@ def compare(
     -----
     Methods with the same number of clusters can be compared by each value. Different numbers of clusters are harder to
     compare: ANMI and agreement favour the numbers that the members have, and density grows with the number. An
-    agreement that is not above its null value is one by chance. A method that fails stays in the table with the reason. The seconds of the first method include the compilation of kernels if nothing
-    was run before; the median over repeated runs is not affected by it.
+    agreement that is not above its null value is one by chance. A method that fails stays in the table with the reason.
+    The seconds of the first method include the compilation of kernels if nothing was run before; the median over
+    repeated runs is not affected by it.
 
     Examples
     --------

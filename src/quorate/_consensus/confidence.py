@@ -37,9 +37,9 @@ from quorate._evaluation.matching import matched
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import own_shares
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.member_order import in_content_order
+from quorate.solvers.own_shares import own_shares
 
 N_DIVISIONS = 2
 """How often the members are divided into two halves; each division costs about as much as one consensus."""
