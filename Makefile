@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata test-floors check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -20,6 +20,9 @@ test: $(STAMP)      ## all tests, doctests and README blocks included
 
 test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slower, in a cache of their own
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-gpu:           ## what needs a CUDA card, with the python that has CuPy: make test-gpu [PYTHON=python3]
+	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device.py $(ARGS)
 
 test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
 	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata

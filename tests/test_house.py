@@ -27,6 +27,7 @@ EACH = pytest.mark.parametrize("module", MODULES)
 LAYERS = [
     {"_types", "_check", "_html", "_result_table", "_summaries", "_verdict"},
     {"ops"},
+    {"_device"},
     {"solvers"},
     {"_data"},
     {"methods"},
@@ -50,6 +51,7 @@ SAME_NAME = {
     "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
+    "on_card": "the work of a package on a card: members of features, and the consensus of labels",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "row_table": "the table of distinct rows of many blocks, and its kernels",
     "placing": "place for new objects in memory, and in blocks",

@@ -70,6 +70,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # The card that the labels live on; only a `DeviceEnsemble` has one.
+    card: ClassVar[Any] = None
 
     def remember(self, **facts: Any) -> None:
         """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""

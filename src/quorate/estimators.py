@@ -23,9 +23,10 @@ from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
+from quorate._device.device_arrays import copied_in_kind, lives_on_card
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
-from quorate.generation.generating import generate_with_models
+from quorate.generation.generating import features_for, generate_with_models
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
@@ -201,8 +202,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     random_state : None, int or RandomState
         The same seed gives the same result.
-    n_jobs : int, optional
-        As for `generate`.
+    n_jobs, device
+        As for `generate`. If X lives on a card, `labels_` and `confidence_` are arrays of the same library.
 
     Attributes
     ----------
@@ -258,6 +259,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         method_options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_members = n_members
@@ -269,6 +271,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.method_options = method_options
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
@@ -276,8 +279,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
         request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
-        self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
+        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
+        features, card = self._features_and_card(X)
+        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
         method = self.method if chosen else method_towards(self.method, self.ensemble_, self.n_clusters)
@@ -286,7 +290,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters
-        self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
         return self
@@ -294,7 +299,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known."""
         check_is_fitted(self)
-        return place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
+        placed = place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
+        return placed if not lives_on_card(X) else copied_in_kind(placed, X)
 
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the mean co-association of each object of X with each cluster, of shape (n_objects, n_clusters)."""
@@ -318,8 +324,25 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         raw = np.stack([model.labels(features) for model in self._models], axis=1)
         return recode(self._rows, raw)
 
+    def _features_and_card(self, X: Any) -> tuple[Features, Any]:
+        """Return the features to fit, and the card that members are made on; None is the processor."""
+        if lives_on_card(X):
+            features, card = features_for(X, self.device)
+            self._units = features.shift, features.scale
+            self.n_features_in_ = features.n_columns
+            return features, card
+        features = self._features(X, reset=True)
+        if self.device in (None, "cpu"):
+            return features, None
+        return features_for(features, self.device)
+
     def _features(self, X: Any, *, reset: bool) -> Features:
         _check.no_anndata(X, "X")
+        if lives_on_card(X):
+            features = features_for(X, None)[0]
+            if features.n_columns != self.n_features_in_:
+                raise ValueError(f"X must have {self.n_features_in_} columns as in fit, got {features.n_columns}.")
+            return features
         if hasattr(X, "tocsr"):
             prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

@@ -33,11 +33,13 @@ from quorate._data.labelling import Labelling
 from quorate._data.pairing import Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
+from quorate._device.device_arrays import arrays_on_host, lives_on_card
 from quorate._evaluation.matching import matched
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.solvers.contingency import ari, contingency
+from quorate.solvers.label_rows import entries_of, on_host
 from quorate.solvers.member_order import in_content_order
 from quorate.solvers.own_shares import own_shares
 
@@ -67,6 +69,11 @@ class Scale(NamedTuple):
 
     def confidence(self, shares: FloatArray, labels: NDArray[np.int32]) -> FloatArray:
         """The confidence of rows with these own shares in these clusters."""
+        if lives_on_card(shares):
+            from quorate._device.card_tables import confidence_on_card
+
+            there: FloatArray = confidence_on_card(self.levels, self.slope, shares, labels)
+            return there
         if len(self.levels) == 1:
             return np.ones(len(shares))
         values: FloatArray = expit(self.levels[labels] + self.slope * (2 * shares - 1))
@@ -78,6 +85,10 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
 
     ``info["confidence"]`` keeps the curve for `place`. Halves of soft members are halves of their likeliest labels.
     """
+    if ensemble.card is not None and not lives_on_card(result.labels):
+        # the method ran in host memory, and so do its repetitions
+        result = arrays_on_host(result)
+        ensemble = on_host(ensemble)
     shares = own_shares(ensemble, result.labels) if result.confidence is None else result.confidence
     labels = ensemble if isinstance(ensemble, Ensemble) else harden(ensemble)
     scale = _scale_by_content(labels, result.labels, shares, procedure)
@@ -128,7 +139,7 @@ def confidence_scale(
     kept, seen = _kept_objects(drawn, procedure)
     if not seen.any() or drawn.places is None:
         return None
-    level, slope, of_clusters = _fit(2 * shares[drawn.places] - 1, drawn, kept, seen, n_clusters)
+    level, slope, of_clusters = _fit(2 * entries_of(ensemble, shares, drawn.places) - 1, drawn, kept, seen, n_clusters)
     return Scale(level + of_clusters, slope, int(seen.max()))
 
 

@@ -14,8 +14,10 @@ from quorate._consensus.run_method import MAX_BYTES, run_method
 from quorate._data.compression import compress
 from quorate._data.labelling import Labelling
 from quorate._data.selection import select_rows
+from quorate._device.device_arrays import lives_on_card
 from quorate._types import Consensus, Ensemble
 from quorate.methods import METHODS
+from quorate.solvers.label_rows import entries_of, take
 
 MOST_OBJECTS = 2_000
 """Objects on which a procedure is repeated at most, so that the cost does not grow with the number of objects."""
@@ -66,6 +68,8 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many
 
     Many members leave fewer objects to draw, unless there are to be `as_many` as with few members.
     """
+    if lives_on_card(labelling.codes):
+        return _drawn_on_card(ensemble, labelling, seed, 1 if as_many else ensemble.n_members)
     counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
     ends = np.cumsum(counts)
     total = int(ends[-1])
@@ -77,6 +81,18 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many
         rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
     part = select_rows(replace(ensemble, object_ids=None), rows, drawn.astype(np.int64))
     return Drawn(part, labelling.codes[rows], places is not None, rows)
+
+
+def _drawn_on_card(ensemble: Ensemble, labelling: Labelling, seed: int, n_members: int) -> Drawn:
+    """Do what `draw_objects` does for rows on a card, all of which have a label there."""
+    from quorate._device.card_rows import rows_of_objects
+
+    places = drawn_places(ensemble.n_objects, n_members, labelling.n_clusters, seed)
+    objects = np.arange(ensemble.n_objects) if places is None else places
+    rows, drawn = np.unique(rows_of_objects(ensemble, objects), return_counts=True)
+    part = take(ensemble, rows, drawn.astype(np.int64))
+    part = select_rows(part, np.arange(len(rows)), part.counts)
+    return Drawn(part, entries_of(ensemble, labelling.codes, rows), places is not None, rows)
 
 
 def drawn_places(total: int, n_members: int, n_clusters: int, seed: int) -> NDArray[np.int64] | None:

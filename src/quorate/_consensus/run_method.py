@@ -14,6 +14,7 @@ from quorate import _check
 from quorate._consensus.duration import tell_duration, tell_linear_duration
 from quorate._consensus.refining import refined
 from quorate._consensus.row_order import in_row_order
+from quorate._device.device_arrays import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
 from quorate.solvers.member_order import in_content_order
@@ -91,18 +92,31 @@ def _run(
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
-    if isinstance(seen, Ensemble) and not entry.combines:
+    if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
         tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
         tell(method, seen, partial(_try_rows, entry, k, options))
     result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    where = _where(ensemble, method, result)
     if ordered is not None:
         result = ordered.restored(result, entry.by_member)
     result = with_standing(given, result)
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
+
+
+def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
+    """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
+    if ensemble.card is None:
+        return {}
+    if lives_on_card(solved.labels):
+        return {"device": ensemble.card.name}
+    return {
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "
+        f"it has no code for a card or they are few"
+    }
 
 
 def by_content(method: Method) -> bool:

@@ -14,6 +14,7 @@ from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
 from quorate._data.proof import proven
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
 from quorate.methods import METHODS
+from quorate.solvers.label_rows import on_host
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -70,6 +71,10 @@ def solve(
     shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(name, wanted is not None, refine)
+    if ensemble.card is not None and (wanted is not None or refine or METHODS[name].combines):
+        ensemble = on_host(ensemble)
+        why = "numbers of clusters are compared" if wanted is not None else "several methods or single moves are tried"
+        told["device"] = f"the processor: {why}, on rows that the card compressed"
     if wanted is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, name, options=options, **shared)
     else:

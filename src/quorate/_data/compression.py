@@ -17,7 +17,7 @@ from quorate.ops.threads import map_fixed_blocks
 from quorate.solvers import label_rows
 
 
-def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
+def compress(ensemble: E, *, device: str | None = None) -> tuple[E, NDArray[np.intp]]:
     """Reduce an ensemble to its distinct rows with counts, in order of first appearance; nothing is lost.
 
     A method that uses labels alone cannot distinguish objects with equal label rows, so that one row with a count
@@ -28,6 +28,9 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     ----------
     ensemble : Ensemble or SoftEnsemble
         The ensemble to compress.
+    device : None, "auto", "cpu" or "cuda"
+        Where the distinct rows are found: "cuda" on a CUDA card, "auto" there if a card works. By default on the
+        processor, or on the card if the labels live there. The result is the same.
 
     Returns
     -------
@@ -35,6 +38,7 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
         One row for each distinct row, with the sum of its counts.
     inverse : array of shape (n_rows,)
         The compressed row of each row: ``compressed.labels[inverse]`` is the input again. It cannot be written to.
+        With "cuda" or "auto" it is an array on the card if the labels came from one.
 
     See Also
     --------
@@ -49,6 +53,12 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     ([[0, 0], [1, 1], [0, 1]], [2, 1, 1], [0, 1, 0, 2])
     """
     proven(ensemble)
+    if device is not None or ensemble.card is not None:
+        from quorate._data.rows_on_card import compressed_by_device
+
+        found: tuple[E, NDArray[np.intp]] | None = compressed_by_device(ensemble, device)
+        if found is not None:
+            return found
     if ensemble.is_distinct:
         return ensemble, read_only(np.arange(ensemble.n_rows))
     if ensemble.compressed is None:

@@ -8,6 +8,7 @@ from typing import Any
 from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
+    add_device_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
@@ -39,6 +40,7 @@ def add_consensus(commands: Any) -> None:
     add_method_options(parser)
     add_seed_option(parser)
     add_rows_options(parser)
+    add_device_option(parser)
     parser.add_argument(
         "--max-bytes",
         metavar="BYTES",

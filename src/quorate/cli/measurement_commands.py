@@ -10,6 +10,7 @@ from quorate.cli.options import (
     add_ambiguous_option,
     add_column_options,
     add_command,
+    add_device_option,
     add_force_option,
     add_labels_output,
     add_method_options,
@@ -94,6 +95,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
         help="share of the columns that each clustering is made from (default: %(default)s)",
     )
     add_seed_option(parser)
+    add_device_option(parser)
     parser.add_argument("--jobs", metavar="N", help="number of parallel workers (default: all threads with kmeans)")
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder for finished clusterings, from which a stopped run continues"
@@ -154,4 +156,5 @@ def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "n_jobs": None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
         "progress": shows_progress(arguments),
         "checkpoint": arguments.checkpoint,
+        "device": arguments.device,
     }

@@ -129,6 +129,15 @@ def add_seed_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where to work: cuda on a CUDA card, auto there if one works (default: cpu)",
+    )
+
+
 def add_rows_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that change rows before the method runs (--coarsen, --keep) and labels after it (--refine)."""
     parser.add_argument(
@@ -230,6 +239,7 @@ _OWN_OPTIONS = {
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
+    "device": "--device",
 }
 
 
@@ -241,6 +251,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
         "random_state": integer(arguments.seed, "--seed"),
         **others,
     }
+    if arguments.device is not None:
+        settings["device"] = arguments.device
     options = named_values(arguments.option, "--option")
     for name in options:
         if name in settings:

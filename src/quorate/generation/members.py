@@ -93,7 +93,7 @@ def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: 
 
 def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
     """Compute members of the built-in k-means; all plans of a call have the same rows and columns."""
-    rows, view = _rows(features, plans[0]), plans[0].view
+    rows, view = rows_of_plan(features, plans[0]), plans[0].view
     trained = []
     for plan in plans:
         rng = np.random.default_rng(plan.seed)
@@ -116,7 +116,7 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
 
 def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
     """Compute a member of spectral clustering."""
-    rows = _rows(features, plan)
+    rows = rows_of_plan(features, plan)
     assert plan.k is not None
     rng = np.random.default_rng(plan.seed)
     model, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
@@ -148,7 +148,7 @@ def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> It
 
 
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
-    rows = _rows(features, plan)
+    rows = rows_of_plan(features, plan)
     clustered = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
     return _member(features, plan, rows, clustered, keep_models, stop)
 
@@ -194,7 +194,8 @@ def _spread(n_objects: int, rows: NDArray[np.intp], labels: Array) -> Array:
     return spread
 
 
-def _rows(features: Features, plan: Plan) -> Numbers:
+def rows_of_plan(features: Features, plan: Plan) -> Numbers:
+    """Return the numbers of the objects that a member gets, None for all."""
     return None if plan.packed is None else unpack(plan.packed, features.n_objects)
 
 

@@ -5,7 +5,6 @@ The kind and the method whose consensus has the lowest normalised cut in the gra
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +104,7 @@ class Trial:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-        return replace(features, data=features.data[drawn], ids=None)
+        return features.taken(drawn)
 
     def _cuts(self, sample: Features, n_clusters: int) -> dict[str, tuple[float, str]]:
         """Return for each kind the lowest normalised cut, and the method that reached it."""

@@ -13,7 +13,8 @@ from quorate.solvers.anmi import member_labels
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import look_up
 from quorate.solvers.label_space.column_merging import column_information, merge_columns
-from quorate.solvers.label_space.lookup import Rule, sample
+from quorate.solvers.label_space.lookup import sample
+from quorate.solvers.label_space.rules import Rule
 from quorate.solvers.sizes import voting_by_shares
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole

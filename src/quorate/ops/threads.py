@@ -12,12 +12,17 @@ from typing import TypeVar
 
 import numba
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 BLOCK = 16_384
 """With fewer rows than this per thread, another thread costs more than it saves."""
 PIECE = 4 * BLOCK
 """Rows that a thread works on before it returns to Python, where Ctrl-C is noticed: well below a second of work."""
+
+
+TASK_ROWS = 2_048
+"""With fewer rows than this, a task is over before another thread has begun."""
 
 
 def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -> list[T]:
@@ -57,3 +62,15 @@ def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_threads: in
 def n_threads() -> int:
     """Return the number of threads that kernels use together, which NUMBA_NUM_THREADS sets."""
     return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def map_tasks(task: Callable[[S], T], items: list[S], n_rows: int) -> list[T]:
+    """Call task(item) for each item, on several threads if the rows that each task goes over are many.
+
+    The results are in the order of the items, and do not depend on the number of threads.
+    """
+    n_workers = min(int(numba.config.NUMBA_NUM_THREADS), len(items))
+    if n_workers < 2 or n_rows < TASK_ROWS:
+        return [task(item) for item in items]
+    with ThreadPoolExecutor(n_workers) as pool:
+        return list(pool.map(task, items))

@@ -23,6 +23,11 @@ def cluster_means(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     Added up over the base clusters of a row, a column is the row's mean co-association with the objects of that
     cluster, in units of member weight. Rows with label -1 belong to no cluster.
     """
+    if ensemble.card is not None:
+        from quorate._device.card_tables import tally_and_sizes
+
+        counted, objects = tally_and_sizes(ensemble, labels, n_clusters)
+        return counted * cluster_weights(ensemble)[:, None] / np.maximum(objects, 1.0), objects.astype(np.float64)
     table = tally(ensemble, labels, n_clusters)
     sizes = _sizes(ensemble, labels, n_clusters)
     return table * cluster_weights(ensemble)[:, None] / np.maximum(sizes, 1.0), sizes

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray, read_only
 from quorate.ops.member_pairs import nmi_with_later
-from quorate.solvers.contingency import Average, contingency, nmi
+from quorate.solvers.contingency import Average, contingency, nmi, pair_contingencies
+from quorate.solvers.label_rows import objects_in
 
 MOST_MEMBERS = 500
 """Members of which all pairs are compared for scores; of more members as many are drawn."""
@@ -24,6 +25,12 @@ def member_pairs(
     chosen = np.arange(ensemble.n_members) if members is None else members
     values = np.full((len(chosen), len(chosen)), np.nan)
     shared = np.zeros_like(values)
+    if ensemble.card is not None:
+        for place, other, pair in pair_contingencies(ensemble, chosen):
+            shared[place, other] = shared[other, place] = pair.total
+            if pair.total:
+                values[place, other] = values[other, place] = nmi(pair, average)
+        return values, shared
     columns, sizes = read_only(ensemble.labels[:, chosen].T), read_only(ensemble.n_clusters[chosen])
     is_small = int(sizes.max()) ** 2 <= max(ensemble.n_rows, SMALL_TABLE)
     for place in range(len(chosen)):
@@ -100,5 +107,8 @@ def missing_shares(ensemble: Ensemble) -> FloatArray:
     """Share of the objects that each member leaves out, (H,)."""
     if not ensemble.has_missing:
         return np.zeros(ensemble.n_members)
+    if ensemble.card is not None:
+        known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
+        return 1.0 - known / ensemble.n_objects
     shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
     return shares

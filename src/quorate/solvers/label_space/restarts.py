@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from quorate._types import Consensus, E
-from quorate.ops.coding import canonical
-from quorate.solvers.label_space.lookup import Model, Partition, best_of_restarts
+from quorate.solvers.label_rows import canonical_labels
+from quorate.solvers.label_space.lookup import best_of_restarts
+from quorate.solvers.label_space.rules import Model, Partition
 from quorate.solvers.weights import with_relative_weights
 
 
@@ -34,5 +35,5 @@ def restarted(
 
 def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
     """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
-    labels = canonical(run.labels, len(run.sums.mass))
+    labels = canonical_labels(run.labels, len(run.sums.mass))
     return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})
