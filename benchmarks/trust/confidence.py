@@ -63,7 +63,7 @@ def measure_confidence(name: str) -> Record:
         "before": counted(before, same, right),
         "times": round(first.times, 2),
     }
-    if group == GROUPS[0]:
+    if group in GROUPS[:2]:
         record["clusters"] = _clusters(first.result, before, same, truth)
     return record
 

@@ -98,7 +98,8 @@ def of_group(results: Results, group: str, half: str) -> dict[str, Record]:
 
 
 def _mean(values: Any) -> float:
-    return float(np.mean(list(values))) if len(list(values)) else float("nan")
+    known = list(values)
+    return float(np.mean(known)) if known else float("nan")
 
 
 def _called(records: list[Record]) -> int:
