@@ -34,6 +34,7 @@ LAYERS = [
     {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
     {"_blocks"},
     {"generation"},
+    {"_structure"},
     {"_comparison"},
     {"plot"},
     {"reporting"},

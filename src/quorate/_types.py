@@ -260,7 +260,8 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} clusters by {self.method or 'a method'}, "
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
+            f"{self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
 
@@ -349,7 +350,8 @@ class Scores:
     those that it was made from, and `mean_member` and `best_member` compare members with one another. A consensus wins
     such a comparison even on random labels. Fair are `agreement`, `agreement_mean_member` and `agreement_best_member`:
     the mean NMI with members that had no part in the labelling. The scores from `expected` to `n_permutations` say what
-    permuted labels would give, and `verdict` says it in words. The other scores compare the labelling with the truth.
+    permuted labels would give, those from `valley` to `n_draws` what measurements without clusters would give, and
+    `verdict` says it in words. The other scores compare the labelling with the truth.
     """
 
     n_objects: int
@@ -373,6 +375,11 @@ class Scores:
     adjusted: float | None = None
     reproducibility: float | None = None
     n_permutations: int | None = None
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
     # not a score, but the verdict must know it: whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

@@ -24,6 +24,9 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
 from quorate._device.device_arrays import copied_in_kind, lives_on_card
+from quorate._structure.evaluating import reference_of
+from quorate._structure.number import chooses_number, explore
+from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
@@ -38,7 +41,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, "auto", (low, high) or None, default 2
-        None if the method finds the number itself; with "auto" or a range, `quorate.choose_k` chooses the number.
+        With "auto", None or a range, `quorate.choose_k` chooses the number; None leaves it to a method that was named
+        and finds the number itself, such as "eac".
     method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
@@ -185,21 +189,25 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     Parameters
     ----------
-    n_clusters : int or None, default 2
-        None if the method finds the number itself.
+    n_clusters : int, "auto", (low, high) or None, default 2
+        With "auto", None or a range the number of clusters is chosen, as described in Notes; with "auto" and None it is
+        1 if the measurements have no clusters. None leaves the number to a method that was named and finds it itself.
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
         As for `generate`: the number of clusters of each member, the clusterer, and the share of the objects and
         columns that each member gets. By default the members are k-means or spectral clusterings, whichever suit the
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
-        Without n_clusters the members are k-means clusterings.
     method : str, default "auto"
         The consensus function, a name in METHODS. By default the trial that chooses the members also chooses among
         "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
         in `consensus`.
     method_options : dict, optional
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
+    reference : "auto", int or None, default "auto"
+        Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
+        "auto" draws 5 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
+        ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
     n_jobs, device
@@ -217,7 +225,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ensemble_ : Ensemble
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
-        The whole result.
+        The whole result; if the number of clusters was chosen, ``consensus_.info["choice"]`` says why.
     n_features_in_ : int
         Number of columns of X.
 
@@ -237,6 +245,12 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     `transform` returns the mean co-association of each object with each cluster, from 0 to 1.
 
+    If the number of clusters is to be chosen, spectral members of 20 to 60 clusters are made first (or members as k and
+    base say), and numbers are compared by the criteria of `choose_k` and by links between nearest neighbours. The
+    clusters of the chosen number are compared with those that the same procedure finds in measurements of the same
+    covariance without clusters; if they are separated no better, the answer is 1 cluster. Otherwise the result is the
+    same as if this number had been asked for. docs/trust.md says how often this is right.
+
     Examples
     --------
     >>> import numpy as np
@@ -248,7 +262,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def __init__(
         self,
-        n_clusters: int | None = 2,
+        n_clusters: int | str | tuple[int, int] | None = 2,
         *,
         n_members: int = 20,
         k: Any = None,
@@ -257,6 +271,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         columns: Any = 1.0,
         method: str = DEFAULT_METHOD,
         method_options: Mapping[str, Any] | None = None,
+        reference: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -269,6 +284,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.columns = columns
         self.method = method
         self.method_options = method_options
+        self.reference = reference
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -276,17 +292,22 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
         entropy = entropy_of(self.random_state)
-        k = k_towards(self.k, self.base, self.n_clusters)
-        base = base_towards(self.base, self.n_clusters)
+        features, card = self._features_and_card(X)
+        n_clusters, told = self._number(features, entropy)
+        # towards one cluster members are made as towards two, because members of one cluster say nothing
+        towards = None if n_clusters is None else max(n_clusters, 2)
+        k = k_towards(self.k, self.base, towards)
+        base = base_towards(self.base, towards)
         request = Request(self.n_members, k, base, self.rows, self.columns)
         options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
-        features, card = self._features_and_card(X)
         self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        method = self.method if chosen else method_towards(self.method, self.ensemble_, self.n_clusters)
-        solved = solve_objects(self.ensemble_, self.n_clusters, method=method, random_state=seed, **chosen)
+        method = self.method if chosen else method_towards(self.method, self.ensemble_, n_clusters)
+        solved = solve_objects(self.ensemble_, n_clusters, method=method, random_state=seed, **chosen)
         self.consensus_: Consensus = solved.objects
+        told = self._compared(features, told)
+        self.consensus_ = replace(solved.objects, info={**solved.objects.info, **told})
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters
@@ -295,6 +316,31 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
         return self
+
+    def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
+        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
+        draws = checked_draws(self.reference)
+        if not chooses_number(self.n_clusters, self.method):
+            return cast("int | None", self.n_clusters), {}
+        explored = explore(
+            features,
+            Request(self.n_members, self.k, self.base, self.rows, self.columns),
+            self.n_clusters,
+            entropy=entropy,
+            method=self.method,
+            method_options=dict(self.method_options or {}),
+            n_jobs=self.n_jobs,
+            draws=draws,
+        )
+        return explored.choice.n_clusters, explored.told()
+
+    def _compared(self, features: Features, told: dict[str, Any]) -> dict[str, Any]:
+        """Return the comparison with measurements without clusters if it was asked for and not made before."""
+        draws = checked_draws(self.reference)
+        if draws is None or self.reference == "auto" or "reference_test" in told:
+            return told
+        found = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
+        return told if found is None else {**told, "reference_test": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known."""
