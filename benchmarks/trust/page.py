@@ -12,6 +12,7 @@ from benchmarks.accuracy.tables import table_text
 from benchmarks.trust.confidence import GROUPS, half_of
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.noise_sets import kind_of
+from benchmarks.trust.numbers import numbers_section, read_results
 from benchmarks.trust.runs import Record, Results
 from quorate._verdict import GRADES, NO_STRUCTURE
 
@@ -143,10 +144,6 @@ at most {max(seconds):.0f} s.
 
 
 def _numbers() -> str:
-    try:
-        from benchmarks.trust.numbers import numbers_section, read_results
-    except ImportError:
-        return "Not measured yet."
     return numbers_section(read_results())
 
 
