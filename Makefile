@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-bounds test-anndata check methods bench papers accuracy peers coverage clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -21,10 +21,23 @@ test: $(STAMP)      ## all tests, doctests and README blocks included
 test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slower, in a cache of their own
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest -n 2 $(ARGS)
 
+test-gpu:           ## what needs a CUDA card, with the python that has CuPy: make test-gpu [PYTHON=python3]
+	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device.py $(ARGS)
+
 test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
 	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata
 	.venv-anndata/bin/python -m pip install --quiet --disable-pip-version-check -e ".[anndata,plot]" "pytest>=8" "hypothesis>=6.100"
 	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
+
+# the oldest Python that can be had; the shims of pyenv exist also where they do not work
+FLOOR_PYTHON ?= $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10 || echo $(PYTHON))
+FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden graphs io_formats io_zarr_store soft spectral tables)
+
+test-floors:        ## the lowest versions that pyproject.toml declares, in an environment of their own
+	test -d .venv-floors || $(FLOOR_PYTHON) -m venv .venv-floors
+	$(PYTHON) .ci/floors.py > .venv-floors/constraints.txt
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-floors/constraints.txt -e ".[test]"
+	.venv-floors/bin/python -m pytest -n 2 -W ignore::DeprecationWarning $(or $(ARGS),$(FLOOR_TESTS))
 
 check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
@@ -43,6 +56,9 @@ papers: $(STAMP)    ## the five papers' tables and figures beside ours: make pap
 accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
 
+trust: $(STAMP)     ## how far results can be believed: make trust DATA=folder [ARGS=--quick]
+	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) $(ARGS)
+
 peers:              ## Quorate beside other packages, which get an environment of their own: make peers [ARGS=--quick]
 	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
@@ -54,5 +70,29 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
+DOCS_STAMP := .venv-docs/.installed
+$(DOCS_STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
+
+docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
+	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going $(ARGS) docs docs/_build/html
+
+docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8000]
+	.venv-docs/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(or $(PORT),8000)
+
+dist:               ## source archive and wheel, checked; the tests run against the installed wheel: make dist [ARGS="-n 2"]
+	rm -rf dist .venv-dist
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6"
+	.venv-dist/bin/python -m build --outdir dist .
+	.venv-dist/bin/python -m twine check --strict dist/*
+	.venv-dist/bin/python release/check_dist.py dist
+	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
+	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
+	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),-n 2)
+
 clean:
-	rm -rf $(VENV) .numba-bounds .venv-peers .venv-anndata .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-anndata .venv-floors .pytest_cache .mypy_cache .ruff_cache demo

@@ -233,7 +233,8 @@ def test_an_existing_output_needs_force(table: Path, tmp_path: Path, capsys: Out
 
 def test_the_output_is_refused_before_the_work(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
-    assert "exists already" in fails(capsys, "consensus", table, "-k", "3", "-o", table)
+    (table.parent / "other.csv").write_text("")
+    assert "exists already" in fails(capsys, "consensus", table, "-k", "3", "-o", table.parent / "other.csv")
 
 
 def test_warnings_take_one_line(tmp_path: Path, capsys: Output) -> None:

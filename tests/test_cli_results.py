@@ -114,7 +114,8 @@ def test_place_refuses(table: Path, labelled: Path, tmp_path: Path, capsys: Outp
     assert "has no column 'name'" in fails(capsys, *start, str(tmp_path / "noid.csv"), *MEMBERS, "-o", out)
     assert "no such file" in fails(capsys, *start, str(tmp_path / "gone.csv"), *MEMBERS, "-o", out)
     assert "-o/--output" in fails(capsys, *start, str(table), *MEMBERS)
-    assert "exists already" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(labelled))
+    assert "exists already" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(tmp_path / "noid.csv"))
+    assert "which is read" in fails(capsys, *start, str(table), *MEMBERS, "-o", str(labelled))
     assert not Path(out).exists()
 
 
@@ -124,7 +125,7 @@ def test_compare_prints_the_table(table: Path, capsys: Output) -> None:
     assert [row["agreement"] for row in found["comparison"]] == pytest.approx([row.agreement for row in wanted.rows])
     assert main(["compare", str(table), *MEMBERS, "-m", "kmeans", "-k", "3", "--repeats", "0"]) == 0
     head = capsys.readouterr().out.splitlines()[0].split()
-    assert head == ["method", "k", "agreement", "density", "stability", "seconds"]
+    assert head == ["method", "k", "anmi", "density", "agreement", "null", "stability", "seconds"]
 
 
 def test_compare_refuses(table: Path, capsys: Output) -> None:

@@ -40,7 +40,10 @@ def test_every_cell_is_the_score_of_its_result() -> None:
     for row in table.rows:
         result = table.result(row.method, row.n_clusters)
         assert result.n_clusters == row.n_clusters
-        assert row.agreement == pytest.approx(quorate.anmi(result, labels))
+        assert row.anmi == pytest.approx(quorate.anmi(result, labels))
+        assert row.agreement == pytest.approx(quorate.evaluate(result, labels).agreement)
+        assert row.null < row.agreement
+        assert result.confidence is not None
         assert row.density == pytest.approx(quorate.density(result, labels))
         assert -1 <= row.stability <= 1
         assert row.seconds > 0
@@ -54,7 +57,7 @@ def test_every_cell_is_the_score_of_its_result() -> None:
 def test_one_seed_makes_one_table() -> None:
     labels = noisy(1)
     one, other = (compare(labels, ["kmeans"], (2, 4), n_repeats=3, random_state=5) for _ in range(2))
-    assert [row[:5] for row in one.rows] == [row[:5] for row in other.rows]
+    assert [row[:7] for row in one.rows] == [row[:7] for row in other.rows]
 
 
 def test_members_that_agree_make_a_stable_consensus_and_noise_does_not() -> None:
@@ -78,7 +81,7 @@ def test_a_method_that_cannot_answer_stays_in_the_table() -> None:
     assert "distinct label rows" in str(table)
     with pytest.raises(ValueError, match="no method has a value for 'stability'"):
         plot.comparison(table, "stability")
-    assert len(plot.comparison(table).texts) == 2
+    assert len(plot.comparison(table, "anmi").texts) == 2
 
 
 def test_objects_that_a_draw_of_members_does_not_know_are_left_out_of_it() -> None:
@@ -107,7 +110,7 @@ def test_compare_refuses(options: dict, kind: type[Exception], words: str) -> No
 
 def test_the_heat_map_shows_every_number() -> None:
     table = compare(noisy(0), ["kmeans", "eac"], (2, 3), n_repeats=1, random_state=0)
-    for value in ("agreement", "density", "stability", "seconds"):
+    for value in ("anmi", "density", "agreement", "null", "stability", "seconds"):
         ax = plot.comparison(table, value)
         assert len(ax.texts) == 4
         assert [tick.get_text() for tick in ax.get_yticklabels()] == ["kmeans", "eac"]

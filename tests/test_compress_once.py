@@ -13,7 +13,7 @@ from imports import modules_of
 
 import quorate
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, report
-from quorate._evaluation import repetition
+from quorate._consensus import procedure
 from quorate.cli import main
 from quorate.solvers.label_rows import distinct
 
@@ -29,10 +29,10 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rows of all tables whose distinct rows are searched while a test runs, in order."""
     sizes: list[int] = []
     # the procedure is repeated on parts of the table, which are tables of their own and here have fewer rows
-    monkeypatch.setattr(repetition, "MOST_OBJECTS", 100)
+    monkeypatch.setattr(procedure, "MOST_OBJECTS", 100)
 
     def counting(ensemble: Any) -> Any:
-        if ensemble.n_rows > repetition.MOST_OBJECTS:
+        if ensemble.n_rows > procedure.MOST_OBJECTS:
             sizes.append(ensemble.n_rows)
         return distinct(ensemble)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,6 +12,32 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 mpl.use("agg")
+
+
+GUIDES = sorted(
+    str(page.relative_to(DOCS))
+    for folder in ("how-to", "coming-from")
+    for page in (DOCS / folder).glob("*.md")
+    if "```python" in page.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_the_python_blocks_of_a_guide_run(name: str) -> None:
+    import matplotlib.pyplot as plt
+
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    with warnings.catch_warnings():
+        # a guide shows warnings to its reader, for example about objects that cannot be placed
+        warnings.simplefilter("default")
+        for block in blocks:
+            exec(compile(block, name, "exec"), names)
+    plt.close("all")
+
+
+def test_there_are_guides() -> None:
+    assert len(GUIDES) >= 12
 
 
 @pytest.mark.parametrize("name", ["results.md"])

@@ -133,8 +133,7 @@ def test_refine_after_a_method(method: str) -> None:
 def test_golden_mcla() -> None:
     result = consensus(GOLDEN, 3, method="mcla", random_state=0)
     assert result.labels.tolist() == [0, 0, 0, 1, 1, 2, 2]
-    assert result.confidence is not None
-    assert result.confidence.tolist() == [3 / 4, 1, 2 / 3, 1, 1 / 2, 1, 1]
+    assert result.info["method_confidence"][result.rows].tolist() == [3 / 4, 1, 2 / 3, 1, 1 / 2, 1, 1]
     groups = result.info["meta_clusters"]
     assert [groups[name].tolist() for name in "abc"] == [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
     for seed in range(20):

@@ -27,15 +27,17 @@ EACH = pytest.mark.parametrize("module", MODULES)
 LAYERS = [
     {"_types", "_check", "_html", "_result_table", "_summaries", "_verdict"},
     {"ops"},
+    {"_device"},
     {"solvers"},
     {"_data"},
     {"methods"},
     {"_coarsening", "_consensus", "_evaluation", "_io", "datasets", "_choose"},
+    {"_blocks"},
     {"generation"},
     {"_comparison"},
     {"plot"},
     {"reporting"},
-    {"estimators", "anndata", "scoring"},
+    {"estimators", "anndata", "scoring", "stream"},
     {"cli", "__main__"},
 ]
 
@@ -44,11 +46,15 @@ SAME_NAME = {
     "ambiguity": "the proportion of ambiguous pairs, and its kernel",
     "average_link": "the tree of average link, and its kernels",
     "co_association": "the matrix a user asks for, the pairs that linkages work on, and the kernel that lists them",
-    "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
+    "coding": "codes by first appearance: of columns of any type, of a block, and of integers in a kernel",
+    "consensus": "consensus of a table in memory, and of one in blocks",
     "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
+    "on_card": "the work of a package on a card: members of features, and the consensus of labels",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
+    "row_table": "the table of distinct rows of many blocks, and its kernels",
+    "placing": "place for new objects in memory, and in blocks",
     "spectral": "the method, and the family of solvers that is named after it",
     "trees": "linkage trees, and pictures of them",
 }
@@ -189,6 +195,12 @@ def test_numba_lives_in_ops_alone() -> None:
             if isinstance(node, ast.Import | ast.ImportFrom) and "numba" in ast.unparse(node):
                 users.add(module.split(".")[1])
     assert users == {"ops"}
+
+
+def test_kernels_are_compiled_in_one_place() -> None:
+    """A kernel made by numba's own decorator would fail without a cache; see ops/compiling.py."""
+    own = [module for module, source in SOURCES.items() if "import njit" in source.replace("compiling import njit", "")]
+    assert own == []
 
 
 def test_no_method_imports_another() -> None:

@@ -11,7 +11,7 @@ from test_io import FORMATS, NAMED, write
 
 from quorate import Consensus, load_labels, save_labels
 from quorate._io import write_aside
-from quorate._io.paths import write_folder_aside
+from quorate._io.aside import write_folder_aside
 
 # ---- paths
 

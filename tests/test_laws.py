@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import random_tables
 from ensembles import noisy, under_noise
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
@@ -41,6 +42,16 @@ OPT_OUT: dict[tuple[str, str], str] = {
     ),
     ("missing_labels_in_unequal_parts_are_survived", "hgpa"): (
         "as under label noise: once every cluster is cut, its objective says nothing any more"
+    ),
+    ("repeated_objects_change_nothing_on_random_tables", "bisecting"): (
+        "its density is that of pairs of different objects, and repeated objects are pairs that agree: with more of "
+        "them another cluster may be the one whose split gains most"
+    ),
+    ("repeated_objects_change_nothing_on_random_tables", "mixture"): (
+        "its prior counts as a number of labels, which weighs less the more objects there are"
+    ),
+    ("repeated_objects_change_nothing_on_random_tables", "ecc"): (
+        "its smoothing counts as a number of labels, which weighs less the more objects there are"
     ),
 }
 
@@ -284,6 +295,39 @@ def test_weights_count(method: str) -> None:
     labels = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
     result = consensus(as_ensemble(labels, weights=[1, 1, 1000]), 2, method=method, random_state=0)
     assert result.labels.tolist() == [0, 1, 0, 1]
+
+
+# ---- laws on many small random tables, which are full of ties
+
+TABLES = 100
+"""Random tables on which each of the laws below is tested; `python tests/random_tables.py` takes any number."""
+FEWER = {"mixture": 20, "supra": 20, "sec": 50, "lwgp": 50}
+"""Methods that take long even on small tables."""
+
+
+def broken(method: str, holds: Callable[[str, int], bool]) -> list[int]:
+    return [seed for seed in range(FEWER.get(method, TABLES)) if not holds(method, seed)]
+
+
+@law()
+def test_repeated_objects_change_nothing_on_random_tables(method: str) -> None:
+    assert broken(method, random_tables.objects_repeated) == []
+
+
+@law()
+def test_weights_in_the_same_proportions_change_nothing_on_random_tables(method: str) -> None:
+    assert broken(method, random_tables.weights_scaled) == []
+
+
+@law()
+def test_member_order_changes_nothing_on_random_tables(method: str) -> None:
+    assert broken(method, random_tables.members_permuted) == []
+
+
+@law(of=lambda method: not method.stochastic)
+def test_object_order_changes_nothing_on_random_tables(method: str) -> None:
+    """A method that draws at random draws other objects if they come in another order."""
+    assert broken(method, random_tables.objects_permuted) == []
 
 
 def test_opt_outs_name_laws_and_methods_that_exist() -> None:

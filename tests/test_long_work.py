@@ -65,9 +65,46 @@ def test_the_time_left_is_shown() -> None:
     listener = _Listener(slow, is_shown=True)
     listener.emit(logging.makeLogRecord({"msg": "eac", "seconds": 600.0, "levelno": logging.INFO}))
     assert slow.text() == "quorate: finding ... 0 s, about 10 min left"
-    listener.emit(logging.makeLogRecord({"share": 0.5}))
-    slow.start = time.perf_counter() - 4
-    assert slow.text() == "quorate: finding ... 4 s, about 4 s left"
+    listener.emit(logging.makeLogRecord({"msg": "permuting labels", "share": 0.5}))
+    slow.start = slow.part_start = time.perf_counter() - 4
+    assert slow.text() == "quorate: finding ... 4 s, permuting labels: about 4 s left"
+    listener.emit(logging.makeLogRecord({"msg": "writing rows", "share": 0.25}))
+    slow.part_start = time.perf_counter() - 1
+    assert slow.text() == "quorate: finding ... 4 s, writing rows: about 3 s left"
+
+
+def test_a_linear_method_tells_how_long_it_takes(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "LINEAR_TRIED_FROM", 10_000)
+    monkeypatch.setattr(trials, "LINEAR_PARTS", (1_000, 2_000))
+    seconds = {trials.WARM_UP: 9.0, 1_000: 3.0, 2_000: 4.0}
+    monkeypatch.setattr(trials, "_seconds", lambda ensemble, n_rows, run: seconds[n_rows])
+    rows = many_rows()
+    with caplog.at_level(logging.INFO, logger="quorate"):
+        quorate.solve(rows, 3, method="kmeans", random_state=0, n_init=1)
+    (told,) = [record for record in caplog.records if hasattr(record, "seconds")]
+    assert told.seconds == pytest.approx(4 + (rows.n_rows - 2_000) / 1_000)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_writing_and_reading_tell_their_share(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr("quorate._io.write.BLOCK", 1_000)
+    monkeypatch.setattr("quorate._io.parquet.GROUP", 1_000)
+    labels = np.arange(10_000) % 7
+    with caplog.at_level(logging.INFO, logger="quorate"):
+        quorate.save_labels(tmp_path / f"labels.{suffix}", labels)
+        again = load_labels(tmp_path / f"labels.{suffix}")
+    assert np.array_equal(again.labels[:, 0], labels)
+    shares: dict[str, list[float]] = {}
+    for record in caplog.records:
+        shares.setdefault(record.getMessage(), []).append(record.share)
+    written = shares["writing rows" if suffix == "csv" else "writing groups of rows"]
+    assert len(written) == 10
+    assert all(given == sorted(given) and given[0] >= 0 and given[-1] <= 1 for given in shares.values())
+    assert suffix == "csv" or len(shares["reading groups of rows"]) == 10
 
 
 def test_the_share_of_a_file_is_known_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

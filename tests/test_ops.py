@@ -10,56 +10,103 @@ from hypothesis import strategies as st
 from strategies import label_tables, labelled_tables
 
 from quorate._types import read_only
+from quorate.ops import row_parts
 from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
-from quorate.ops.distinct_rows import _MULTIPLIER, _hash_row, distinct_rows
+from quorate.ops.distinct_rows import PARTED_FROM, as_words, distinct_rows, one_table
+from quorate.ops.row_parts import distinct_rows_in_parts, hash_row
 from quorate.ops.tables import cluster_counts
 
 
-def _distinct(labels):
+def _distinct_rows(labels, way):
     inverse = np.empty(len(labels), dtype=np.intp)
-    return distinct_rows(read_only(labels), inverse), inverse
+    first = way(as_words(labels, 1 if way is one_table else None), inverse)
+    return first, inverse
 
 
-@given(label_tables())
-def test_distinct_rows(labels):
-    first, inverse = _distinct(labels.astype(np.int8))
+WAYS = pytest.mark.parametrize("way", [one_table, distinct_rows_in_parts])
+
+
+@WAYS
+@given(labels=label_tables())
+def test_distinct_rows(labels, way):
+    first, inverse = _distinct_rows(labels.astype(np.int8), way)
     expected_first, expected_inverse = oracle.distinct_rows(labels)
     assert first.tolist() == expected_first
     assert inverse.tolist() == expected_inverse
 
 
+@WAYS
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-def test_distinct_rows_beyond_the_first_table(dtype):
+def test_distinct_rows_beyond_the_first_table(dtype, way):
     """More rows than the hash table starts with, each twice, so that it grows and still finds them."""
     labels = np.stack([np.arange(3000) % 128, np.arange(3000) // 128], axis=1).astype(dtype)
-    first, inverse = _distinct(np.concatenate([labels, labels[::-1]]))
+    first, inverse = _distinct_rows(np.concatenate([labels, labels[::-1]]), way)
     assert np.array_equal(first, np.arange(3000))
     assert np.array_equal(inverse, np.concatenate([np.arange(3000), np.arange(3000)[::-1]]))
 
 
+@WAYS
 @pytest.mark.parametrize("scale", [1, 2**16, 2**32, 2**50])
-def test_distinct_rows_of_labels_that_share_low_bits(scale):
+def test_distinct_rows_of_labels_that_share_low_bits(scale, way):
     labels = (np.arange(2000) * scale)[:, None]
-    first, inverse = _distinct(labels)
+    first, inverse = _distinct_rows(labels, way)
     assert len(first) == 2000
     assert np.array_equal(inverse, np.arange(2000))
 
 
-def test_distinct_rows_of_one_hash():
-    """The second label is chosen to undo what the first did to the hash."""
+@WAYS
+@pytest.mark.parametrize("n_columns", [0, 1, 3, 7, 8, 20, 33])
+def test_distinct_rows_of_any_width(n_columns, way):
+    """Rows whose bytes are packed into one to five words of 64 bits, the last of which may be only partly filled."""
+    labels = np.random.default_rng(n_columns).integers(-1, 2, size=(500, n_columns)).astype(np.int8)
+    labels[250:, max(0, n_columns - 4) :] = labels[:250, max(0, n_columns - 4) :]
+    first, inverse = _distinct_rows(labels, way)
+    expected_first, expected_inverse = oracle.distinct_rows(labels)
+    assert first.tolist() == expected_first
+    assert inverse.tolist() == expected_inverse
 
-    def after_first(label):
-        start = int(_MULTIPLIER)
-        turned = ((start << 5) | (start >> 59)) % 2**64
-        value = (turned ^ (label + 1)) * int(_MULTIPLIER) % 2**64
-        return ((value << 5) | (value >> 59)) % 2**64
 
-    twin = (after_first(0) ^ after_first(1) ^ 1) - 1
-    labels = np.array([[0, 0], [1, twin - 2**64 if twin >= 2**63 else twin], [0, 0]], dtype=np.int64)
-    assert _hash_row(labels, 0) == _hash_row(labels, 1)
-    first, inverse = _distinct(labels)
-    assert first.tolist() == [0, 1]
-    assert inverse.tolist() == [0, 1, 0]
+@WAYS
+def test_distinct_rows_of_one_hash(way):
+    """The second word is chosen to undo what the first did to the hash."""
+
+    def after_first(word):
+        multiplier = int(row_parts._MULTIPLIER)
+        value = (multiplier ^ word) * multiplier % 2**64
+        return ((value << 29) | (value >> 35)) % 2**64
+
+    twin = after_first(0) ^ after_first(1)
+    labels = np.array([[0, 0], [1, twin], [0, 0], [1, twin], [2, 0]], dtype=np.uint64)
+    assert hash_row(labels, 0) == hash_row(labels, 1) != hash_row(labels, 4)
+    first, inverse = _distinct_rows(labels, way)
+    assert first.tolist() == [0, 1, 4]
+    assert inverse.tolist() == [0, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_distinct_rows_on_any_number_of_threads(threads, monkeypatch):
+    """Rows of which some are very frequent and others occur once, so that parts and references to rows are both used.
+
+    The slow twin of a large table is the table with one hash table, which is compared with loops above.
+    """
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
+    rng = np.random.default_rng(0)
+    labels = rng.geometric(0.5, size=(PARTED_FROM, 12)).astype(np.int8)
+    labels[rng.random(PARTED_FROM) < 0.3] = 1
+    expected_first, expected = _distinct_rows(labels, one_table)
+    assert 1000 < len(expected_first) < 0.8 * PARTED_FROM
+    inverse = np.empty(len(labels), dtype=np.intp)
+    assert np.array_equal(distinct_rows(labels, inverse), expected_first)
+    assert np.array_equal(inverse, expected)
+
+
+@pytest.mark.parametrize("n_rows", [PARTED_FROM - 1, PARTED_FROM])
+def test_distinct_rows_takes_tables_in_any_memory_order(n_rows):
+    labels = np.asfortranarray(np.random.default_rng(1).integers(0, 50, size=(n_rows, 3)))
+    inverse = np.empty(n_rows, dtype=np.intp)
+    first = distinct_rows(labels, inverse)
+    assert np.array_equal(labels[first][inverse], labels)
+    assert np.array_equal(first, np.sort(np.unique(labels, axis=0, return_index=True)[1]))
 
 
 def _code(values, missing=(-1,)):

@@ -18,6 +18,7 @@ from test_laws import noisy
 
 import quorate
 from quorate import ConsensusClustering, EnsembleClustering, as_ensemble, consensus, place, scorer
+from quorate._consensus.confidence import kept_scale
 
 SEGMENTS = {"legacy": ["a", "a", "b", "b"], "web": ["x", "x", "y", "y"], "region": [7, 7, 8, 8]}
 
@@ -35,15 +36,19 @@ def test_new_objects_go_where_the_slow_twin_puts_them(table: np.ndarray, k: int,
     placed = place(result, ensemble, new)
     assert sum(placed.unknown_labels.values()) == int((known < 0).sum())
     labels, weights = result.labels.tolist(), [1.0] * table.shape[1]
+    scale, sure = kept_scale(result), placed.confidence
+    assert (scale is None) == (sure is None)
     for row, label, was_known, confidence in zip(
-        known, placed.labels.tolist(), placed.known.tolist(), placed.confidence.tolist(), strict=True
+        known, placed.labels.tolist(), placed.known.tolist(), [0.0] * 4 if sure is None else sure, strict=True
     ):
         twins = [labels[i] for i, other in enumerate(table) if (other == row).all()]
         assert was_known == bool(twins)
         means = oracle.mean_with_clusters(row, table, labels, weights)
         assert label == twins[0] if twins else means[label] >= max(means) - 1e-9
         rival = max((mean for c, mean in enumerate(means) if c != label), default=0.0)
-        assert confidence == pytest.approx(means[label] / (means[label] + rival))
+        if scale is not None:
+            share = np.array([means[label] / (means[label] + rival)])
+            assert confidence == pytest.approx(scale.confidence(share, np.array([label])))
 
 
 def test_the_objects_themselves_keep_their_clusters_confidence_and_runner_up() -> None:
@@ -102,7 +107,7 @@ def test_an_object_without_a_known_label_is_not_placed() -> None:
 def test_placed_objects_are_written_with_the_names_of_clusters(tmp_path) -> None:
     result = consensus(SEGMENTS, 2, random_state=0).renamed({0: "old"})
     quorate.save_labels(tmp_path / "new.csv", result.place({"web": ["y", "x"]}, SEGMENTS))
-    assert (tmp_path / "new.csv").read_text().splitlines() == ["label,confidence", "1,1.0", "old,1.0"]
+    assert (tmp_path / "new.csv").read_text().splitlines() == ["label,confidence", "1,0.999149", "old,0.999149"]
 
 
 def test_the_estimator_predicts_what_place_says() -> None:
@@ -126,7 +131,7 @@ def test_the_estimator_matches_frames_by_name_and_warns_of_new_labels() -> None:
         assert model.predict(new).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("name", ["agreement", "density", "nmi", "ari", "accuracy"])
+@pytest.mark.parametrize("name", ["anmi", "density", "nmi", "ari", "accuracy"])
 def test_grid_search_finds_the_planted_number(name: str) -> None:
     labels = noisy(1)
     truth = consensus(labels, 3, random_state=0).labels
@@ -139,11 +144,11 @@ def test_grid_search_finds_the_planted_number(name: str) -> None:
 def test_the_scorer_agrees_with_the_score() -> None:
     labels = noisy(1)
     model = ConsensusClustering(3, random_state=0).fit(labels)
-    assert scorer("agreement")(model, labels) == pytest.approx(quorate.anmi(model.labels_, labels))
+    assert scorer("anmi")(model, labels) == pytest.approx(quorate.anmi(model.labels_, labels))
     assert scorer("density")(model, labels) == pytest.approx(quorate.density(model.labels_, labels))
     with pytest.raises(ValueError, match="compares with known classes; pass them as y"):
         scorer("ari")(model, labels)
-    with pytest.raises(ValueError, match="name must be one of 'agreement'"):
+    with pytest.raises(ValueError, match="name must be one of 'anmi'"):
         scorer("silhouette")
 
 

@@ -200,7 +200,7 @@ def test_members_tell_who_stands_apart() -> None:
     found = result.members(table)
     assert [row.member for row in found.rows if row.stands_apart] == ["odd"]
     assert [row.missing for row in found.rows] == [0, 0, 0, 0.5]
-    assert [row.agreement for row in found.rows] == [
+    assert [row.nmi for row in found.rows] == [
         pytest.approx(quorate.nmi(result.labels, column), abs=1e-12) for column in table.values()
     ]
     assert found.to_frame().loc["odd", "apart"] == pytest.approx(1)
@@ -210,7 +210,7 @@ def test_members_tell_who_stands_apart() -> None:
 
 def test_members_that_cannot_be_compared_say_nothing() -> None:
     alone = quorate.members([0, 0, -1], {"a": [0, 0, None], "b": [None, None, 1]})
-    assert [row.agreement for row in alone.rows] == [1.0, None]
+    assert [row.nmi for row in alone.rows] == [1.0, None]
     assert [row.with_others for row in alone.rows] == [None, None]
     flat = quorate.members([0, 1, 0, 1], {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]})
     assert [row.apart for row in flat.rows] == [0, 0]
@@ -318,8 +318,8 @@ def test_objects_are_matched_by_id() -> None:
     shuffled = PEOPLE.iloc[[3, 0, 4, 1, 2]]
     assert result.profiles(shuffled).sizes.tolist() == result.sizes.tolist()
     assert sorted(result.profiles(shuffled).of(0)) == sorted(result.profiles(PEOPLE).of(0))
-    assert [row.agreement for row in result.members(shuffled).rows] == pytest.approx(
-        [row.agreement for row in result.members(PEOPLE).rows]
+    assert [row.nmi for row in result.members(shuffled).rows] == pytest.approx(
+        [row.nmi for row in result.members(PEOPLE).rows]
     )
     assert result.place(PEOPLE, shuffled).labels.tolist() == result.labels.tolist()
     with pytest.raises(ValueError, match="there is no label for 1 of 5 objects: 'zoe'"):

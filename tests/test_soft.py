@@ -212,7 +212,7 @@ def test_mcla_associates_rows_by_their_mean_membership() -> None:
     means = np.stack([rows[:, part] @ weights[part] / weights[part].sum() for part in parts], axis=1)
     assert np.array_equal(result.labels, means.argmax(axis=1))
     inside = np.stack([rows[:, part] @ weights[part] for part in parts], axis=1)
-    assert result.confidence == pytest.approx(inside[np.arange(40), result.labels] / (rows @ weights))
+    assert result.info["method_confidence"] == pytest.approx(inside[np.arange(40), result.labels] / (rows @ weights))
 
 
 def test_cuts_are_told_in_memberships() -> None:

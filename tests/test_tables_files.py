@@ -147,3 +147,29 @@ def test_many_members_are_told_short(frame: pd.DataFrame, tmp_path: Path, capsys
     assert main(["consensus", str(tmp_path / "wide.csv"), "--id", "object", "-k", "3"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("clusterings"))
     assert line == "clusterings  20: " + ", ".join(f"{n}0 (3 clusters)" for n in "abcd") + ", ... with 3 clusters"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
+def test_a_row_per_member_keeps_the_names(frame: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    frame.iloc[3, 1] = None
+    wide = frame.T.rename_axis("run").reset_index()
+    path = tmp_path / f"wide.{suffix}"
+    {"csv": wide.to_csv, "parquet": wide.to_parquet, "xlsx": wide.to_excel}[suffix](path, index=False)
+    found, expected = load_labels(path, ids="run", orientation="members"), as_ensemble(frame)
+    assert found.member_names == ("a", "b", "c", "d")
+    assert found.object_ids is not None
+    assert found.object_ids.tolist() == expected.object_ids.tolist()
+    assert np.array_equal(found.labels, expected.labels)
+
+
+def test_a_frame_with_a_row_per_member_keeps_the_names(frame: pd.DataFrame) -> None:
+    expected = as_ensemble(frame)
+    for wide, ids in ((frame.T, None), (frame.T.rename_axis("run").reset_index(), "run")):
+        found = as_ensemble(wide, orientation="members", ids=ids)
+        assert found.member_names == ("a", "b", "c", "d")
+        assert found.object_ids.tolist() == frame.index.tolist()
+        assert np.array_equal(found.labels, expected.labels)
+    numbered = as_ensemble(frame.T.to_numpy().tolist(), orientation="members")
+    assert numbered.object_ids is None
+    with pytest.raises(ValueError, match="column 'run' has the id 'a' twice"):
+        as_ensemble(pd.DataFrame({"run": ["a", "a"], "x": [0, 1], "y": [0, 1]}), orientation="members", ids="run")

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, Consensus, as_ensemble, consensus, evaluate, generate, nmi, plot, refine
+from quorate._consensus import procedure
+from quorate._consensus.procedure import Drawn, draw_objects, procedure_of, repeat
 from quorate._data.selection import select_members
-from quorate._evaluation import chance, repetition
+from quorate._evaluation import chance
 from quorate._evaluation.agreement import folds, held_out_agreement
 from quorate._evaluation.chance import permuted
-from quorate._evaluation.repetition import Drawn, draw_objects, procedure_of, repeat
 from quorate._evaluation.scores import code_beside, evaluate_within
 from quorate._evaluation.subject import subject_of
 from quorate._result_table import AMBIGUOUS
@@ -131,7 +132,7 @@ def test_few_objects_are_drawn_by_count() -> None:
     ensemble = as_ensemble([[0, 0], [0, 1], [1, 1]], orientation="objects", counts=np.array([10**11, 10**10, 5]))
     result = consensus(ensemble, 2, random_state=0)
     drawn = draw_objects(ensemble, code_beside(result, "labels", ensemble), 0)
-    assert drawn.ensemble.n_objects == repetition.MOST_OBJECTS
+    assert drawn.ensemble.n_objects == procedure.MOST_OBJECTS
     assert drawn.ensemble.counts[0] / drawn.ensemble.n_objects == pytest.approx(10 / 11, abs=0.03)
     assert drawn.is_part
     all_of_them, _ = drawn_from([[0, 0], [0, 0], [1, 1]], 2)

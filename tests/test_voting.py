@@ -147,8 +147,7 @@ def test_mixture_finds_k(criterion: str, k: int) -> None:
 def test_mixture_confidence_is_the_posterior() -> None:
     labels = noisy(0, n=300, k=3, members=10, noise=0.2)
     result = consensus(labels, 3, method="mixture", random_state=0)
-    sure = result.confidence
-    assert sure is not None
+    sure = result.info["method_confidence"][result.rows]
     right = result.labels == consensus(noisy(0, n=300, k=3, members=10, noise=0.0), 3, random_state=0).labels
     assert sure[right].mean() > sure[~right].mean() if (~right).any() else sure.min() > 1 / 3
     with pytest.raises(ValueError, match="criterion must be one of"):

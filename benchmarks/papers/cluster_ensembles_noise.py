@@ -42,7 +42,7 @@ def golden(case: Case) -> Values:
         "second": list(scored[1][1]),
         "second sum": scored[1][0] * known,
         "mcla": found.labels,
-        "confidence": found.confidence,
+        "confidence": found.info["method_confidence"][found.rows],
     }
 
 

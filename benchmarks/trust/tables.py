@@ -20,20 +20,20 @@ class Table(NamedTuple):
     n_clusters: int
 
 
-def random_table(rng: np.random.Generator) -> Table:
-    """Make a table of independent random labels."""
-    n_members, k, n_objects = _shape(rng)
+def random_table(rng: np.random.Generator, *, times: int = 1) -> Table:
+    """Make a table of independent random labels, with so many times the members."""
+    n_members, k, n_objects = _shape(rng, times)
     sizes = _sizes(rng, k)
     labels = np.stack([rng.choice(k, size=n_objects, p=sizes) for _ in range(n_members)], axis=1)
     return Table(_with_gaps(labels, rng), None, 0.0, k)
 
 
-def planted_table(rng: np.random.Generator) -> Table:
+def planted_table(rng: np.random.Generator, *, times: int = 1) -> Table:
     """Make a table in which each label is that of a planted cluster with the same probability, random otherwise.
 
     Every third table has members that join or divide planted clusters, so that their numbers of clusters differ.
     """
-    n_members, k, n_objects = _shape(rng)
+    n_members, k, n_objects = _shape(rng, times)
     right = float(rng.uniform(0.15, 0.95))
     truth = rng.choice(k, size=n_objects, p=_sizes(rng, k))
     coarse_or_fine = rng.random() < 1 / 3
@@ -45,9 +45,9 @@ def planted_table(rng: np.random.Generator) -> Table:
     return Table(_with_gaps(np.stack(columns, axis=1), rng), truth, right, k)
 
 
-def _shape(rng: np.random.Generator) -> tuple[int, int, int]:
+def _shape(rng: np.random.Generator, times: int) -> tuple[int, int, int]:
     n_members, k = int(rng.choice(MEMBERS)), int(rng.choice(CLUSTERS))
-    return n_members, k, int(rng.integers(max(100, 10 * k), 1_501))
+    return times * n_members, k, int(rng.integers(max(100, 10 * k), 1_501))
 
 
 def _sizes(rng: np.random.Generator, k: int) -> NDArray[Any]:

@@ -124,8 +124,8 @@ _HOMES = {
 }
 
 
-# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then.
-_MODULES = {"plot"}
+# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks.
+_MODULES = {"plot", "stream"}
 
 
 def __getattr__(name: str) -> Any:

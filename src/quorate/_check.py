@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -143,6 +143,12 @@ def brief(value: Any, *, most: int = 80, quoted: bool = True) -> str:
     """Return a value as one short line for an error message, without control characters."""
     text = repr(value) if quoted else "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
     return text if len(text) <= most else f"{text[: most - 20]} ... {text[-10:]}"
+
+
+def places(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
+    """The places of the wanted names among all names, in linear time; each must be there, the first counts."""
+    first = {name: place for place, name in reversed(list(enumerate(names)))}
+    return [first[name] for name in wanted]
 
 
 def _message(problem: str, advice: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="ResultTable")
 
 AMBIGUOUS = 0.6
-"""The confidence below which an object is ambiguous; at 0.5 it fits two clusters equally well."""
+"""The confidence below which an object is ambiguous: more than four of ten fresh ensembles would place it elsewhere."""
 
 
 class ResultTable:
@@ -48,7 +49,8 @@ class ResultTable:
         Parameters
         ----------
         below : float
-            The threshold, from 0 to 1. At a confidence of 0.5 the object fits another cluster equally well.
+            The threshold, from 0 to 1. Confidence is the estimated probability that the same procedure would place the
+            object in the same cluster on a fresh ensemble.
 
         Returns
         -------
@@ -59,7 +61,7 @@ class ResultTable:
         Examples
         --------
         >>> from quorate import consensus
-        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.8)
+        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.95)
         array([2])
         """
         threshold = _check.fraction(below, "below")
@@ -91,7 +93,7 @@ class ResultTable:
             if not isinstance(name, str) or not name.strip():
                 raise TypeError(f"the name of cluster {number} must be a text that is not empty, got {name!r}.")
             full[number] = name
-        twice = sorted({name for name in full if full.count(name) > 1})
+        twice = sorted(name for name, times in Counter(full).items() if times > 1)
         if twice:
             raise ValueError(f"two clusters cannot have one name, got {', '.join(map(repr, twice))} more than once.")
         return replace(self, cluster_names=tuple(full))  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""Tables about a result: the labels in its clusters, its agreement with each member, the clusters of new objects."""
+"""Tables about a result: the labels in its clusters, its NMI with each member, the clusters of new objects."""
 
 from __future__ import annotations
 
@@ -173,9 +173,9 @@ class Profiles:
 class Standing(NamedTuple):
     """How one member compares with a labelling; a number is None if it is not defined.
 
-    `agreement` is the member's NMI with the labelling, and `with_others` is its ANMI with the other members, both on
-    the objects that it labels. `missing` is the share of the objects that it does not label. `apart` is 1 - agreement /
-    (agreement of the median member): 0 for the median member, 1 for a member that has nothing in common with the
+    `nmi` is the member's NMI with the labelling, and `with_others` is its ANMI with the other members, both on the
+    objects that it labels. `missing` is the share of the objects that it does not label. `apart` is 1 - nmi / (nmi of
+    the median member): 0 for the median member, 1 for a member that has nothing in common with the
     labelling, and negative for a member that is closer to it than the median one.
     """
 
@@ -183,7 +183,7 @@ class Standing(NamedTuple):
     clusters: int
     missing: float
     weight: float
-    agreement: float | None
+    nmi: float | None
     with_others: float | None
     apart: float | None
     stands_apart: bool
@@ -206,9 +206,9 @@ class MemberTable:
 
     def __str__(self) -> str:
         width = max(len("member"), *(len(row.member) for row in self.rows))
-        lines = [f"{'member':<{width}}  clusters  missing  agreement  with others   apart"]
+        lines = [f"{'member':<{width}}  clusters  missing    nmi  with others   apart"]
         for row in self.rows:
-            values = [_number(value, size) for value, size in zip(row[4:7], (9, 11, 6), strict=True)]
+            values = [_number(value, size) for value, size in zip(row[4:7], (5, 11, 6), strict=True)]
             mark = "  stands apart" if row.stands_apart else ""
             head = f"{row.member:<{width}}  {row.clusters:>8,}  {row.missing:>7.1%}"
             lines.append("  ".join([head, *values]) + mark)
@@ -227,9 +227,10 @@ class Placement(ResultTable):
         The cluster of each new object; -1 if none of its labels occurs in the ensemble.
     n_clusters : int
         How many clusters the labelling has, whether or not a new object is in them.
-    confidence : float64 array
-        own / (own + rival), where own is the mean co-association with the object's cluster and rival that with the best
-        other cluster; 0 if the object has no cluster.
+    confidence : float64 array or None
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; 0 if the object has no cluster. It is on the scale of the labelling's own confidence,
+        and None if there is only one member.
     runner_up : int32 array
         The best other cluster; -1 if no other cluster shares a label with the object.
     known : bool array
@@ -248,7 +249,7 @@ class Placement(ResultTable):
 
     labels: NDArray[np.int32]
     n_clusters: int
-    confidence: NDArray[np.float64]
+    confidence: NDArray[np.float64] | None
     runner_up: NDArray[np.int32]
     known: NDArray[np.bool_]
     unknown_labels: Mapping[str, int] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # The card that the labels live on; only a `DeviceEnsemble` has one.
+    card: ClassVar[Any] = None
 
     def remember(self, **facts: Any) -> None:
         """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""
@@ -220,7 +222,8 @@ class Consensus(ResultTable):
     n_iter, converged : int, bool
         Iterations of the returned run, and whether it stopped by itself.
     confidence : float64 array or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble; docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
     tree : array or None
         A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
     info : mapping
@@ -290,26 +293,47 @@ class Consensus(ResultTable):
         return quorate.place(self, ensemble, new_labels)
 
 
+class Size(NamedTuple):
+    """How large an ensemble is: its rows, its members, the clusters of all members and of the largest one.
+
+    `wanted` is the number of clusters asked for.
+    """
+
+    rows: int
+    members: int
+    clusters: int
+    largest: int
+    wanted: int
+
+
+def no_tables(_: Size) -> int:
+    """What a method needs that has no tables between clusters; a method of the register states its own."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Method:
     """An entry of the register METHODS: a consensus function and the facts about it that its callers need.
 
     `memory` and `time` say how both grow with the number of distinct rows if all options have their defaults. If the
     memory depends on options, `memory_for(ensemble, options)` returns the bytes needed beyond the linear part, for
-    options that are not checked yet, and `instead` is the advice to the user if they are too many. A method that
+    options that are not checked yet, and `instead` is the advice to the user if they are too many. `tables` returns the
+    bytes of the tables between clusters from the size of the ensemble alone; see `solvers.sizes`. A method that
     `combines` others gets the argument `runs`: for each method that does not combine others, a function of n_clusters
     and a generator that runs it on the same ensemble within the same limits. A method that takes `soft` members gets
     an Ensemble or a SoftEnsemble, the others an Ensemble only.
 
     A method gets the members sorted by their labels, so that their order cannot change its result. If it gets them in
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
-    method's info that are mappings from member names; they are returned in the given order of the members. If a method
-    leaves `Consensus.confidence` at None, `solve` fills in the confidence that is the same for all methods.
+    method's info that are mappings from member names; they are returned in the given order of the members. `solve`
+    estimates `Consensus.confidence` alike for all methods; what a method itself returns there is kept, for the rows, as
+    ``info["method_confidence"]``.
     """
 
     solve: Callable[..., Consensus]
     title: str
     reference: str
+    tables: Callable[[Size], int] = no_tables
     memory: Memory = "linear"
     time: Memory = "linear"
     finds_k: bool = False

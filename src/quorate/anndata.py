@@ -25,7 +25,7 @@ def consensus_anndata(
     ----------
     adata : anndata.AnnData
         It is changed in place. ``obs[key_added]`` receives the clusters as categories of text, in the way scanpy writes
-        them. ``obs[key_added + "_confidence"]`` receives the confidence, if the method gives one. ``uns[key_added]``
+        them. ``obs[key_added + "_confidence"]`` receives the confidence, unless it is left out. ``uns[key_added]``
         records how they were computed.
     keys : sequence of str
         Columns of ``adata.obs``, such as clusterings at several resolutions. Missing values are missing labels. The

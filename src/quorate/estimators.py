@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.confidence import kept_scale
 from quorate._consensus.consensus import consensus, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
 from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
@@ -22,9 +23,10 @@ from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
+from quorate._device.device_arrays import copied_in_kind, lives_on_card
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
-from quorate.generation.generating import generate_with_models
+from quorate.generation.generating import features_for, generate_with_models
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
@@ -40,7 +42,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
-        Further options of the method.
+        Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     missing : value or list of values, default -1
         The values that stand for a missing label, beside nulls.
     weights : array of shape (n_members,), optional
@@ -55,7 +57,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     consensus_ : Consensus
@@ -138,7 +141,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         rows, inverse = compress(ensemble)
         labels = np.empty(rows.n_rows, dtype=np.int32)
         labels[inverse] = self.labels_
-        self._places = Places(rows, labels, cluster_profiles(rows, labels))
+        self._places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(self.consensus_))
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -172,7 +175,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Fit and return labels_."""
+        """Fit and return `labels_`."""
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
 
@@ -196,18 +199,19 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
         in `consensus`.
     method_options : dict, optional
-        Further options of the method.
+        Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     random_state : None, int or RandomState
         The same seed gives the same result.
-    n_jobs : int, optional
-        As for `generate`.
+    n_jobs, device
+        As for `generate`. If X lives on a card, `labels_` and `confidence_` are arrays of the same library.
 
     Attributes
     ----------
     labels_ : int32 array of shape (n_objects,)
         The cluster of each object.
     confidence_ : float64 array of shape (n_objects,) or None
-        How certain the label of each object is, from 0 to 1.
+        The estimated probability that the same procedure would place the object in the same cluster on a fresh
+        ensemble.
     n_clusters_ : int
         Number of clusters found.
     ensemble_ : Ensemble
@@ -255,6 +259,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         method_options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_members = n_members
@@ -266,6 +271,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.method_options = method_options
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
@@ -273,8 +279,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         k = k_towards(self.k, self.base, self.n_clusters)
         base = base_towards(self.base, self.n_clusters)
         request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, progress=False, title="", checkpoint=None, keep_models=True)
-        self.ensemble_, self._models = generate_with_models(self._features(X, reset=True), request, entropy, options)
+        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
+        features, card = self._features_and_card(X)
+        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
         method = self.method if chosen else method_towards(self.method, self.ensemble_, self.n_clusters)
@@ -283,7 +290,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters
-        self._rows, self._row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
+        self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
         return self
@@ -291,7 +299,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known."""
         check_is_fitted(self)
-        return place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
+        placed = place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
+        return placed if not lives_on_card(X) else copied_in_kind(placed, X)
 
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the mean co-association of each object of X with each cluster, of shape (n_objects, n_clusters)."""
@@ -299,7 +308,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return memberships(self._profiles, self._rows.offsets, self._codes(X))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Fit and return labels_."""
+        """Fit and return `labels_`."""
         labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
         return labels
 
@@ -315,8 +324,25 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         raw = np.stack([model.labels(features) for model in self._models], axis=1)
         return recode(self._rows, raw)
 
+    def _features_and_card(self, X: Any) -> tuple[Features, Any]:
+        """Return the features to fit, and the card that members are made on; None is the processor."""
+        if lives_on_card(X):
+            features, card = features_for(X, self.device)
+            self._units = features.shift, features.scale
+            self.n_features_in_ = features.n_columns
+            return features, card
+        features = self._features(X, reset=True)
+        if self.device in (None, "cpu"):
+            return features, None
+        return features_for(features, self.device)
+
     def _features(self, X: Any, *, reset: bool) -> Features:
         _check.no_anndata(X, "X")
+        if lives_on_card(X):
+            features = features_for(X, None)[0]
+            if features.n_columns != self.n_features_in_:
+                raise ValueError(f"X must have {self.n_features_in_} columns as in fit, got {features.n_columns}.")
+            return features
         if hasattr(X, "tocsr"):
             prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

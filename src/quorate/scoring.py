@@ -8,7 +8,7 @@ from typing import Any
 from quorate import _check
 from quorate._evaluation.scores import accuracy, anmi, ari, density, nmi
 
-WITH_MEMBERS = {"agreement": anmi, "density": density}
+WITH_MEMBERS = {"anmi": anmi, "density": density}
 WITH_TRUTH = {"nmi": nmi, "ari": ari, "accuracy": accuracy}
 
 
@@ -32,7 +32,7 @@ class Scorer:
         return float(WITH_TRUTH[self.name](labels, y))
 
 
-def scorer(name: str = "agreement") -> Scorer:
+def scorer(name: str = "anmi") -> Scorer:
     """Return a scorer of consensus clusterings for `GridSearchCV` and `cross_val_score`.
 
     In each fold the estimator is fitted to one part of the objects. It then assigns the other part to clusters, and
@@ -40,8 +40,8 @@ def scorer(name: str = "agreement") -> Scorer:
 
     Parameters
     ----------
-    name : {"agreement", "density", "nmi", "ari", "accuracy"}
-        "agreement" is the ANMI of the assigned clusters with the labels that the members give the objects, and
+    name : {"anmi", "density", "nmi", "ari", "accuracy"}
+        "anmi" is the ANMI of the assigned clusters with the labels that the members give the objects, and
         "density" is the mean co-association within these clusters. The others compare with known classes, the y of
         ``fit(X, y)``.
 
@@ -54,7 +54,7 @@ def scorer(name: str = "agreement") -> Scorer:
     Notes
     -----
     The scores show which method or option generalises best to new objects, for the same members and the same number of
-    clusters. They do not show whether the members are right; only known classes can. Agreement favours the numbers of
+    clusters. They do not show whether the members are right; only known classes can. ANMI favours the numbers of
     clusters that the members have, and density grows with the number of clusters, so neither should choose it alone:
     `choose_k` compares several criteria. With `EnsembleClustering`, options that change the members (k, base,
     n_members, and n_clusters if k is not given) also change what the result is compared with.
@@ -71,7 +71,7 @@ def scorer(name: str = "agreement") -> Scorer:
     >>> search = GridSearchCV(
     ...     ConsensusClustering(random_state=0),
     ...     {"method": ["kmeans", "transfer"], "n_clusters": [2, 3]},
-    ...     scoring=scorer("agreement"),
+    ...     scoring=scorer("anmi"),
     ...     cv=4,
     ... )
     >>> search.fit(X).best_params_["n_clusters"]

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._comparison.asked import numbers_asked
+from quorate._consensus.confidence import with_confidence
 from quorate._consensus.consensus import expand
+from quorate._consensus.procedure import draw_objects, procedure_of
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling
 from quorate._data.selection import select_members
+from quorate._evaluation.agreement import held_out_agreement
+from quorate._evaluation.chance import as_objects, permuted
 from quorate._evaluation.scored import mean_density_within, score_labelling
 from quorate._result_table import need_library
 from quorate._types import Consensus, Ensemble, FloatArray
@@ -34,21 +38,25 @@ if TYPE_CHECKING:
 
 SHARE = 0.8
 """The share of the members that are drawn for a repeated run."""
-VALUES = ("agreement", "density", "stability", "seconds")
+VALUES = ("anmi", "density", "agreement", "null", "stability", "seconds")
 USUAL = ("kmeans", "transfer", "lwgp", "mcla")
 
 
 class Compared(NamedTuple):
     """One method with one number of clusters; if the method failed, values are None and `failed` is the reason.
 
-    `agreement` is the ANMI with the members, `density` is the mean co-association within clusters, `stability` is the
-    mean ARI with the runs on draws of the members (None if there were none), and `seconds` is the median time of a run.
+    `anmi` is the ANMI with the members, and `density` the mean co-association within clusters. `agreement` is that of
+    `evaluate`: the mean NMI with members that were left out, of the consensus of the others; `null` is the same for
+    permuted labels, what the method reaches by chance. `stability` is the mean ARI with the runs on draws of the
+    members. These three are None if nothing was repeated. `seconds` is the median time of a run.
     """
 
     method: str
     n_clusters: int
-    agreement: float | None
+    anmi: float | None
     density: float | None
+    agreement: float | None
+    null: float | None
     stability: float | None
     seconds: float | None
     failed: str = ""
@@ -78,7 +86,9 @@ class Comparison:
         if (method, n_clusters) not in self.by_row:
             why = next(row.failed for row in self.rows if row[:2] == (method, n_clusters))
             raise ValueError(f"method {method!r} gave no answer for {n_clusters} clusters: {why}")
-        return expand(self.by_row[method, n_clusters], self.inverse, self.ensemble.object_ids)
+        rows, result = compress(self.ensemble)[0], self.by_row[method, n_clusters]
+        result = with_confidence(rows, result, procedure_of(result, result.n_clusters))
+        return expand(result, self.inverse, self.ensemble.object_ids)
 
     def matrix(self, value: str = "agreement") -> FloatArray:
         """Return one of the values as an array of shape (methods, numbers); NaN if the method failed."""
@@ -98,11 +108,11 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len("method"), *(len(method) for method in self.methods))
-        lines = [f"{'method':<{width}}     k  agreement  density  stability  seconds"]
+        lines = [f"{'method':<{width}}     k    anmi  density  agreement    null  stability  seconds"]
         for row in self.rows:
             cells = [
                 f"{'-':>{size}}" if value is None else f"{value:>{size}.{digits}f}"
-                for value, size, digits in zip(row[2:6], (9, 7, 9, 7), (4, 4, 4, 3), strict=True)
+                for value, size, digits in zip(row[2:8], (6, 7, 9, 6, 9, 7), (4, 4, 4, 4, 4, 3), strict=True)
             ]
             reason = f"  {row.failed}" if row.failed else ""
             lines.append(f"{row.method:<{width}}  {row.n_clusters:>4}  " + "  ".join(cells) + reason)
@@ -134,10 +144,11 @@ def compare(
 ) -> Comparison:
     """Run several methods for several numbers of clusters on the same labels and score every result.
 
-    For each method and number of clusters, the method is first run on all members. Its labelling is scored by its
-    agreement with the members and by its density. Then the run is repeated on draws of four fifths of the members, each
-    with another seed; the draws are the same for all methods. The mean ARI of these runs with the first one is the
-    stability.
+    For each method and number of clusters, the method is first run on all members. Its labelling is scored by its ANMI
+    with the members and by its density. Then members are left out in groups and the method is run on the others, and
+    again on permuted labels: how well the results match the members left out is the agreement, and its null value.
+    Last, the run is repeated on draws of four fifths of the members, each with another seed; the draws are the same for
+    all methods. The mean ARI of these runs with the first one is the stability.
 
     Parameters
     ----------
@@ -148,7 +159,8 @@ def compare(
     n_clusters : int, range, (lowest, highest) or list of numbers
         The numbers of clusters. Both ends of a pair are included.
     n_repeats : int
-        The number of repeated runs for the stability; with 0 there is no stability.
+        The number of repeated runs for the stability. With 0 nothing is repeated: there is neither stability nor
+        agreement.
     random_state : None, int, Generator or RandomState
         The same seed gives the same table, except for the seconds.
     max_bytes : int
@@ -158,7 +170,7 @@ def compare(
     -------
     Comparison
         Prints as a table. `as_dict`, `to_frame` and ``matrix("agreement")`` return its values, ``result(method, k)``
-        returns one consensus, and `quorate.plot.comparison` draws a heat map.
+        returns one consensus, whose confidence is estimated then, and `quorate.plot.comparison` draws a heat map.
 
     See Also
     --------
@@ -168,15 +180,15 @@ def compare(
     Notes
     -----
     Methods with the same number of clusters can be compared by each value. Different numbers of clusters are harder to
-    compare: agreement favours the numbers that the members have, and density grows with the number. A method that fails
-    stays in the table with the reason. The seconds of the first method include the compilation of kernels if nothing
+    compare: ANMI and agreement favour the numbers that the members have, and density grows with the number. An
+    agreement that is not above its null value is one by chance. A method that fails stays in the table with the reason. The seconds of the first method include the compilation of kernels if nothing
     was run before; the median over repeated runs is not affected by it.
 
     Examples
     --------
     >>> members = [[0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1, 2, 2]]
     >>> table = compare(members, ["kmeans", "eac"], (2, 3), random_state=0)
-    >>> table.matrix("agreement").round(3)
+    >>> table.matrix("anmi").round(3)
     array([[0.674, 0.918],
            [0.726, 0.918]])
     >>> table.result("eac", 3).labels
@@ -225,7 +237,7 @@ def _compared(
     try:
         result, seconds = _timed(rows, method, k, seed, max_bytes)
     except (ValueError, MemoryError) as error:
-        return Compared(method, k, None, None, None, None, str(error)), None
+        return Compared(method, k, *[None] * len(VALUES), failed=str(error)), None
     times, scores = [seconds], []
     for draw in draws:
         try:
@@ -239,18 +251,34 @@ def _compared(
         sizes = (result.n_clusters, other.n_clusters)
         scores.append(ari(contingency(*both, *sizes, rows.counts[draw.kept])))
     scored = score_labelling(Labelling(result.labels, np.arange(result.n_clusters)), rows)
+    agreement, null = _agreement(rows, result) if draws else (None, None)
     row = Compared(
         method=method,
         n_clusters=k,
-        agreement=scored.anmi(),
+        anmi=scored.anmi(),
         density=mean_density_within(scored),
+        agreement=agreement,
+        null=null,
         stability=float(np.mean(scores)) if scores else None,
         seconds=float(np.median(times)),
     )
     return row, result
 
 
+def _agreement(rows: Ensemble, result: Consensus) -> tuple[float | None, float | None]:
+    """The agreement with members left out, and the same for labels permuted within each member."""
+    procedure = procedure_of(result, result.n_clusters)
+    drawn = draw_objects(rows, Labelling(result.labels, np.arange(result.n_clusters)), procedure.seed)
+    without = permuted(as_objects(drawn.ensemble), np.random.default_rng((procedure.seed, 1)))
+    values = [
+        held_out_agreement(drawn._replace(ensemble=members), procedure).consensus
+        for members in (drawn.ensemble, without)
+    ]
+    return values[0], values[1]
+
+
 def _timed(rows: Ensemble, method: str, k: int, seed: int, max_bytes: int) -> tuple[Consensus, float]:
     start = perf_counter()
-    result = solve(rows, k, method=method, random_state=seed, max_bytes=max_bytes)
+    # the time of the method alone is wanted, and `Comparison.result` estimates the confidence of what is asked for
+    result = solve(rows, k, method=method, random_state=seed, max_bytes=max_bytes, confidence=False)
     return result, perf_counter() - start

@@ -41,7 +41,7 @@ class AtK(NamedTuple):
 
     `pac` is the proportion of ambiguous pairs, `area` is the area under the cumulative distribution of the consensus
     index, and `delta_area` is its relative growth since the number of clusters before (the area itself for the first).
-    `agreement` is the ANMI of the consensus with the members, and `least_consensus` is the smallest mean consensus
+    `anmi` is the ANMI of the consensus with the members, and `least_consensus` is the smallest mean consensus
     index within one of its clusters.
     """
 
@@ -49,7 +49,7 @@ class AtK(NamedTuple):
     pac: float
     area: float
     delta_area: float
-    agreement: float
+    anmi: float
     least_consensus: float | None
 
 
@@ -97,7 +97,7 @@ class OverK:
                     pac=self.pac(k),
                     area=self.distributions[k].area,
                     delta_area=float(gains[place]),
-                    agreement=anmi(self.results[k], self.ensembles[k]),
+                    anmi=anmi(self.results[k], self.ensembles[k]),
                     least_consensus=float(known.min()) if len(known) else None,
                 )
             )
@@ -174,12 +174,12 @@ class OverK:
         return frame.set_index("n_clusters")
 
     def __str__(self) -> str:
-        lines = ["   k     pac    area  delta area  agreement  least consensus"]
+        lines = ["   k     pac    area  delta area    anmi  least consensus"]
         for row in self.table:
             least = f"{'-':>15}" if row.least_consensus is None else f"{row.least_consensus:>15.4f}"
             lines.append(
                 f"{row.n_clusters:>4}  {row.pac:>6.4f}  {row.area:>6.4f}  {row.delta_area:>10.4f}  "
-                f"{row.agreement:>9.4f}  {least}"
+                f"{row.anmi:>6.4f}  {least}"
             )
         return "\n".join(lines)
 

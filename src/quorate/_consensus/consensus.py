@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
-from quorate._consensus.solve import HARDEN, solve
+from quorate._consensus.solve import solve
+from quorate._consensus.solved import Solved, coarsened
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.missing import DEFAULT
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
-from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
+from quorate._device.device_arrays import DEVICES, lives_on_card
+from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
+from quorate.solvers.label_rows import on_host
 
 
 def consensus(
@@ -31,11 +32,13 @@ def consensus(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    confidence: bool = True,
     weights: Any = None,
     missing: Any = DEFAULT,
     orientation: str | None = None,
     ids: Any = None,
     check: bool = True,
+    device: str | None = None,
     **options: Any,
 ) -> Consensus:
     """One labelling out of many.
@@ -62,12 +65,21 @@ def consensus(
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
     max_bytes : int
-        A method that needs a matrix over pairs of distinct rows is refused above this.
+        What the method may take beside the rows: a matrix over pairs of distinct rows, or tables between the clusters
+        of members and those of the result. A method that says it needs more is refused before it starts. Copies of the
+        rows and lists beside them, at most 240 bytes per label and 1,200 per distinct row, do not count.
     refine : bool
         Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
         ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+    confidence : bool
+        Whether to estimate the confidence of each object, by repeating the method on halves of the members, four times
+        on at most 2,000 objects. With False it is None.
     weights, missing, orientation, ids, check
         How to read `labels`, as for `as_ensemble`.
+    device : None, "auto", "cpu" or "cuda"
+        Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
+        suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
+        Results come back in kind, and ``info["device"]`` says where the method ran; see docs/gpu.md.
     **options
         The method's own options.
 
@@ -91,33 +103,28 @@ def consensus(
     """
     max_bytes = _check.n_bytes(max_bytes)
     reading = {"weights": weights, "missing": missing, "ids": ids}
-    return solve_objects(
-        _as_any_ensemble(labels, {**reading, "orientation": orientation, "check": check}),
-        n_clusters,
-        coarsen=coarsen,
-        method=method,
-        random_state=random_state,
-        max_bytes=max_bytes,
-        refine=refine,
-        **options,
-    ).objects
+    reading |= {"orientation": orientation, "check": check}
+    settings = {"coarsen": coarsen, "method": method, "random_state": random_state, "max_bytes": max_bytes}
+    settings |= {"refine": refine, "confidence": confidence, **options}
+    if device == "cpu" and isinstance(labels, Ensemble):
+        labels = on_host(labels)
+    if device not in (None, "cpu") or lives_on_card(labels):
+        from quorate._consensus.on_card import consensus_on_card
+
+        found = consensus_on_card(labels, n_clusters, reading, settings, device)
+        if found is not None:
+            return found
+    _check.choice(device, "device", DEVICES)
+    return solve_objects(as_any_ensemble(labels, reading), n_clusters, **settings).objects
 
 
-def _as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
+def as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
     """Labels or soft members, read as the options of `as_ensemble` say."""
     if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
         return as_ensemble(labels, **reading)
     if reading["orientation"] is not None:
         raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
     return as_soft_ensemble(labels, **{name: reading[name] for name in ("weights", "missing", "ids")})
-
-
-class Solved(NamedTuple):
-    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
-
-    ensemble: AnyEnsemble
-    rows: Consensus
-    objects: Consensus
 
 
 def solve_objects(
@@ -127,13 +134,14 @@ def solve_objects(
 
     This is `consensus` on data that has been through the door already; `settings` are those of `solve`.
     """
+    if ensemble.card is not None:
+        from quorate._consensus.on_card import solve_objects_on_card
+
+        return solve_objects_on_card(ensemble, n_clusters, coarsen=coarsen, max_bytes=max_bytes, **settings)
     rows, inverse = compress(ensemble)
     told = {}
     if coarsen is not None:
-        if isinstance(rows, SoftEnsemble):
-            raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
-        budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
-        rows, joined, told["coarsen"] = coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
+        rows, joined, told["coarsen"] = coarsened(rows, coarsen, n_clusters, max_bytes)
         inverse = joined[inverse]
     result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
     result = replace(result, info={**result.info, **told})

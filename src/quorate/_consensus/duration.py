@@ -1,4 +1,4 @@
-"""How long a method will take whose time grows faster than the number of rows: tried on a few rows, told by logging."""
+"""How long a method will take: it is tried on a few of the rows, and the estimate is told by logging."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from quorate._types import Ensemble
 
 logger = logging.getLogger("quorate")
 TRIED_FROM = 10_000
-"""Rows from which the method is tried on a part of them first."""
+"""Rows from which a method whose time grows faster than the rows is tried on a part of them first."""
+LINEAR_TRIED_FROM = 1_000_000
+"""Rows from which a method whose time grows as the rows do is tried on parts of them first."""
+LINEAR_PARTS = 10_000, 20_000
+"""Rows of the two parts; the difference tells apart what a row costs and what a run costs for any number of rows."""
 PART = 8
 """The larger of the two trials has at most the n-th part of the rows, so that trying costs little beside the work."""
 MOST_TRIED = 16_000
@@ -44,7 +48,26 @@ def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], objec
     large = min(ensemble.n_rows // PART, MOST_TRIED)
     _seconds(ensemble, WARM_UP, run)
     first, second = _seconds(ensemble, large // 2, run), _seconds(ensemble, large, run)
-    estimate = extrapolate(first, second, ensemble.n_rows / large)
+    _tell(name, ensemble, extrapolate(first, second, ensemble.n_rows / large))
+
+
+def tell_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
+    """Estimate and log, as `tell_duration` does, how long a method will take whose time grows as the rows do.
+
+    Such a method rarely takes so long that a warning is due, so that it is tried only if somebody listens.
+    """
+    tried = _tried.setdefault(ensemble, set())
+    if ensemble.n_rows < LINEAR_TRIED_FROM or name in tried or not logger.isEnabledFor(logging.INFO):
+        return
+    tried.add(name)
+    _seconds(ensemble, WARM_UP, run)
+    small, large = LINEAR_PARTS
+    first, second = _seconds(ensemble, small, run), _seconds(ensemble, large, run)
+    per_row = max(second - first, 0.0) / (large - small)
+    _tell(name, ensemble, second + per_row * (ensemble.n_rows - large))
+
+
+def _tell(name: str, ensemble: Ensemble, estimate: float) -> None:
     level = logging.WARNING if estimate >= SLOW else logging.INFO
     logger.log(
         level,

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
+from quorate._consensus.confidence import Scale, scale_of
 from quorate._consensus.placement import BLOCK, cluster_profiles, known_labels, memberships
 from quorate._data.building import as_counts, as_weights
 from quorate._data.coding import code_integers, code_table
@@ -35,11 +37,13 @@ class NewRows(NamedTuple):
 
 
 class Places(NamedTuple):
-    """What placing needs of a labelled ensemble: distinct rows with their clusters, and the clusters' profiles."""
+    """What placing needs of a labelled ensemble: distinct rows with their clusters, the clusters' profiles,
+    and how confidence follows from them."""
 
     rows: Ensemble
     labels: NDArray[np.int32]
     profiles: FloatArray
+    scale: Scale | None
 
 
 def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT) -> Placement:
@@ -89,8 +93,9 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     """
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members)
+    pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
     found = place_new(
-        places_of(pair_rows(members, labelling.codes, labelling.n_clusters), compress(members)[0]),
+        places_of(pairs, compress(members)[0], scale_of(labels, pairs)),
         match_rows(members, new_labels, missing),
         _names(labelling),
     )
@@ -112,13 +117,13 @@ def unplaced_words(found: Placement) -> str:
     )
 
 
-def places_of(pairs: Pairing, rows: Ensemble) -> Places:
+def places_of(pairs: Pairing, rows: Ensemble, scale: Scale | None) -> Places:
     """The labelled distinct rows of an ensemble; a row whose objects are in several clusters goes with the most."""
     order = np.lexsort((pairs.labels, -pairs.rows.counts, pairs.distinct))
     seen, first = np.unique(pairs.distinct[order], return_index=True)
     labels = np.full(rows.n_rows, -1, dtype=np.int32)
     labels[seen] = pairs.labels[order[first]]
-    return Places(rows, labels, cluster_profiles(pairs.rows, pairs.labels))
+    return Places(rows, labels, cluster_profiles(pairs.rows, pairs.labels), scale)
 
 
 def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | None) -> Placement:
@@ -137,12 +142,14 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
         mine = shares[at, own]
         shares[at, own] = 0.0
         rival = shares.max(axis=1)
-        confidence[part] = np.divide(mine, mine + rival, out=np.zeros(len(at)), where=labels[part] >= 0)
+        share = np.divide(mine, mine + rival, out=np.zeros(len(at)), where=labels[part] >= 0)
+        if places.scale is not None:
+            confidence[part] = np.where(labels[part] >= 0, places.scale.confidence(share, own), 0.0)
         runner_up[part] = np.where((rival > 0) & (labels[part] >= 0), shares.argmax(axis=1), -1)
     return Placement(
         labels=labels,
         n_clusters=places.profiles.shape[1],
-        confidence=confidence,
+        confidence=None if places.scale is None else confidence,
         runner_up=runner_up,
         known=known,
         unknown_labels=new.unknown,
@@ -213,7 +220,8 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
                 f"name them, so that they can be matched."
             )
         return {member: member for member in range(len(members))}
-    strange = [name for name in names if name not in members]
+    known = set(members)
+    strange = [name for name in names if name not in known]
     if strange:
         told = ", ".join(map(repr, strange[:NAMES_TOLD])) + (", ..." if len(strange) > NAMES_TOLD else "")
         wanted = ", ".join(map(repr, members[:NAMES_TOLD])) + (", ..." if len(members) > NAMES_TOLD else "")
@@ -221,7 +229,7 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
             f"new_labels has {len(strange)} columns that are no members ({told}); the members are {wanted}. Leave "
             f"them out, or rename them."
         )
-    return {members.index(name): column for column, name in enumerate(names)}
+    return {member: column for column, member in enumerate(_check.places(names, members))}
 
 
 def _translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:

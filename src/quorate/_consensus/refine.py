@@ -1,4 +1,4 @@
-"""refine: greedy moves after any method, or from any labelling."""
+"""refine: greedy moves from any labelling."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._consensus.auto import AUTO
+from quorate._consensus.confidence import with_confidence
+from quorate._consensus.procedure import Procedure
+from quorate._consensus.refining import MAX_SWEEPS, refine_rows
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
 from quorate._data.pairing import locate_pairs
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
-from quorate.solvers.anmi import anmi
-from quorate.solvers.cluster_means import completed
-from quorate.solvers.confidence import with_confidence
 from quorate.solvers.label_rows import take
-from quorate.solvers.label_space.climbing import climb
-
-MAX_SWEEPS = 100
 
 
 def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consensus:
@@ -69,44 +67,15 @@ def refine(labels: Any, ensemble: Any, *, max_iter: int = MAX_SWEEPS) -> Consens
     start_labels = code_beside(labels, "labels", members)
     k = start_labels.n_clusters
     blocks, inverse, start = _blocks(members, start_labels.codes, k)
-    result = _refine_rows(blocks, start, k, max_iter)
+    result = refine_rows(blocks, start, k, max_iter)
+    # the start may be anything: the default method, refined alike, stands for the procedure
+    result = with_confidence(blocks, result, Procedure(AUTO, k, True, 0, is_known=False))
     confidence = None if result.confidence is None else result.confidence[inverse]
     expanded = canonical(result.labels[inverse], k)
     # blocks are in order of first appearance, so that their clusters keep their numbers
     other = None if result.runner_up is None else result.runner_up[inverse]
     result = replace(result, labels=expanded, confidence=confidence, runner_up=other)
     return replace(result, object_ids=members.object_ids, id_name=members.id_name)
-
-
-def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
-    """A method's result on rows, improved by moves; ``info["refine"]`` tells what they changed."""
-    better = _refine_rows(ensemble, result.labels, result.n_clusters, MAX_SWEEPS)
-    told = {**better.info, "objective_before": result.objective}
-    return replace(
-        result,
-        labels=better.labels,
-        objective=better.objective,
-        converged=result.converged and better.converged,
-        confidence=better.confidence,
-        runner_up=better.runner_up,
-        info={**result.info, "refine": told},
-    )
-
-
-def _refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int) -> Consensus:
-    """Move whole rows; `labels` holds one of 0..k-1 per row, or -1 for a row that is still without a cluster."""
-    start = completed(ensemble, labels, k)
-    run = climb(ensemble, start, k, max_iter)
-    moved = canonical(run.labels, k)
-    result = Consensus(
-        labels=moved,
-        objective=anmi(ensemble, moved, k),
-        n_iter=run.n_iter,
-        converged=run.converged,
-        info={"start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves},
-        method="refine",
-    )
-    return with_confidence(ensemble, result)
 
 
 def _blocks(

@@ -1,4 +1,4 @@
-"""One named method on the rows of an ensemble: what is checked before, the order of members, confidence after."""
+"""One named method on the rows of an ensemble: what is checked before, the order of members, runners-up after."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._consensus.duration import tell_duration
-from quorate._consensus.refine import refined
+from quorate._consensus.duration import tell_duration, tell_linear_duration
+from quorate._consensus.refining import refined
+from quorate._consensus.row_order import in_row_order
+from quorate._device.device_arrays import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
-from quorate.solvers.confidence import with_confidence
+from quorate.solvers.confidence import with_standing
 from quorate.solvers.member_order import in_content_order
+from quorate.solvers.sizes import linear_bytes, size_of
 
 MAX_BYTES = 4_000_000_000
 """Memory beyond the linear that a method may ask for unless the caller says otherwise."""
@@ -53,7 +56,7 @@ def run_method(
     refine: bool,
     options: Mapping[str, Any],
 ) -> Consensus:
-    """Run one method for one number of clusters; labels and confidence are those of the rows.
+    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
 
     `options` have been through `checked_options`. A method that combines others is handed functions that run those
     on the same rows; with `refine` the result is improved by greedy moves afterwards.
@@ -83,16 +86,46 @@ def _run(
     """Check the number of clusters and the memory, sort the members, run, and fill in what all methods share."""
     entry, options = METHODS[method], options or {}
     k = _cluster_number(n_clusters, ensemble, method, entry)
-    _refuse_memory(method, entry, ensemble, options, max_bytes)
-    seen = ensemble if entry.own_order else in_content_order(ensemble)
-    if entry.time == "quadratic" and isinstance(seen, Ensemble) and not entry.combines:
-        tell_duration(method, seen, partial(_try_rows, entry, k, options))
-    result = with_confidence(seen, entry.solve(seen, k, rng=rng, **options, **(extra or {})))
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members}
+    _refuse_memory(method, entry, ensemble, options, max_bytes, k)
+    given = ensemble if entry.own_order else in_content_order(ensemble)
+    ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and by_content(entry) else None
+    seen = given
+    if ordered is not None:
+        seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
+    if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
+        tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
+        tell(method, seen, partial(_try_rows, entry, k, options))
+    result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    where = _where(ensemble, method, result)
+    if ordered is not None:
+        result = ordered.restored(result, entry.by_member)
+    result = with_standing(given, result)
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
     return replace(result, method=method, info=info)
+
+
+def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
+    """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
+    if ensemble.card is None:
+        return {}
+    if lives_on_card(solved.labels):
+        return {"device": ensemble.card.name}
+    return {
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "
+        f"it has no code for a card or they are few"
+    }
+
+
+def by_content(method: Method) -> bool:
+    """Whether a method gets the rows in the order of their content.
+
+    A method that draws at random draws other rows in another order anyway, and one that combines others runs them
+    through this module.
+    """
+    return not (method.stochastic or method.combines)
 
 
 def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:
@@ -115,18 +148,31 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
     return k
 
 
-def _refuse_memory(
-    name: str, method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], max_bytes: int
-) -> None:
+def bytes_beyond_linear(
+    method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], n_clusters: int | None
+) -> int:
+    """The bytes that a method says it needs, without what every method takes in proportion to the ensemble."""
+    size = size_of(ensemble, n_clusters)
+    tables = max(method.tables(size) - linear_bytes(size), 0)
     if method.memory_for is not None:
-        needed = method.memory_for(ensemble, options)
-    else:
-        needed = 8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0
+        return tables + method.memory_for(ensemble, options)
+    return tables + (8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0)
+
+
+def _refuse_memory(
+    name: str,
+    method: Method,
+    ensemble: AnyEnsemble,
+    options: Mapping[str, Any],
+    max_bytes: int,
+    n_clusters: int | None,
+) -> None:
+    needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
     linear = ", ".join(entry for entry in METHODS if METHODS[entry].memory == "linear")
     chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
     _check.memory(
         needed,
         max_bytes,
-        f"method {chosen} on {ensemble.n_rows:,} distinct rows",
+        f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
         method.instead or f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
     )

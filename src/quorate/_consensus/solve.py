@@ -8,10 +8,13 @@ from typing import Any
 from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD, resolve
 from quorate._consensus.choose_k import Numbers, candidates, choose
+from quorate._consensus.confidence import with_confidence
+from quorate._consensus.procedure import Procedure
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
 from quorate._data.proof import proven
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
 from quorate.methods import METHODS
+from quorate.solvers.label_rows import on_host
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -25,6 +28,7 @@ def solve(
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
+    confidence: bool = True,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -36,7 +40,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, **options
         As in `consensus`.
 
     Returns
@@ -61,16 +65,27 @@ def solve(
     name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
     options = checked_options(name, options)
     _check.choice(refine, "refine", (True, False))
+    _check.choice(confidence, "confidence", (True, False))
     wanted = candidates(n_clusters, ensemble.n_rows)
     told: dict[str, Any] = {"auto": reason} if reason else {}
     shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(name, wanted is not None, refine)
+    if ensemble.card is not None and (wanted is not None or refine or METHODS[name].combines):
+        ensemble = on_host(ensemble)
+        why = "numbers of clusters are compared" if wanted is not None else "several methods or single moves are tried"
+        told["device"] = f"the processor: {why}, on rows that the card compressed"
     if wanted is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, name, options=options, **shared)
     else:
         told["choice"], result = choose(ensemble, wanted, name, options=options, **shared)
-    return replace(result, info={**result.info, **told})
+    result = replace(result, info={**result.info, **told})
+    if not confidence:
+        return replace(result, confidence=None)
+    # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
+    seed = 0 if random_state is None else abs(_check.known_seed(random_state) or 0)
+    procedure = Procedure(name, result.n_clusters, refine, seed, is_known=True, options=options, max_bytes=max_bytes)
+    return with_confidence(ensemble, result, procedure)
 
 
 def _refuse_soft(method: str, chooses: bool, refine: bool) -> None:

@@ -110,7 +110,10 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
         return np.ones(n_members)
     if isinstance(weights, Mapping) or _is_named_series(weights):
         weights = _weights_by_name(dict(weights.items()), names)
-    values = np.asarray(weights, dtype=np.float64)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"weights must be numbers, one per member, got {_check.brief(weights)}.") from None
     if values.shape != (n_members,):
         raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
     if not (np.isfinite(values).all() and (values > 0).all()):

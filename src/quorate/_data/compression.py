@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from quorate._data.coding import narrowest
 from quorate._data.proof import prove_counts, proven
 from quorate._types import NEEDS_LABELS, AnyEnsemble, E, Ensemble, SoftEnsemble, read_only
+from quorate.ops.coding import recode_columns
+from quorate.ops.threads import map_fixed_blocks
 from quorate.solvers import label_rows
 
 
-def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
+def compress(ensemble: E, *, device: str | None = None) -> tuple[E, NDArray[np.intp]]:
     """Reduce an ensemble to its distinct rows with counts, in order of first appearance; nothing is lost.
 
     A method that uses labels alone cannot distinguish objects with equal label rows, so that one row with a count
@@ -26,6 +28,9 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     ----------
     ensemble : Ensemble or SoftEnsemble
         The ensemble to compress.
+    device : None, "auto", "cpu" or "cuda"
+        Where the distinct rows are found: "cuda" on a CUDA card, "auto" there if a card works. By default on the
+        processor, or on the card if the labels live there. The result is the same.
 
     Returns
     -------
@@ -33,6 +38,7 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
         One row for each distinct row, with the sum of its counts.
     inverse : array of shape (n_rows,)
         The compressed row of each row: ``compressed.labels[inverse]`` is the input again. It cannot be written to.
+        With "cuda" or "auto" it is an array on the card if the labels came from one.
 
     See Also
     --------
@@ -47,6 +53,12 @@ def compress(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     ([[0, 0], [1, 1], [0, 1]], [2, 1, 1], [0, 1, 0, 2])
     """
     proven(ensemble)
+    if device is not None or ensemble.card is not None:
+        from quorate._data.rows_on_card import compressed_by_device
+
+        found: tuple[E, NDArray[np.intp]] | None = compressed_by_device(ensemble, device)
+        if found is not None:
+            return found
     if ensemble.is_distinct:
         return ensemble, read_only(np.arange(ensemble.n_rows))
     if ensemble.compressed is None:
@@ -107,7 +119,7 @@ def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
     _refuse_different(parts)
     categories, codings = _common_categories(parts)
     dtype = narrowest(max(map(len, categories)))
-    labels = np.concatenate([_recode(p.labels, c, dtype) for p, c in zip(parts, codings, strict=True)])
+    labels = _recoded(parts, codings, dtype)
     counts = np.concatenate([part.counts for part in parts])
     prove_counts(counts, parts[0].n_members)
     stacked = replace(
@@ -136,13 +148,12 @@ def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...],
     categories = []
     codings: list[list[NDArray[Any]]] = [[] for _ in parts]
     for member in range(parts[0].n_members):
-        numbers: dict[Any, int] = {}
-        values = _one_type([part.categories[member] for part in parts])
-        for labels, coding in zip(values, codings, strict=True):
-            codes = [numbers.setdefault(v, len(numbers)) for v in labels.tolist()]
-            # code -1, a missing label, reads the last place and stays -1
-            coding.append(np.array([*codes, -1], dtype=np.int64))
-        categories.append(_gather(values, [coding[-1][:-1] for coding in codings], len(numbers)))
+        values = np.concatenate(_one_type([part.categories[member] for part in parts]))
+        first, codes = _by_first_appearance(values)
+        categories.append(values[first])
+        edges = np.cumsum([len(part.categories[member]) for part in parts])[:-1]
+        for coding, own in zip(codings, np.split(codes, edges), strict=True):
+            coding.append(own)
     return tuple(categories), codings
 
 
@@ -153,17 +164,32 @@ def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
     return [labels.astype(common) for labels in values]
 
 
-def _gather(values: list[NDArray[Any]], places: list[NDArray[Any]], size: int) -> NDArray[Any]:
-    stacked = np.concatenate(values)
-    gathered = np.empty(size, dtype=stacked.dtype)
-    gathered[np.concatenate(places)] = stacked
-    return gathered
+def _by_first_appearance(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each distinct value is first, increasing, and for each value its number among these."""
+    if values.dtype.kind == "O":
+        numbers: dict[Any, int] = {}
+        codes = np.array([numbers.setdefault(value, len(numbers)) for value in values.tolist()], dtype=np.intp)
+        return np.unique(codes, return_index=True)[1], codes
+    _, first, ranks = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    numbering = np.empty(len(order), dtype=np.intp)
+    numbering[order] = np.arange(len(order))
+    return first[order], numbering[ranks]
 
 
-def _recode(labels: NDArray[Any], coding: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
-    if all(np.array_equal(new[:-1], np.arange(len(new) - 1)) for new in coding):
-        return labels.astype(dtype, copy=False)
-    return np.stack([new[column] for new, column in zip(coding, labels.T, strict=True)], axis=1).astype(dtype)
+def _recoded(parts: list[Ensemble], codings: list[list[NDArray[Any]]], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the rows of all parts with their new codes, one part below the other."""
+    edges = np.cumsum([0, *(part.n_rows for part in parts)])
+    labels = np.empty((edges[-1], parts[0].n_members), dtype=dtype)
+
+    def recode(place: int, _: int) -> None:
+        starts = np.concatenate([[0], np.cumsum([1 + len(codes) for codes in codings[place]])]).astype(np.int64)
+        # code -1, a missing label, is first in the codes of its member and stays -1
+        lookup = np.concatenate([np.concatenate([[-1], codes]) for codes in codings[place]]).astype(dtype)
+        recode_columns(parts[place].labels, starts, lookup, labels[edges[place] : edges[place + 1]])
+
+    map_fixed_blocks(recode, len(parts), 1)
+    return labels
 
 
 def _refuse_different(parts: list[Ensemble]) -> None:

@@ -43,7 +43,8 @@ def as_ensemble(
         With an empty list every value that is not null is a label.
     orientation : {"objects", "members"}, optional
         What one row (of an array or data frame) or one item (of a list) stands for. A table with more
-        members than objects is refused without it.
+        members than objects is refused without it. If the rows of a data frame are members, its header names the
+        objects, and its index, or the column that `ids` names, names the members.
     ids : str or array of shape (n_objects,), optional
         Names of the objects, or the name of the column of a data frame that holds them. By default they are the
         pandas index, unless that is 0..n-1. No two objects may have the same name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -175,7 +176,7 @@ def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources:
 
 def _joined_names(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> tuple[str, ...]:
     every = [name for ensemble in ensembles for name in ensemble.member_names]
-    twice = {name for name in every if every.count(name) > 1}
+    twice = {name for name, times in Counter(every).items() if times > 1}
     names = tuple(
         f"{source}.{name}" if name in twice else name
         for ensemble, source in zip(ensembles, sources, strict=True)

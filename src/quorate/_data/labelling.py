@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from quorate._data.alignment import aligned_result, order_of
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, missing_rule
 from quorate._data.tables import Table, as_table
+from quorate._device.device_arrays import lives_on_card, on_host
 from quorate._types import AnyEnsemble, Consensus
 
 
@@ -65,6 +67,10 @@ def code_labelling(
     -------
     Labelling
     """
+    if isinstance(labels, Consensus) and lives_on_card(labels.labels):
+        labels = replace(labels, labels=on_host(labels.labels), confidence=None, runner_up=None, rows=None)
+    elif lives_on_card(labels):
+        labels = on_host(labels)
     if isinstance(labels, Consensus):
         coded = _aligned_consensus(labels, ids, name)
     else:

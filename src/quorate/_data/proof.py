@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
+from quorate._data.coding import by_columns
 from quorate._types import AnyEnsemble, E, Ensemble, SoftEnsemble
 
 Array = NDArray[Any]
@@ -23,7 +24,6 @@ MAX_OBJECTS = 2**53
 float64 as well as in int64."""
 MAX_LABELS = 2**60
 """The largest number of objects times members, so that twice the number of labels, as in `correlation`, fits int64."""
-_BLOCK = 64
 _ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
 
 
@@ -103,7 +103,7 @@ def _prove_labels(ensemble: Ensemble) -> None:
     _require(whole, "labels must be signed integers in the byte order of this machine", labels)
     ids = ensemble.object_ids
     _require(ids is None or np.shape(ids) == shape[:1], "object_ids must have one value per row", np.asarray(ids))
-    low, highest = int(labels.min()), _column_maxima(labels)
+    low, highest = int(labels.min()), by_columns(labels, np.max)
     too_high = np.flatnonzero(highest >= ensemble.n_clusters)
     if low < -1 or len(too_high):
         member = int(too_high[0]) if len(too_high) else int(np.argmin(labels.min(axis=0)))
@@ -112,18 +112,6 @@ def _prove_labels(ensemble: Ensemble) -> None:
             f"labels of an Ensemble are codes from 0 to n_clusters - 1, or -1 where missing; member {member} has "
             f"{ensemble.n_clusters[member]:,} clusters and the code {code:,}; {_ADVICE}"
         )
-
-
-def _column_maxima(labels: Array) -> Array:
-    """Return the largest label of each column; rows are taken in blocks, because numpy is slow along short rows."""
-    n_rows, n_members = labels.shape
-    whole = n_rows - n_rows % _BLOCK
-    parts = [labels[whole:]]
-    if whole:
-        wide = labels[:whole].reshape(-1, _BLOCK * n_members).max(axis=0)
-        parts.append(wide.reshape(_BLOCK, n_members))
-    maxima: Array = np.concatenate(parts).max(axis=0)
-    return maxima
 
 
 def _prove_memberships(ensemble: SoftEnsemble) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, places
 from quorate._data.building import refuse_empty_members, refuse_unlabelled
 from quorate._data.coding import code_integers, narrowest
 from quorate._data.missing import DEFAULT, missing_rule
@@ -36,7 +36,7 @@ def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemb
     """Select members by name; raise if that leaves an object without any label."""
     if names == ensemble.member_names:
         return ensemble
-    chosen = select_members(ensemble, [ensemble.member_names.index(name) for name in names])
+    chosen = select_members(ensemble, places(names, ensemble.member_names))
     refuse_empty_members(names, chosen.categories)
     refuse_unlabelled(chosen.labels)
     return chosen
@@ -49,8 +49,12 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
     """
     if len(rows) == ensemble.n_rows:
         return replace(ensemble, counts=counts)
-    labels = ensemble.labels[rows]
-    chosen = select_members(replace(ensemble, labels=labels, counts=counts), np.flatnonzero(labels.max(axis=0) >= 0))
+    return coded_anew(replace(ensemble, labels=ensemble.labels[rows], counts=counts))
+
+
+def coded_anew(ensemble: Ensemble) -> Ensemble:
+    """Code the labels of an ensemble by first appearance in its rows, without clusters and members that have no row."""
+    chosen = select_members(ensemble, np.flatnonzero(ensemble.labels.max(axis=0) >= 0))
     # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
     codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
     return replace(

@@ -24,7 +24,13 @@ DIGITS = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def refuse_suspects(
-    labels: Array, names: tuple[str, ...], categories: tuple[Array, ...], *, source: str = "", declared: bool = False
+    labels: Array,
+    names: tuple[str, ...],
+    categories: tuple[Array, ...],
+    *,
+    source: str = "",
+    declared: bool = False,
+    counts: Array | None = None,
 ) -> None:
     """Raise if a column cannot be a clustering.
 
@@ -38,18 +44,23 @@ def refuse_suspects(
         The name of the file that holds the columns; empty if there is none.
     declared : bool
         Whether the user named the columns as clusterings: then they may have as many labels as objects.
+    counts : array of shape (n_rows,), optional
+        How many objects each row stands for; 1 each by default.
     """
     where = f"{source}: " if source else ""
+    n_objects = len(labels) if counts is None else int(counts.sum())
     measured = [place for place, values in enumerate(categories) if is_measurement(values)]
-    if measured and len(labels) >= MEASURED_FROM:
+    if measured and n_objects >= MEASURED_FROM:
         raise ValueError(
             where + _measurement_message([names[place] for place in measured], categories[measured[0]], source)
         )
-    if declared or len(labels) < ALL_DIFFERENT_FROM:
+    if declared or n_objects < ALL_DIFFERENT_FROM:
         return
     for place, values in enumerate(categories):
         if len(values) >= ALL_DIFFERENT_FROM:
-            _refuse_ids(labels[:, place], names[place], len(values), where)
+            known = labels[:, place] >= 0
+            n_known = int(known.sum() if counts is None else counts[known].sum())
+            _refuse_ids(n_known, names[place], len(values), where)
 
 
 def is_measurement(categories: Array) -> bool:
@@ -61,8 +72,7 @@ def is_measurement(categories: Array) -> bool:
     return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())
 
 
-def _refuse_ids(codes: Array, name: str, n_labels: int, where: str) -> None:
-    n_known = int((codes >= 0).sum())
+def _refuse_ids(n_known: int, name: str, n_labels: int, where: str) -> None:
     all_different = n_labels == n_known >= ALL_DIFFERENT_FROM
     if not (all_different or (n_known >= ALMOST_FROM and n_labels > ALMOST * n_known)):
         return

@@ -252,9 +252,25 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     kept = [(column, name) for column, name in zip(frame.iter_columns(), names, strict=True) if name != ids]
     columns = [_series(column) for column, _ in kept]
     if orientation == "members":
-        return _from_array(np.column_stack([np.asarray(c, dtype=object) for c in columns]), "members")
+        member_names = None if object_ids is None else tuple(str(name) for name in object_ids.tolist())
+        return transposed(columns, _header_ids(native, [name for _, name in kept]), member_names)
     id_name = index_name(index) if ids is None else ids
     return Table(columns, tuple(name for _, name in kept), object_ids, None, id_name, index is not None)
+
+
+def transposed(columns: Sequence[Array], ids: Array | None, names: tuple[str, ...] | None) -> Table:
+    """Read a table whose rows are members: its header names the objects, and `names` are those of the members."""
+    if not columns:
+        refuse_shape((0, 0 if names is None else len(names)), "members")
+    refuse_duplicates(names or ())
+    table = _from_array(np.column_stack([np.asarray(column, dtype=object) for column in columns]), "members")
+    return table._replace(names=table.names if names is None else names, ids=ids)
+
+
+def _header_ids(frame: Any, header: list[str]) -> Array | None:
+    """Return the header of a data frame as ids, or None if pandas numbered the columns itself."""
+    numbered = type(getattr(frame, "columns", None)).__name__ == "RangeIndex"
+    return None if numbered else np.array(header, dtype=object)
 
 
 def _series(series: Any) -> Array:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._consensus.procedure import Drawn, Procedure, repeat
 from quorate._data.selection import select_members
-from quorate._evaluation.repetition import Drawn, Procedure, repeat
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.contingency import ari, contingency, member_contingencies, nmi
-from quorate.solvers.member_agreement import mean_of_others, member_pairs
+from quorate.solvers.member_agreement import mean_of_others, member_pairs, some_members
 
 MOST_FOLDS = 5
 """Up to this many members each is left out in turn; above, members are left out in this many groups."""
@@ -36,22 +36,27 @@ class Agreement(NamedTuple):
 def held_out_agreement(drawn: Drawn, procedure: Procedure) -> Agreement:
     """Leave members out group by group, repeat the procedure on the rest, and compare with those left out.
 
-    Consensus and members are judged alike: by members that had no part in making or in choosing them. Nothing is
-    measured if there is a single member, or if the method refuses the members that are left.
+    Consensus and members are judged alike: by members that had no part in making or in choosing them. Of very many
+    members only some are compared with one another, see `some_members`. Nothing is measured if there is a single
+    member, or if the method refuses the members that are left.
     """
     if drawn.ensemble.n_members < 2:
         return Agreement(None, None, None)
-    values, shared = member_pairs(drawn.ensemble, "geometric")
+    compared = some_members(drawn.ensemble)
+    values, shared = member_pairs(drawn.ensemble, "geometric", compared)
+    weights = drawn.ensemble.weights[compared]
     judged: list[list[tuple[float, float]]] = [[], [], []]
     for number, judges in enumerate(folds(drawn.ensemble)):
         others = np.setdiff1d(np.arange(drawn.ensemble.n_members), judges)
-        weights = drawn.ensemble.weights[judges]
         if procedure.is_known:
             judged[0] += _judge_consensus(drawn.ensemble, procedure, judges, others, number)
-        pairs = shared[np.ix_(others, judges)] * np.outer(drawn.ensemble.weights[others], weights)
-        judged[1] += zip(np.nan_to_num(values[np.ix_(others, judges)]).ravel(), pairs.ravel(), strict=True)
-        best = _best_of(values, shared * drawn.ensemble.weights, others)
-        judged[2] += zip(np.nan_to_num(values[best, judges]), shared[best, judges] * weights, strict=True)
+        is_judge = np.isin(compared, judges)
+        inside, outside = np.flatnonzero(is_judge), np.flatnonzero(~is_judge)
+        block = np.ix_(outside, inside)
+        pairs = shared[block] * np.outer(weights[outside], weights[inside])
+        judged[1] += zip(np.nan_to_num(values[block]).ravel(), pairs.ravel(), strict=True)
+        best = _best_of(values, shared * weights, outside)
+        judged[2] += zip(np.nan_to_num(values[best, inside]), shared[best, inside] * weights[inside], strict=True)
     return Agreement(*map(_mean, judged))
 
 

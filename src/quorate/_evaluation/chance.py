@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quorate._evaluation.repetition import Drawn, Procedure, repeat
+from quorate._consensus.procedure import Drawn, Procedure, repeat
 from quorate._types import Ensemble
 from quorate.solvers.anmi import anmi
 
@@ -68,7 +68,7 @@ def chance_agreement(
         repeat(procedure, drawn.ensemble, 0)
         if time.perf_counter() - start > seconds / FEWEST:
             return None
-    objects = _as_objects(drawn.ensemble)
+    objects = as_objects(drawn.ensemble)
     values: list[float] = []
     while not _is_enough(found, values, n_permutations):
         values.append(_permuted_anmi(objects, procedure, len(values) + 1))
@@ -77,7 +77,7 @@ def chance_agreement(
     return _compared(found, own, np.array(values))
 
 
-def _as_objects(ensemble: Ensemble) -> Ensemble:
+def as_objects(ensemble: Ensemble) -> Ensemble:
     """Return one row per object, because objects of the same row are permuted apart."""
     rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
     return replace(ensemble, labels=ensemble.labels[rows], counts=np.ones(len(rows), dtype=np.int64))

@@ -20,7 +20,7 @@ APART = 0.5
 
 
 def members(labels: Any, ensemble: Any) -> MemberTable:
-    """Return for each member its agreement with a labelling, its clusters, its missing labels, and how far it is apart.
+    """Return for each member its NMI with a labelling, its clusters, its missing labels, and how far it is apart.
 
     Parameters
     ----------
@@ -39,24 +39,24 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
 
     Notes
     -----
-    A member stands apart if its agreement is below half the median over members. It may be a poor clustering, or one
-    that describes another aspect of the objects. The agreement between members costs O(rows x members^2).
+    A member stands apart if its NMI is below half the median over members. It may be a poor clustering, or one
+    that describes another aspect of the objects. The NMI between members costs O(rows x members^2).
 
     Examples
     --------
     >>> members([0, 0, 1, 1], {"a": [0, 0, 1, 1], "b": [0, 0, 1, 2], "odd": [0, 1, 0, 1]})
-    member  clusters  missing  agreement  with others   apart
-    a              2     0.0%      1.000        0.408  -0.225
-    b              3     0.0%      0.816        0.612   0.000
-    odd            2     0.0%      0.000        0.204   1.000  stands apart
+    member  clusters  missing    nmi  with others   apart
+    a              2     0.0%  1.000        0.408  -0.225
+    b              3     0.0%  0.816        0.612   0.000
+    odd            2     0.0%  0.000        0.204   1.000  stands apart
     """
     table = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", table)
-    agreement = score_labelling(labelling, table).member_nmi()
+    nmi = score_labelling(labelling, table).member_nmi()
     distinct, _ = compress(table)
     values, shared = member_pairs(distinct, "geometric")
     others = mean_of_others(values, shared * distinct.weights)
-    apart = standing_apart(agreement)
+    apart = standing_apart(nmi)
     return MemberTable(
         tuple(
             Standing(
@@ -64,7 +64,7 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
                 clusters=int(table.n_clusters[place]),
                 missing=float(missing),
                 weight=float(table.weights[place]),
-                agreement=_none_for_nan(agreement[place]),
+                nmi=_none_for_nan(nmi[place]),
                 with_others=_none_for_nan(others[place]),
                 apart=_none_for_nan(apart[place]),
                 stands_apart=bool(apart[place] > 1 - APART),
@@ -74,15 +74,15 @@ def members(labels: Any, ensemble: Any) -> MemberTable:
     )
 
 
-def standing_apart(agreement: FloatArray) -> FloatArray:
-    """Return 1 - agreement / median agreement.
+def standing_apart(nmi: FloatArray) -> FloatArray:
+    """Return 1 - nmi / median nmi.
 
-    It is NaN for members whose agreement is not known, and 0 if the median agreement is 0.
+    It is NaN for members whose NMI is not known, and 0 if the median NMI is 0.
     """
-    if np.isnan(agreement).all():
-        return agreement
-    median = float(np.nanmedian(agreement))
-    result: FloatArray = 1 - agreement / median if median > 0 else np.where(np.isnan(agreement), np.nan, 0.0)
+    if np.isnan(nmi).all():
+        return nmi
+    median = float(np.nanmedian(nmi))
+    result: FloatArray = 1 - nmi / median if median > 0 else np.where(np.isnan(nmi), np.nan, 0.0)
     return result
 
 

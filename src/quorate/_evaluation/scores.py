@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from quorate import _check
+from quorate._consensus.procedure import Drawn
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
@@ -284,6 +286,10 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None)
     Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
     `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
 
+    Pairs of members are compared among at most 500 members, because their number grows with the square. Of more members
+    500 are taken, at even distances in an order that follows from their labels alone; `mean_member`, `best_member`,
+    `agreement_mean_member` and `agreement_best_member` are those of these members.
+
     References
     ----------
     .. [1] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272, 5.4.
@@ -304,16 +310,25 @@ def evaluate(labels: Any, ensemble: Any, *, truth: Any = None, null: Any = None)
 
 
 def evaluate_within(
-    labels: Any, ensemble: Any, seconds: float | None, *, truth: Any = None, null: Any = None
+    labels: Any,
+    ensemble: Any,
+    seconds: float | None,
+    *,
+    truth: Any = None,
+    null: Any = None,
+    draw: Callable[[int], Drawn] | None = None,
 ) -> Scores:
-    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds."""
+    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds.
+
+    `draw` draws objects for a seed, as for `trust_in`.
+    """
     n_permutations = checked_permutations(null)
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members, advice=ADVICE)
     scored = score_labelling(labelling, members)
     mean_member, best_member = member_scores(compress(members)[0])
     known: dict[str, Any] = {} if truth is None else dict(scores_of_truth(labelling, truth, members))
-    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds)._asdict()
+    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds, draw=draw)._asdict()
     return Scores(
         n_objects=int(scored.sizes.sum()),
         n_clusters=labelling.n_clusters,

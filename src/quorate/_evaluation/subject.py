@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._consensus.confidence import scale_of
 from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
@@ -22,8 +23,8 @@ from quorate._evaluation.trust import Trust, trust_in
 from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate._verdict import Evidence, Verdict, verdict_of
-from quorate.solvers.confidence import row_confidence
-from quorate.solvers.member_agreement import member_pairs, missing_shares, pair_scores
+from quorate.solvers.confidence import own_shares
+from quorate.solvers.member_agreement import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +89,17 @@ class Subject:
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """The confidence of each row of the ensemble: that of the result, or else computed as most methods do.
+        """The confidence of each row of the ensemble: that of the result, or else estimated now.
 
-        It is NaN for rows without a label.
+        It is NaN for rows without a label. If it cannot be estimated, because there is one member, these are the rows'
+        own shares.
         """
         if self.result is not None and self.result.confidence is not None:
             return self.result.confidence
+        shares = own_shares(self.pairs.rows, self.pairs.labels)
+        scale = scale_of(self.result, self.pairs)
         values = np.full(len(self.labels), np.nan)
-        values[self.known] = row_confidence(self.pairs.rows, self.pairs.labels)[self.pair]
+        values[self.known] = (shares if scale is None else scale.confidence(shares, self.pairs.labels))[self.pair]
         return values
 
     @cached_property
@@ -126,6 +130,8 @@ class Subject:
 
         Both are None if there is no pair.
         """
+        if self.ensemble.n_members > MOST_MEMBERS:
+            return member_scores(compress(self.ensemble)[0])
         return pair_scores(*self.between_members, self.ensemble.weights)
 
     @cached_property

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._data.labelling import Labelling
 from quorate._evaluation.agreement import Agreement, held_out_agreement, reproducibility
 from quorate._evaluation.chance import Chance, chance_agreement
-from quorate._evaluation.repetition import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._types import Ensemble
 from quorate.solvers.contingency import ari, contingency
 
@@ -30,7 +31,13 @@ class Trust(NamedTuple):
 
 
 def trust_in(
-    result: Any, labelling: Labelling, ensemble: Ensemble, n_permutations: int | None, *, seconds: float | None = None
+    result: Any,
+    labelling: Labelling,
+    ensemble: Ensemble,
+    n_permutations: int | None,
+    *,
+    seconds: float | None = None,
+    draw: Callable[[int], Drawn] | None = None,
 ) -> Trust:
     """Measure how far a labelling can be believed, by repeating its procedure on at most 2,000 of the objects.
 
@@ -45,12 +52,14 @@ def trust_in(
         As for `chance_agreement`; None leaves out the comparison with chance.
     seconds : float, optional
         Leave it out, too, if it would take longer than this.
+    draw : callable, optional
+        Draws the objects for a seed; by default `draw_objects` does. Needed if rows are not in the order of objects.
     """
     if ensemble.n_members < 2:
         return Trust()
     from_measurements = ensemble.info.get("k") is not None
     procedure = procedure_of(result, labelling.n_clusters)
-    drawn = draw_objects(ensemble, labelling, procedure.seed)
+    drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
     trust = Trust(
         agreement=held_out.consensus,

@@ -10,11 +10,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.alignment import refuse_repeated
 from quorate._data.ensemble import read_ensemble
 from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.proof import vary
 from quorate._data.selection import select_members
+from quorate._data.tables import refuse_duplicates
 from quorate._io.numpy_files import prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
@@ -63,7 +65,7 @@ def ensemble_from_arrays(
     if _NAMES in arrays:
         ensemble = _with_names(ensemble, arrays[_NAMES], name)
         members = choose(ensemble.member_names).members
-        return select_members(ensemble, [ensemble.member_names.index(member) for member in members])
+        return select_members(ensemble, _check.places(members, ensemble.member_names))
     choose(())
     return ensemble
 
@@ -154,4 +156,9 @@ def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
             f"{name} holds {ensemble.n_members} members and an array 'names' of shape {names.shape}; "
             f"it must have one name per member."
         )
-    return vary(ensemble, member_names=tuple(str(text) for text in names))
+    members = tuple(str(text) for text in names)
+    try:
+        refuse_duplicates(members)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return vary(ensemble, member_names=members)

@@ -62,7 +62,8 @@ def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
         own = wanted._replace(ids=None) if format_of(path) in ("npy", "npz", "zarr") else wanted
         members = own.members
         if members is not None and names:
-            members = [name for name in members if name in names]
+            known = set(names)
+            members = [name for name in members if name in known]
             if not members and wanted.beside not in names:
                 shown = ", ".join(map(repr, wanted.members or ()))
                 raise ValueError(f"{name_of(path)} has none of the columns {shown}; leave the file out.")
@@ -90,7 +91,8 @@ def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choi
     else:
         if ids is None:
             _refuse_id_name(names, source, wanted.drop)
-        chosen_members = tuple(name for name in names if name != ids and name not in wanted.drop)
+        left_out = {ids, *wanted.drop}
+        chosen_members = tuple(name for name in names if name not in left_out)
         if names and not chosen_members:
             dropped = f" and {', '.join(map(repr, wanted.drop))}" if wanted.drop else ""
             known = f"the ids {ids!r}{dropped}" if ids is not None else dropped.removeprefix(" and ")
@@ -106,7 +108,8 @@ def _declared(
     refuse_duplicates(tuple(columns))
     if ids in columns:
         raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
-    both = [name for name in columns if name in drop]
+    dropped = set(drop)
+    both = [name for name in columns if name in dropped]
     if both:
         raise ValueError(f"{both[0]!r} is named in columns and in drop (--columns and --drop); it can be in one.")
     return tuple(columns)
@@ -114,7 +117,8 @@ def _declared(
 
 def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str) -> None:
     """Raise if one of the wanted names is not among the names of the columns."""
-    unknown = [name for name in wanted if name not in names]
+    known_names = set(names)
+    unknown = [name for name in wanted if name not in known_names]
     if unknown:
         known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
         has, whose = ("has a", "the") if source.startswith("none ") else ("has no", "its")

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from quorate._consensus.choose_k import Candidate, Choice
 from quorate._io.arrays import read_arrays, without_objects, write_npz
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, write_aside
+from quorate._io.aside import write_aside
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._types import Consensus
 
 Array = NDArray[Any]
@@ -78,6 +79,12 @@ def save_consensus(path: FilePath, result: Consensus, *, overwrite: bool = False
     if not isinstance(result, Consensus):
         raise TypeError(f"result must be a Consensus, got {type(result).__name__}; save_labels writes plain labels.")
     _refuse_format(path)
+    arrays = arrays_of_consensus(result)
+    write_aside(path, lambda file: write_npz(file, arrays), overwrite=overwrite)
+
+
+def arrays_of_consensus(result: Consensus) -> dict[str, Array]:
+    """Return the arrays of the file that `save_consensus` writes, by name."""
     arrays = {name: getattr(result, attribute) for name, attribute in _ARRAYS.items()}
     arrays = {name: without_objects(values, name) for name, values in arrays.items() if values is not None}
     info, left_out = {}, []
@@ -96,7 +103,7 @@ def save_consensus(path: FilePath, result: Consensus, *, overwrite: bool = False
         "info": info,
     }
     arrays[MARK] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
-    write_aside(path, lambda file: write_npz(file, arrays), overwrite=overwrite)
+    return arrays
 
 
 def load_consensus(path: FilePath) -> Consensus:
@@ -158,9 +165,15 @@ def _read_description(text: Array, source: str) -> dict[str, Any]:
     if version != VERSION:
         raise ValueError(
             f"{source} was written by another version of quorate (format {version}, this one reads {VERSION}); "
-            f"install a newer quorate."
+            f"{_advice(version)}."
         )
     return description
+
+
+def _advice(version: Any) -> str:
+    if isinstance(version, int) and version < VERSION:
+        return "read it with that older version and write it again with save_labels, or repeat the consensus"
+    return "install a newer quorate"
 
 
 def _refuse_format(path: FilePath) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose, warn_of_nulls
@@ -66,7 +67,8 @@ def _chosen(rows: list[list[Any]], choose: Choose, name: str) -> Sheet:
         raise ValueError(f"{name} holds a header but no rows.")
     choice = choose(header)
     wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
-    return Sheet(choice, {column: _column(rows, header.index(column)) for column in wanted})
+    places = zip(wanted, _check.places(wanted, header), strict=True)
+    return Sheet(choice, {column: _column(rows, place) for column, place in places})
 
 
 def _column(rows: list[list[Any]], place: int) -> Array:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.alignment import refuse_repeated
 from quorate._data.building import build_ensemble, refuse_unlabelled
 from quorate._data.coding import code_table, stack_columns
-from quorate._data.ensemble import read_ensemble, with_options
+from quorate._data.ensemble import with_options
 from quorate._data.joining import without_unlabelled
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._data.suspects import refuse_suspects
-from quorate._data.tables import as_table, refuse_shape
+from quorate._data.tables import Table, as_table, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
 from quorate._io.choosing import Columns, load_sources
 from quorate._io.dialect import DELIMITERS
 from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
+from quorate._io.formulas import checked_formulas
 from quorate._io.parquet import code_arrow, read_parquet
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import Choose, Texts, label_column, read_csv, text_ids
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
+logger = logging.getLogger("quorate")
 
 
 class Reading(NamedTuple):
@@ -40,6 +42,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     check: bool = True
     declared: bool = False
+    formulas: str = "keep"
 
 
 def load_labels(
@@ -54,6 +57,7 @@ def load_labels(
     sep: str | None = None,
     skip_empty: bool = False,
     check: bool = True,
+    formulas: str = "keep",
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -88,6 +92,9 @@ def load_labels(
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
         labels as objects.
+    formulas : {"keep", "quote"}, default "keep"
+        "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
+        the same option, so that ids and labels are what they were.
 
     Returns
     -------
@@ -119,7 +126,8 @@ def load_labels(
     ['ann', 'bob', 'cid']
     """
     named = _names(columns)
-    how = Reading(missing, orientation, sep, check, declared=columns is not None or orientation == "members")
+    declared = columns is not None or orientation == "members"
+    how = Reading(missing, orientation, sep, check, declared=declared, formulas=formulas)
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
@@ -151,7 +159,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
             transposed = how.orientation == "members"
-            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed)
+            quote = checked_formulas(how.formulas)
+            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed, unquote=quote)
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
@@ -172,13 +181,20 @@ def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
 def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     table, choice = read_parquet(path, choose)
     if how.orientation == "members":
-        return read_ensemble(table, ids=choice.ids, missing=how.missing, orientation="members", check=how.check)
+        return _from_members(as_table(table, "members", choice.ids), missing_rule(how.missing), name_of(path), how)
     refuse_shape((table.num_rows, len(choice.members)), how.orientation)
     rule = missing_rule(how.missing)
-    coded = stack_columns([code_arrow(table.select([name]), name, rule) for name in choice.members])
+    coded = stack_columns(
+        [_coded(table, name, rule, place / len(choice.members)) for place, name in enumerate(choice.members)]
+    )
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
     refuse_repeated(ids, name_of(path))
     return _built(coded, choice.members, ids, choice.ids, name_of(path), how)
+
+
+def _coded(table: Any, name: str, rule: MissingRule, share: float) -> tuple[Array, Array]:
+    logger.info("numbering labels", extra={"share": share})
+    return code_arrow(table.select([name]), name, rule)
 
 
 def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
@@ -187,7 +203,8 @@ def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
     # an empty text counts as a missing label in every file format
     rule = MissingRule((*rule.values, "")) if rule.values else rule
     if how.orientation == "members":
-        return read_ensemble(np.column_stack(members), ids=None, missing=rule, orientation="members", check=how.check)
+        names = None if sheet.choice.ids is None else tuple(_sheet_ids(sheet.columns[sheet.choice.ids]).tolist())
+        return _from_members(transposed(members, text_ids(list(sheet.choice.members)), names), rule, name, how)
     refuse_shape((len(members[0]), len(members)), how.orientation)
     for values, column in zip(members, sheet.choice.members, strict=True):
         warn_of_nulls_in(values, rule.covers, column)
@@ -195,6 +212,11 @@ def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
     refuse_repeated(ids, name)
     coded = code_table(members, sheet.choice.members, rule)
     return _built(coded, sheet.choice.members, ids, sheet.choice.ids, name, how)
+
+
+def _from_members(table: Table, rule: MissingRule, name: str, how: Reading) -> Ensemble:
+    """Build the ensemble of a table whose rows were members; its columns are members now."""
+    return _built(code_table(table.columns, table.names, rule), table.names, table.ids, None, name, how)
 
 
 def _sheet_ids(values: Array) -> Array:

@@ -66,7 +66,7 @@ def load_features(
     """
 
     def choose(names: tuple[str, ...]) -> Choice:
-        return _choose(names, ids, columns, drop, name_of(path))
+        return choose_measurements(names, ids, columns, drop, name_of(path))
 
     kind = format_of(path)
     if sep is not None and kind not in DELIMITERS:
@@ -90,9 +90,10 @@ def load_features(
     return measurements
 
 
-def _choose(
+def choose_measurements(
     names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, drop: Sequence[str], source: str
 ) -> Choice:
+    """Choose the columns of measurements, and that of the ids, among the columns of a file."""
     refuse_unknown(tuple(name for name in (ids, *(columns or ()), *drop) if name is not None), names, source)
     refuse_duplicates(tuple(columns or ()))
     if ids is not None and (ids in (columns or ()) or ids in drop):

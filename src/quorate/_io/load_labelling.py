@@ -48,9 +48,10 @@ def load_with_truth(
     sep: str | None = None,
     skip_empty: bool = False,
     check: bool = True,
+    formulas: str = "keep",
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, None, sep, check, declared=columns is not None)
+    how = Reading(missing, None, sep, check, declared=columns is not None, formulas=formulas)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None
@@ -75,6 +76,7 @@ def load_labelling(
     ids: str | None = None,
     truth: str | None = None,
     sep: str | None = None,
+    formulas: str = "keep",
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
@@ -86,11 +88,11 @@ def load_labelling(
         if not names:
             return Choice(None, ())
         id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
-        label_column = column if column in names else _only_column(names, id_column, truth, source, column)
+        label_column = column if column in names else only_column(names, id_column, truth, source, column)
         extra = () if truth is None or truth not in names or truth == label_column else (truth,)
         return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
 
-    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False))
+    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:
@@ -108,7 +110,8 @@ def load_labelling(
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
-def _only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
+def only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
+    """Return the only column that can hold the labelling, if the file has none of the name `column`."""
     rest = [name for name in names if name not in (ids, truth, "confidence")]
     if len(rest) == 1:
         return rest[0]

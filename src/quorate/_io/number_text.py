@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief, option
+from quorate._check import places as places_of
 from quorate._io.dialect import LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
 from quorate._io.text import Choice, Choose, read_header
 
@@ -48,7 +49,7 @@ def read_numbers(
         rest, delimiter = recognise(stream, default, sep)
         header = read_header(csv.reader(rest, delimiter=delimiter, strict=True), name, delimiter)
         choice = choose(header)
-        places = [header.index(column) for column in choice.members]
+        places = places_of(choice.members, header)
         head = list(itertools.islice(rest, LINES_LOOKED_AT))
         lines = _Lines(itertools.chain(head, rest), name, delimiter, header, places, choice.ids)
         supply = _some(lines, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,18 @@ from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_cont
 Array = NDArray[Any]
 
 _LARGEST_CODE_POINT = 0x10FFFF
+# two arrays saved to one file one after the other are a common mistake, and the second one would be lost silently
+_MORE = "there is more in the file after its first array"
 
 
 def read_npy(path: FilePath) -> Array:
     """Return the array of an .npy file."""
     with reading(path) as file, _wording_errors(path):
         refuse_content(path, file.peek(8), b"\x93NUMPY")
-        return prove_texts(_array(np.load(file, allow_pickle=False), "labels"), "it", path)
+        values = _array(np.load(file, allow_pickle=False), "labels")
+        if file.read(1):
+            raise ValueError(_MORE)
+        return prove_texts(values, "it", path)
 
 
 def map_npy(path: FilePath) -> Array:
@@ -30,7 +36,11 @@ def map_npy(path: FilePath) -> Array:
     with reading(path) as file:
         refuse_content(path, file.peek(8), b"\x93NUMPY")
     with _wording_errors(path):
-        return _array(np.load(path, mmap_mode="r", allow_pickle=False), "labels")
+        values = _array(np.load(path, mmap_mode="r", allow_pickle=False), "labels")
+        offset = getattr(values, "offset", None)
+        if offset is not None and offset + values.nbytes != os.path.getsize(path):
+            raise ValueError(_MORE)
+        return values
 
 
 def read_npz(path: FilePath) -> dict[str, Array]:

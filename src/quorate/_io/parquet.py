@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import brief
 from quorate._data.coding import code_integers, code_values, drop_missing, narrowest
 from quorate._data.missing import MissingRule
 from quorate._data.tables import as_table, refuse_duplicates
@@ -15,6 +17,9 @@ from quorate._io.paths import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose, warn_of_nulls
 
 Array = NDArray[Any]
+logger = logging.getLogger("quorate")
+GROUP = 1 << 20
+"""Rows of a group in the Parquet files that are written, as pyarrow has it by default."""
 
 
 def need_pyarrow() -> Any:
@@ -37,9 +42,23 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
             refuse_duplicates(names)
             choice = choose(names)
             wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
-            return source.read(columns=wanted), choice
+            table = _read_groups(source, wanted)
+            # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
+            table.validate(full=True)
+            return table, choice
         except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(f"{name_of(path)} could not be read as Parquet: {error}") from error
+            raise ValueError(
+                f"{name_of(path)} could not be read as Parquet: {brief(error, most=200, quoted=False)}"
+            ) from error
+
+
+def _read_groups(source: Any, columns: list[str]) -> Any:
+    """Read a file group by group, so that the share of it that has been read can be told."""
+    pyarrow, parts = need_pyarrow(), []
+    for group in range(source.num_row_groups):
+        parts.append(source.read_row_group(group, columns=columns))
+        logger.info("reading groups of rows", extra={"share": (group + 1) / source.num_row_groups})
+    return pyarrow.concat_tables(parts) if parts else source.read(columns=columns)
 
 
 def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
@@ -70,7 +89,8 @@ def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | N
     """Write columns, or codes and their categories, as values; -1 becomes null."""
     pyarrow = need_pyarrow()
     arrays = {}
-    for name, values, categories in columns:
+    for done, (name, values, categories) in enumerate(columns):
+        logger.info("writing columns", extra={"share": done / len(columns)})
         try:
             if categories is None:
                 arrays[name] = pyarrow.array(_plain(values))
@@ -81,7 +101,11 @@ def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | N
             raise ValueError(
                 f"{name!r} holds values of several types, which Parquet cannot keep; save it as .csv."
             ) from error
-    pyarrow.parquet.write_table(pyarrow.table(arrays), file)
+    table = pyarrow.table(arrays)
+    with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
+        for start in range(0, table.num_rows, GROUP):
+            logger.info("writing groups of rows", extra={"share": start / table.num_rows})
+            writer.write_table(table.slice(start, GROUP))
 
 
 def _plain(values: Array) -> Any:

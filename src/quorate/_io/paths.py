@@ -1,15 +1,13 @@
-"""Paths and files: the format that a name asks for, the check of the first bytes, and writing aside before renaming."""
+"""Paths and files: the format that a name asks for, the check of the first bytes, and what may be written where."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
-import secrets
-import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -170,48 +168,6 @@ def refuse_place(path: FilePath, overwrite: bool) -> None:
         raise FileExistsError(
             f"{place} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
         )
-
-
-def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
-    """Write under a temporary name in the same folder, then rename, so that readers see the old file or the new one."""
-    refuse_place(path, overwrite)
-    target = Path(os.path.realpath(path))
-    aside = _aside(target)
-    try:
-        with open(aside, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, target)
-    except BaseException as error:
-        aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise type(error)(f"cannot write {target}: {error.strerror or error}") from error
-        raise
-
-
-def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
-    """Do what `write_aside` does for a format that is a folder; an old folder is put back if writing fails."""
-    refuse_place(path, overwrite)
-    target = Path(os.path.realpath(path))
-    aside, old = _aside(target), _aside(target)
-    try:
-        write(aside)
-        if target.exists():
-            os.replace(target, old)
-        os.replace(aside, target)
-    except BaseException:
-        if old.exists() and not target.exists():
-            os.replace(old, target)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _aside(target: Path) -> Path:
-    # not tempfile: its files are readable by their owner alone, and would stay so after the renaming
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
 
 
 def _is_zarr(folder: Path) -> bool:

@@ -10,15 +10,24 @@ from numpy.typing import NDArray
 from quorate._data.building import as_ids
 from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble
+from quorate._io.formulas import checked_formulas
 from quorate._io.paths import FilePath, written_format_of
-from quorate._io.write import Column, id_column_of, refuse_loss, write_arrays, write_table
+from quorate._io.write import Column, id_column_of, refuse_loss, refuse_quoting, write_arrays, write_table
 from quorate._result_table import ResultTable
 from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 Array = NDArray[Any]
 
 
-def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "label", overwrite: bool = False) -> None:
+def save_labels(
+    path: FilePath,
+    labels: Any,
+    *,
+    ids: Any = None,
+    name: str = "label",
+    overwrite: bool = False,
+    formulas: str = "keep",
+) -> None:
     """Write one labelling to a file, with the objects' ids and the confidence if they are known.
 
     Parameters
@@ -38,6 +47,10 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
         Name of the column of labels.
     overwrite : bool, default False
         Whether an existing file may be replaced.
+    formulas : {"keep", "quote"}, default "keep"
+        For text files: "quote" puts an apostrophe before cells that a spreadsheet would take for a formula (texts
+        that begin with =, +, -, @, a tab or a line break, and are not numbers). `load_labels` takes it away again
+        with the same option.
 
     See Also
     --------
@@ -64,6 +77,8 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
     ids = None if ids is None else _id_vector(ids, len(values))
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
+        if checked_formulas(formulas):
+            refuse_quoting(path)
         shown = None if names is None else np.array(names)
         arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence, "clusters": shown}
         write_arrays(path, {key: array for key, array in arrays.items() if array is not None}, overwrite)
@@ -74,10 +89,10 @@ def save_labels(path: FilePath, labels: Any, *, ids: Any = None, name: str = "la
     columns = [Column(name, codes - shift, shown)]
     if confidence is not None:
         columns.append(Column("confidence", np.round(confidence, 6)))
-    write_table(path, columns, ids, overwrite, id_name)
+    write_table(path, columns, ids, overwrite, id_name, formulas=formulas)
 
 
-def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False) -> None:
+def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False, formulas: str = "keep") -> None:
     """Write an ensemble with the labels it was made of, so that `load_labels` can read it again.
 
     The .npz and .zarr formats keep everything. CSV and Parquet keep names, ids and labels, but no weights and
@@ -91,6 +106,8 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
         The ensemble to write. The column of ids has the same name as before, or "id" if it had none.
     overwrite : bool, default False
         Whether an existing file may be replaced.
+    formulas : {"keep", "quote"}, default "keep"
+        For text files, as in `save_labels`: "quote" makes cells harmless that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -105,6 +122,8 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     if isinstance(ensemble, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
     proven(ensemble)
+    if checked_formulas(formulas):
+        refuse_quoting(path)
     if kind in ("npz", "zarr"):
         write_arrays(path, arrays_of_ensemble(ensemble), overwrite)
         return
@@ -115,7 +134,7 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     columns = [
         Column(*member) for member in zip(ensemble.member_names, ensemble.labels.T, ensemble.categories, strict=True)
     ]
-    write_table(path, columns, ensemble.object_ids, overwrite, id_column_of(ensemble))
+    write_table(path, columns, ensemble.object_ids, overwrite, id_column_of(ensemble), formulas=formulas)
 
 
 def _label_vector(labels: Any) -> Array:

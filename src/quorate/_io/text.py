@@ -23,6 +23,7 @@ from quorate._data.coding import drop_missing, narrowest
 from quorate._data.missing import MissingRule, as_number
 from quorate._data.tables import refuse_duplicates
 from quorate._io.dialect import open_text, recognise
+from quorate._io.formulas import unquoted
 from quorate._types import read_only
 
 Array = NDArray[Any]
@@ -60,12 +61,20 @@ class _Numbers(dict[str, int]):
 
 
 def read_csv(
-    source: BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None, transposed: bool = False
+    source: BufferedReader,
+    name: str,
+    default: str,
+    choose: Choose,
+    *,
+    sep: str | None = None,
+    transposed: bool = False,
+    unquote: bool = False,
 ) -> Texts:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
     What separates the columns is recognised unless `sep` is given; it is `default` if the first lines do not settle
     it. With `transposed` each row is one member: then `names` are the names of the rows, and `ids` is the header.
+    With `unquote` the apostrophe is taken away that `formulas="quote"` has put before cells.
     """
     stream = open_text(source, source.peek(2))
     reader: Any = None
@@ -73,10 +82,14 @@ def read_csv(
         lines, delimiter = recognise(stream, default, sep)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = read_header(reader, name, delimiter)
+        if unquote:
+            header = tuple(map(unquoted, header))
         choice = choose(header)
         rows = _Rows(reader, len(header), name)
         read = _read_members if transposed else _read_objects
         texts = read(rows, header, choice)
+        if unquote:
+            texts = _unquoted(texts, transposed)
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
@@ -88,6 +101,14 @@ def read_csv(
     if any("\0" in text for text in itertools.chain(header, *texts.texts)):
         raise ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
     return texts
+
+
+def _unquoted(texts: Texts, transposed: bool) -> Texts:
+    """Return what was read without the apostrophes of quoted formulas; those of the header are gone already."""
+    cells = [[unquoted(text) for text in column] for column in texts.texts]
+    if transposed:
+        return texts._replace(texts=cells, names=tuple(map(unquoted, texts.names)))
+    return texts._replace(texts=cells, ids=None if texts.ids is None else list(map(unquoted, texts.ids)))
 
 
 class _Rows:
@@ -117,6 +138,20 @@ class _Rows:
                 raise ValueError(f'{self.name}, line {blank} is blank; write "" if an object has no label.')
             self.lines.append(line)
             yield row
+
+
+def number_texts() -> _Numbers:
+    """Return an empty mapping that numbers texts by first appearance when they are looked up."""
+    return _Numbers()
+
+
+def rows_of_width(reader: Any, width: int, name: str) -> Iterator[list[str]]:
+    """Yield the rows of a reader; raise at one that has more or fewer cells than the header."""
+    rows = _Rows(reader, width, name)
+    for row in rows:
+        # the lines of rows are only needed to name repeated ids, and would take memory for each row
+        del rows.lines[:]
+        yield row
 
 
 def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
@@ -154,7 +189,7 @@ def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
 
 def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per object: blocks of rows become columns, each coded by a dictionary of its own."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     numbers = [_Numbers() for _ in places]
     names = _Numbers()
@@ -173,7 +208,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per member: each row is coded as it is read, and the header names the objects."""
-    places = [header.index(name) for name in choice.members]
+    places = _check.places(choice.members, header)
     id_place = None if choice.ids is None else header.index(choice.ids)
     names = _Numbers()
     codes, texts = [], []

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import logging
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -17,13 +18,16 @@ from numpy.typing import NDArray
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._io.arrays import without_objects, write_npz, write_zarr
+from quorate._io.aside import write_aside, write_folder_aside
 from quorate._io.dialect import DELIMITERS
+from quorate._io.formulas import checked_formulas, quoted
 from quorate._io.parquet import write_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, write_aside, write_folder_aside
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._io.text import BLOCK, label_column
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
+logger = logging.getLogger("quorate")
 
 
 class Column(NamedTuple):
@@ -34,8 +38,22 @@ class Column(NamedTuple):
     categories: Array | None = None
 
 
-def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwrite: bool, id_name: str = "id") -> None:
-    """Write columns as CSV or Parquet; the column of ids, if there is one, comes first."""
+def write_table(
+    path: FilePath,
+    columns: list[Column],
+    ids: Array | None,
+    overwrite: bool,
+    id_name: str = "id",
+    *,
+    formulas: str = "keep",
+) -> None:
+    """Write columns as CSV or Parquet; the column of ids, if there is one, comes first.
+
+    `formulas` is the option of `save_labels`.
+    """
+    quote = checked_formulas(formulas)
+    if quote:
+        refuse_quoting(path)
     if ids is not None:
         columns = [Column(id_name, ids), *columns]
     if format_of(path) == "parquet":
@@ -43,7 +61,7 @@ def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwr
         return
     delimiter = DELIMITERS[format_of(path)]
     if is_standard(path):
-        write_csv(sys.stdout, columns, delimiter)
+        write_csv(sys.stdout, columns, delimiter, quote=quote)
         return
     packed = Path(path).suffix.lower() == ".gz"
 
@@ -51,13 +69,21 @@ def write_table(path: FilePath, columns: list[Column], ids: Array | None, overwr
         # without a time stamp, so that the same labels always give the same file
         out = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) if packed else file
         stream = io.TextIOWrapper(out, encoding="utf-8", newline="")
-        write_csv(stream, columns, delimiter)
+        write_csv(stream, columns, delimiter, quote=quote)
         stream.flush()
         stream.detach()
         if packed:
             out.close()
 
     write_aside(path, write, overwrite=overwrite)
+
+
+def refuse_quoting(path: FilePath) -> None:
+    """Raise if the file is not of a text format, which are the ones that spreadsheets open and take for formulas."""
+    if format_of(path) not in DELIMITERS:
+        raise ValueError(
+            f"formulas='quote' is for text files, and {name_of(path)} is .{format_of(path)}; leave it out."
+        )
 
 
 def write_arrays(path: FilePath, arrays: dict[str, Array], overwrite: bool) -> None:
@@ -118,17 +144,49 @@ def as_texts(values: Array) -> list[str]:
     return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
 
 
-def write_csv(stream: IO[str], columns: list[Column], delimiter: str) -> None:
-    """Write a CSV file in blocks of rows; lines end in a single newline character on every system."""
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+def write_csv(
+    stream: IO[str], columns: list[Column], delimiter: str, *, header: bool = True, quote: bool = False
+) -> None:
+    """Write a CSV file in blocks of rows; lines end in a single newline character on every system.
+
+    With `quote`, cells that a spreadsheet would take for formulas are made harmless.
+    """
+    harmless: Callable[[str], str] = quoted if quote else str
+    write = _row_writer(stream, delimiter)
+    if header:
+        write([[harmless(column.name)] for column in columns])
     # code -1, a missing label, reads the last place and becomes an empty cell
-    texts = [None if c.categories is None else [*as_texts(c.categories), ""] for c in columns]
-    for start in range(0, len(columns[0].values), BLOCK):
+    texts = [None if c.categories is None else [*map(harmless, as_texts(c.categories)), ""] for c in columns]
+    n_rows = len(columns[0].values)
+    for start in range(0, n_rows, BLOCK):
+        logger.info("writing rows", extra={"share": start / n_rows})
         parts = [column.values[start : start + BLOCK] for column in columns]
         cells = [_cells(part, known) for part, known in zip(parts, texts, strict=True)]
-        writer.writerows(zip(*cells, strict=True))
+        if quote:
+            cells = [
+                list(map(quoted, part)) if known is None else part for part, known in zip(cells, texts, strict=True)
+            ]
+        write(cells)
 
 
-def _cells(values: Array, texts: list[str] | None) -> Iterable[str]:
-    return as_texts(values) if texts is None else map(texts.__getitem__, values.tolist())
+def _row_writer(stream: IO[str], delimiter: str) -> Callable[[Sequence[Sequence[str]]], None]:
+    """Return a function that writes columns of cells as rows; a row with a carriage return is quoted as a whole.
+
+    Before Python 3.13 the csv module leaves such a cell unquoted, and then reads it as two lines.
+    """
+    plain = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    careful = csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def write(cells: Sequence[Sequence[str]]) -> None:
+        rows = zip(*cells, strict=True)
+        if not any("\r" in "".join(column) for column in cells):
+            plain.writerows(rows)
+            return
+        for row in rows:
+            (careful if any("\r" in cell for cell in row) else plain).writerow(row)
+
+    return write
+
+
+def _cells(values: Array, texts: list[str] | None) -> list[str]:
+    return as_texts(values) if texts is None else list(map(texts.__getitem__, values.tolist()))

@@ -58,6 +58,15 @@ def read_zarr(path: FilePath) -> dict[str, Array]:
     First the codecs in the metadata of all arrays and groups are checked, then the store is opened, then every chunk
     is looked for, and only then are chunks read.
     """
+    arrays = open_zarr(path)
+    try:
+        return {name: np.asarray(item[...]) for name, item in arrays.items()}
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def open_zarr(path: FilePath) -> dict[str, Any]:
+    """Return the arrays of a store by name, checked as `read_zarr` checks them, but not read."""
     refuse_unreadable(path)
     prove_codecs(path)
     zarr = need_zarr()
@@ -68,10 +77,7 @@ def read_zarr(path: FilePath) -> dict[str, Array]:
         raise _unreadable(path, error) from error
     for item in arrays.values():
         _prove_chunks(path, item)
-    try:
-        return {name: np.asarray(item[...]) for name, item in arrays.items()}
-    except Exception as error:
-        raise _unreadable(path, error) from error
+    return arrays
 
 
 def need_zarr() -> Any:

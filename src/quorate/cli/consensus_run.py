@@ -15,7 +15,7 @@ from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
 from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
-from quorate.cli.options import ambiguity_threshold, null_settings
+from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 
@@ -81,7 +81,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
     """Write the labels and the report, each if it is asked for."""
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
-            save_labels(arguments.output, outcome.result, overwrite=arguments.force)
+            formulas = formulas_of(arguments, arguments.output)
+            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report
@@ -101,7 +102,8 @@ def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -
     facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
     facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
     below = ambiguity_threshold(arguments)
-    facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
+    if outcome.result.confidence is not None:
+        facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)

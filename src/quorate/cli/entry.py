@@ -14,6 +14,7 @@ from quorate.cli.label_commands import add_consensus, add_score
 from quorate.cli.measurement_commands import add_cluster, add_generate
 from quorate.cli.report_command import add_report
 from quorate.cli.result_commands import add_compare, add_place
+from quorate.cli.signals import EndedError, answered_signals
 
 EPILOG = """examples:
   quorate consensus labels.csv --id customer -k 5 -o consensus.csv
@@ -34,6 +35,8 @@ The name - stands for standard input or standard output, both in CSV format."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+LEAST_MEMORY = 1_200_000_000
+"""Bytes of address space below which the libraries may fail to load; a small table takes 0.5 to 1.2 GB."""
 LONGEST = 1200
 """The largest number of characters in a message; names and values from a file may have any length."""
 
@@ -49,29 +52,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left.
-        Bad input and Ctrl-C are reported in one line on standard error.
+        The exit status: 0 after success, 2 after bad input, 130 after Ctrl-C, 141 if the reader of the output left,
+        129 and 143 after the signals SIGHUP and SIGTERM. Bad input and signals are reported in one line on standard
+        error.
     """
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), answered_signals():
         _show_warnings_in_one_line()
         try:
             if sys.stdout is None:
                 raise ValueError("standard output is closed; send it to a file, or to nowhere with > /dev/null")
             arguments = _parse(sys.argv[1:] if argv is None else argv)
+            _refuse_little_memory()
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
             # Python flushes standard output again at exit, which must not fail a second time
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
+        except EndedError as ended:
+            return _report_error(str(ended), ended.status)
         except KeyboardInterrupt:
             return _report_error("interrupted", INTERRUPTED)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
+
+
+def _refuse_little_memory() -> None:
+    """Raise if the address space of the process is limited to less than importing the libraries takes.
+
+    OpenBLAS, which numpy and scipy use, tries for ever if it gets no memory, so that nothing could be reported later.
+    Each of its threads takes memory of its own, so that one has to do if memory is limited at all.
+    """
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has no such limit
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if limit < LEAST_MEMORY:
+        raise ValueError(
+            f"the memory of this process is limited to {limit / 1e6:,.0f} MB (ulimit -v), and "
+            f"{LEAST_MEMORY / 1e6:,.0f} MB are needed before any table is read; raise the limit"
+        )
 
 
 def _report_error(message: str, status: int) -> int:
@@ -88,6 +116,8 @@ def _show_warnings_in_one_line() -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", UserWarning)
     warnings.simplefilter("always", RuntimeWarning)
+    # Ctrl-C while zarr writes; the one line about the interruption says all there is to say
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     warnings.showwarning = show
 
 
@@ -122,7 +152,7 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
-    parser = _parser()
+    parser = build_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
@@ -146,7 +176,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return library_words(name, known)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; the reference pages of the documentation show its help."""
     parser = _Parser(
         prog="quorate",
         description="Consensus clustering: combine many clusterings of the same objects into one.",

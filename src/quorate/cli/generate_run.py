@@ -15,6 +15,7 @@ from quorate._data.proof import vary
 from quorate._io import refuse_output
 from quorate._io.load_features import Measurements, load_features
 from quorate._io.paths import share_read
+from quorate.cli.options import formulas_of
 from quorate.cli.progress import Step
 from quorate.cli.values import names
 from quorate.generation.features import as_features
@@ -79,4 +80,4 @@ def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: En
     """Write the ensemble if a file is asked for."""
     if path is not None:
         with step(f"writing {path}"):
-            save_ensemble(path, ensemble, overwrite=arguments.force)
+            save_ensemble(path, ensemble, overwrite=arguments.force, formulas=formulas_of(arguments, path))

@@ -52,6 +52,8 @@ def add_demo(commands: Any) -> None:
 
 def run_demo(arguments: argparse.Namespace) -> None:
     """Run the demo and write its text."""
+    if not arguments.output:
+        raise ValueError("--output must name a folder, got an empty name")
     from quorate.cli.demo_story import demo
 
     sys.stdout.write(demo(arguments.output, overwrite=arguments.force))

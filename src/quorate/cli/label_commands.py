@@ -8,9 +8,11 @@ from typing import Any
 from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
+    add_device_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
+    add_memory_option,
     add_method_options,
     add_null_option,
     add_orientation_option,
@@ -22,7 +24,7 @@ from quorate.cli.options import (
     null_settings,
     rows_settings,
 )
-from quorate.cli.output import refuse_json_beside_data, table_facts, table_summary, tell, verdict_summary
+from quorate.cli.output import refuse_clashes, table_facts, table_summary, tell, verdict_summary
 from quorate.cli.progress import steps
 from quorate.cli.values import n_bytes, number_of_clusters
 
@@ -38,9 +40,13 @@ def add_consensus(commands: Any) -> None:
     add_method_options(parser)
     add_seed_option(parser)
     add_rows_options(parser)
+    add_device_option(parser)
     parser.add_argument(
-        "--max-bytes", metavar="BYTES", help="refuse methods that need more memory than this, for example 8GB"
+        "--max-bytes",
+        metavar="BYTES",
+        help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
     )
+    add_memory_option(parser)
     add_null_option(parser)
     add_ambiguous_option(parser)
     add_labels_output(parser)
@@ -50,13 +56,20 @@ def add_consensus(commands: Any) -> None:
 
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     settings = _consensus_settings(arguments)
     step = steps(arguments)
     with step("loading"):
+        from quorate._io.table_size import refuse_large_tables
+        from quorate.cli.blocks_run import consensus_in_blocks, works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.reading import read_labels
+    if works_in_blocks(arguments, *arguments.labels):
+        consensus_in_blocks(arguments, settings, step)
+        return
     refuse_outputs(arguments)
+    if "max_bytes" in settings:
+        refuse_large_tables(arguments.labels, settings["max_bytes"])
     ensemble = read_labels(arguments, step)
     outcome = find_consensus(arguments, ensemble, settings, step)
     write_results(arguments, outcome, step)
@@ -84,6 +97,7 @@ def add_score(commands: Any) -> None:
         help="also show which labels of the clusterings the objects of each cluster have",
     )
     add_null_option(parser)
+    add_memory_option(parser)
     add_talk_options(parser)
 
 
@@ -94,14 +108,20 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate import members, profiles
         from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
         from quorate._evaluation.scores import evaluate_within
+        from quorate.cli.blocks_run import score_in_blocks, works_in_blocks
         from quorate.cli.reading import read_labels_and_labelling
     how = null_settings(arguments, AFFORDABLE_SECONDS)
     checked_permutations(how["null"])
-    ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
-    with step("scoring"):
-        scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
-        # the tables show clusters by their names in the file, not by their codes
+    if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
+        scores, read = score_in_blocks(arguments, how, step)
+        ensemble, named = read.ensemble, read.labels
+    else:
+        ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
+        with step("scoring"):
+            scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
         named = labelling.named()
+    with step("scoring"):
+        # the tables show clusters by their names in the file, not by their codes
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]

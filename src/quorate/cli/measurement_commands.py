@@ -10,15 +10,17 @@ from quorate.cli.options import (
     add_ambiguous_option,
     add_column_options,
     add_command,
+    add_device_option,
     add_force_option,
     add_labels_output,
     add_method_options,
     add_null_option,
+    add_safe_cells_option,
     add_seed_option,
     add_talk_options,
     consensus_settings,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_json_beside_data, tell
+from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
 from quorate.cli.values import integer, member_k, number
 
@@ -61,6 +63,7 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
         help="table of numbers: one row per object, one column per measurement; formats as for tables of labels",
     )
     add_column_options(parser, "measurements")
+    add_safe_cells_option(parser)
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 
@@ -92,6 +95,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
         help="share of the columns that each clustering is made from (default: %(default)s)",
     )
     add_seed_option(parser)
+    add_device_option(parser)
     parser.add_argument("--jobs", metavar="N", help="number of parallel workers (default: all threads with kmeans)")
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder for finished clusterings, from which a stopped run continues"
@@ -100,7 +104,7 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
-    refuse_json_beside_data(arguments, "ensemble")
+    refuse_clashes(arguments)
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
@@ -116,8 +120,10 @@ def run_generate(arguments: argparse.Namespace) -> None:
 
 def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
+    if n_clusters is not None and n_clusters < 1:
+        raise ValueError(f"-k must be at least 1, got {arguments.k}")
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
     step = steps(arguments)
     with step("loading"):
@@ -150,4 +156,5 @@ def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "n_jobs": None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
         "progress": shows_progress(arguments),
         "checkpoint": arguments.checkpoint,
+        "device": arguments.device,
     }

@@ -24,7 +24,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "labels",
         nargs="+",
-        help="table of labels: one row per object, one column per clustering; several tables are joined by --id",
+        help="table of labels: one row per object, one column per clustering; several tables are joined by --id; a "
+        "folder or a quoted pattern such as 'labels/*.parquet' is one table in blocks",
     )
     add_column_options(parser, "clusterings")
     parser.add_argument(
@@ -41,6 +42,39 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
+    )
+    add_safe_cells_option(parser)
+
+
+def add_safe_cells_option(parser: argparse.ArgumentParser) -> None:
+    """Add --safe-cells."""
+    parser.add_argument(
+        "--safe-cells",
+        action="store_true",
+        help="in text files, put an apostrophe before cells that a spreadsheet would take for a formula, "
+        "and take it away again when such files are read",
+    )
+
+
+def formulas_of(arguments: argparse.Namespace, output: str | None = None) -> str:
+    """Return the option `formulas` for reading text files, or for writing `output`."""
+    if not arguments.safe_cells:
+        return "keep"
+    if output is not None:
+        from quorate._io.dialect import DELIMITERS
+        from quorate._io.paths import format_of
+
+        return "quote" if format_of(output) in DELIMITERS else "keep"
+    return "quote"
+
+
+def add_memory_option(parser: argparse.ArgumentParser) -> None:
+    """Add --memory."""
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        help="read tables in blocks and use about this much memory, for example 2GB; folders and patterns of files "
+        "are always read so (default: half of the machine's memory, at most 8GB)",
     )
 
 
@@ -95,6 +129,15 @@ def add_seed_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where to work: cuda on a CUDA card, auto there if one works (default: cpu)",
+    )
+
+
 def add_rows_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that change rows before the method runs (--coarsen, --keep) and labels after it (--refine)."""
     parser.add_argument(
@@ -110,12 +153,21 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refine", action="store_true", help="afterwards move objects to other clusters as long as the ANMI rises"
     )
+    parser.add_argument(
+        "--no-confidence",
+        action="store_true",
+        help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
+        "probability that the same procedure would place it in the same cluster on a fresh ensemble",
+    )
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the files to which `consensus` and `cluster` write their results."""
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write the labels to; - writes to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
@@ -135,7 +187,7 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
 def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
     """--ambiguous."""
     parser.add_argument(
-        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this share (default: 0.6)"
+        "--ambiguous", metavar="SHARE", help="count the objects whose confidence is below this (default: 0.6)"
     )
 
 
@@ -187,6 +239,7 @@ _OWN_OPTIONS = {
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
+    "device": "--device",
 }
 
 
@@ -198,6 +251,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
         "random_state": integer(arguments.seed, "--seed"),
         **others,
     }
+    if arguments.device is not None:
+        settings["device"] = arguments.device
     options = named_values(arguments.option, "--option")
     for name in options:
         if name in settings:
@@ -208,6 +263,8 @@ def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others:
 def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return `coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are given."""
     settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
+    if arguments.no_confidence:
+        settings["confidence"] = False
     if arguments.keep is not None and arguments.coarsen in (None, "auto"):
         raise ValueError(
             "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"

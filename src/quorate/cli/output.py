@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,41 @@ MAX_SIZES = 12
 """Number of cluster sizes in a summary; the JSON object holds all of them."""
 
 
-def refuse_json_beside_data(arguments: argparse.Namespace, what: str) -> None:
-    """Raise if both the JSON object and the results would go to standard output; `what` names the results."""
-    if arguments.json and arguments.output == "-":
-        raise ValueError(f"--json and -o - both write to standard output; write the {what} to a file")
+def outputs_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the places that the command writes to, by option."""
+    options = {"-o": "output", "--ensemble": "ensemble", "--report": "report"}
+    places = {option: getattr(arguments, name, None) for option, name in options.items()}
+    return {option: place for option, place in places.items() if place is not None}
+
+
+def refuse_clashes(arguments: argparse.Namespace) -> None:
+    """Raise if two results would go to one place, or a result to one of the files that the command reads.
+
+    A file that is read is never replaced, --force or not: a mistyped -o must not cost the table it was made from.
+    """
+    outputs = outputs_of(arguments)
+    if arguments.json and "-" in outputs.values():
+        option = next(option for option, place in outputs.items() if place == "-")
+        raise ValueError(f"--json and {option} - both write to standard output; write the results to a file")
+    taken: dict[str, str] = {}
+    for option, place in outputs.items():
+        real = place if place == "-" else os.path.realpath(place)
+        if real in taken:
+            where = "standard output" if place == "-" else place
+            raise ValueError(f"{taken[real]} and {option} both write to {where}; name two files")
+        taken[real] = option
+    for path in _inputs_of(arguments):
+        option = taken.get(os.path.realpath(path), "") if path != "-" else ""
+        if option:
+            raise ValueError(
+                f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
+            )
+
+
+def _inputs_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the files that the command reads."""
+    single = [getattr(arguments, name, None) for name in ("features", "labelling", "new")]
+    return [*getattr(arguments, "labels", []), *(path for path in single if path is not None)]
 
 
 def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
@@ -29,7 +61,7 @@ def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> 
     if arguments.json:
         write_json(facts)
     elif not arguments.quiet:
-        stream = sys.stderr if getattr(arguments, "output", None) == "-" else sys.stdout
+        stream = sys.stderr if "-" in outputs_of(arguments).values() else sys.stdout
         stream.write(summary)
 
 
@@ -63,9 +95,9 @@ def place_of(output: str) -> str:
 
 def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     """Return facts about the clusterings, and about joined tables and objects left out if there are any."""
-    import numpy as np
+    from quorate.solvers.member_agreement import missing_shares
 
-    missing = (ensemble.labels < 0).mean(axis=0) if ensemble.has_missing else np.zeros(ensemble.n_members)
+    missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
     changes = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
@@ -94,8 +126,9 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
     if "skipped" in facts:
         first = ", ".join(facts["skipped"]["first"])
-        dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) else ""
-        lines["left out"] = f"{facts['skipped']['n']:,} objects without any label: {first}{dots}"
+        dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) > 0 else ""
+        which = f": {first}{dots}" if first else ""
+        lines["left out"] = f"{facts['skipped']['n']:,} objects without any label{which}"
     return lines
 
 
@@ -135,10 +168,11 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
-        "ambiguous": f"{facts['ambiguous']['n']:,} objects have a confidence below {facts['ambiguous']['below']:g}",
+        **_ambiguous_lines(facts),
         **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
         "seconds": f"{facts['seconds']:.2f}",
+        **_memory_lines(facts),
         "labels": "not saved; add -o FILE" if facts["output"] is None else place_of(facts["output"]),
     }
     if "report" in facts:
@@ -146,6 +180,13 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     if "choice" in facts:
         lines["chosen"] = facts["choice"]["reason"]
     return aligned(lines) + verdict_summary(scores)
+
+
+def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
+    if "ambiguous" not in facts:
+        return {}
+    found = facts["ambiguous"]
+    return {"ambiguous": f"{found['n']:,} objects have a confidence below {found['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:
@@ -163,6 +204,18 @@ def _method_line(facts: dict[str, Any]) -> str:
     notes = [f"auto: {facts['auto']}"] if "auto" in facts else []
     notes += [] if facts["converged"] else ["stopped before it converged"]
     return str(facts["method"]) + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _memory_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return what a run in blocks used of its memory budget; nothing for a table in memory."""
+    from quorate._check import size
+
+    if "memory" not in facts:
+        return {}
+    memory = facts["memory"]
+    peak = "" if memory["peak"] is None else f"{size(memory['peak'])} at most, the program included; "
+    blocks = f"{facts['n_blocks']:,} block{'s' if facts['n_blocks'] != 1 else ''}"
+    return {"memory": f"{peak}a budget of {size(memory['budget'])}, read in {blocks}"}
 
 
 def _sizes_line(sizes: list[int]) -> str:

@@ -66,25 +66,36 @@ class _Shown:
     def __init__(self, name: str, share: Callable[[], float | None] | None) -> None:
         self.name, self.start, self.done = name, time.perf_counter(), threading.Event()
         self.share = share
+        self.part, self.part_start = "", self.start
         self.reported_share: float | None = None
         self.expected_end: float | None = None
+
+    def report(self, part: str, share: float) -> None:
+        """Take the share of a part of the step that is done; a step may have several parts, one after another."""
+        if part != self.part:
+            self.part, self.part_start = part, self.start if not self.part else time.perf_counter()
+        self.reported_share = share
 
     def text(self) -> str:
         """Return the name, the seconds and, if it is known, the time left."""
         from quorate._check import duration
 
         now = time.perf_counter()
-        left = self._left(now)
-        remaining = "" if left is None else f", about {duration(left)} left"
+        left, part = self._left(now)
+        remaining = "" if left is None else f", {part}about {duration(left)} left"
         return f"quorate: {self.name} ... {now - self.start:.0f} s{remaining}"
 
-    def _left(self, now: float) -> float | None:
-        share = self.share() if self.share is not None else self.reported_share
+    def _left(self, now: float) -> tuple[float | None, str]:
+        """Return the seconds left, if they can be estimated, and the name of the part that they are for."""
+        share = None if self.share is None else self.share()
+        start, part = self.start, ""
+        if share is None and self.reported_share is not None:
+            share, start, part = self.reported_share, self.part_start, f"{self.part}: "
         if share is not None and LEAST_SHARE <= share < 1:
-            return (now - self.start) * (1 - share) / share
+            return (now - start) * (1 - share) / share, part
         if self.expected_end is not None and self.expected_end > now:
-            return self.expected_end - now
-        return None
+            return self.expected_end - now, ""
+        return None, ""
 
 
 class _Listener(logging.Handler):
@@ -97,7 +108,7 @@ class _Listener(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         share, seconds = getattr(record, "share", None), getattr(record, "seconds", None)
         if share is not None:
-            self.shown.reported_share = share
+            self.shown.report(record.getMessage().partition(":")[0], share)
         if seconds is None:
             return
         self.shown.expected_end = time.perf_counter() + seconds

@@ -14,6 +14,7 @@ from quorate._io.load import Reading, load_chosen
 from quorate._io.load_labelling import Labelling, load_labelling, load_with_truth
 from quorate._io.paths import format_of, share_read
 from quorate._io.text import Choice
+from quorate.cli.options import formulas_of
 from quorate.cli.progress import Step
 from quorate.cli.values import names, weights
 
@@ -21,7 +22,7 @@ from quorate.cli.values import names, weights
 def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
     """Return the table of labels, or several tables joined."""
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        return load_labels(arguments.labels, orientation=arguments.orientation, **_table_options(arguments))
+        return load_labels(arguments.labels, orientation=arguments.orientation, **table_options(arguments))
 
 
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
@@ -29,7 +30,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
     if "-" in arguments.labels and arguments.labelling == "-":
         raise ValueError("only one of the two files can come from standard input")
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **_table_options(arguments))
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
     with step(f"reading {arguments.labelling}"):
         labelling = load_labelling(
             arguments.labelling,
@@ -38,6 +39,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             ids=arguments.id,
             truth=arguments.truth,
             sep=arguments.sep if format_of(arguments.labelling) in DELIMITERS else None,
+            formulas=formulas_of(arguments),
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
@@ -61,7 +63,7 @@ def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Ste
 
 
 def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble:
-    options = _table_options(arguments)
+    options = table_options(arguments)
 
     def choose(columns: tuple[str, ...]) -> Choice:
         known = tuple(name for name in columns if name in members)
@@ -75,17 +77,18 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         return Choice(options["ids"] if columns else None, known)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
-    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False)
+    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False, formulas=options["formulas"])
     return load_chosen(arguments.new, choose, how)
 
 
-def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table in the form in which `load_labels` takes them; others keep their defaults."""
     options: dict[str, Any] = {
         "ids": arguments.id,
         "sep": arguments.sep,
         "skip_empty": arguments.skip_empty,
         "check": not arguments.no_check,
+        "formulas": formulas_of(arguments),
     }
     if arguments.drop is not None:
         options["drop"] = names(arguments.drop)

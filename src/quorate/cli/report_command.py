@@ -13,7 +13,7 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
 )
-from quorate.cli.output import aligned, table_facts, table_summary, tell
+from quorate.cli.output import aligned, refuse_clashes, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 
 
@@ -32,6 +32,7 @@ def add_report(commands: Any) -> None:
 
 def run_report(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, write the page and a summary."""
+    refuse_clashes(arguments)
     step = steps(arguments)
     with step("loading"):
         from quorate import report

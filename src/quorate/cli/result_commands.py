@@ -9,12 +9,14 @@ from quorate.cli.options import (
     add_command,
     add_force_option,
     add_labelling_options,
+    add_memory_option,
     add_orientation_option,
     add_seed_option,
     add_table_options,
     add_talk_options,
+    formulas_of,
 )
-from quorate.cli.output import aligned, place_of, refuse_json_beside_data, table_facts, table_summary, tell
+from quorate.cli.output import aligned, place_of, refuse_clashes, table_facts, table_summary, tell
 from quorate.cli.progress import steps
 from quorate.cli.values import integer, names, number_of_clusters
 
@@ -28,25 +30,31 @@ def add_place(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
+    add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
 
 def run_place(arguments: argparse.Namespace) -> None:
     """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
-    refuse_json_beside_data(arguments, "labels")
+    refuse_clashes(arguments)
     step = steps(arguments)
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
+        from quorate.cli.blocks_run import place_in_blocks, works_in_blocks
         from quorate.cli.reading import read_labels_and_labelling, read_new_labels
+    if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
+        _tell_placed(arguments, *place_in_blocks(arguments, step))
+        return
     refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
     new = read_new_labels(arguments, ensemble, step)
     with step(f"placing {new.n_rows:,} objects"):
         placed = place(labelling.named(), ensemble, new)
     with step(f"writing {arguments.output}"):
-        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force)
+        formulas = formulas_of(arguments, arguments.output)
+        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
     facts = {
         "n_objects": len(placed.labels),
         "n_known_rows": int(placed.known.sum()),
@@ -57,6 +65,21 @@ def run_place(arguments: argparse.Namespace) -> None:
         "output": arguments.output,
     }
     tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
+
+
+def _tell_placed(arguments: argparse.Namespace, found: Any, read: Any) -> None:
+    """Write what was placed in blocks."""
+    facts = {
+        "n_objects": found.n_objects,
+        "n_known_rows": found.n_known,
+        "n_unplaced": found.n_unplaced,
+        "unknown_labels": dict(found.placed.unknown_labels),
+        "absent_members": list(found.placed.absent_members),
+        "clusters": dict(zip(found.placed.shown_names, found.sizes.tolist(), strict=True)),
+        "output": arguments.output,
+    }
+    table = table_facts(read.ensemble)
+    tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
 
 
 def _place_summary(facts: dict[str, Any]) -> str:

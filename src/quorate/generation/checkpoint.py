@@ -8,7 +8,8 @@ import json
 import os
 import tokenize
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import __version__, _check
+from quorate._io.folder_lock import NAME, FolderLock
 from quorate.generation.features import Features
-from quorate.generation.folder_lock import NAME, FolderLock
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
 from quorate.ops.hashing import hash_words
@@ -92,10 +93,11 @@ class Checkpoint:
         aside = self.folder / f".member-{member.number:06d}.{os.getpid()}.part"
         labels = np.ascontiguousarray(member.labels)
         facts = json.dumps(member.facts).encode()
-        with open(aside, "wb") as file:
-            np.save(file, labels)
-            file.write(self._checksum(member.number, labels, facts) + b"\n" + facts)
-        os.replace(aside, self._path(member.number))
+        with _removed_if_not_written(aside):
+            with open(aside, "wb") as file:
+                np.save(file, labels)
+                file.write(self._checksum(member.number, labels, facts) + b"\n" + facts)
+            os.replace(aside, self._path(member.number))
 
     def _checksum(self, number: int, labels: NDArray[Any], facts: bytes) -> bytes:
         """Return the checksum of a member, which also depends on its number and on the seed of the run."""
@@ -225,7 +227,8 @@ def _read(folder: Path) -> dict[str, Any] | None:
 def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
     """Write the manifest unless there is one already; return whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
-    aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    with _removed_if_not_written(aside):
+        aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
     try:
         # a link never replaces an existing file, while renaming does
         os.link(aside, folder / MANIFEST)
@@ -238,6 +241,18 @@ def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
     finally:
         aside.unlink(missing_ok=True)
     return True
+
+
+@contextmanager
+def _removed_if_not_written(aside: Path) -> Iterator[None]:
+    """Remove a file if writing it fails, for example because the disk is full; the error names the folder."""
+    try:
+        yield
+    except BaseException as error:
+        aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise type(error)(f"cannot write to the checkpoint {aside.parent}: {error.strerror or error}") from error
+        raise
 
 
 def _refuse_other_things(folder: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._blocks.feature_array import BlockArray
 from quorate._data.sparse import as_csr
 from quorate._data.tables import index_ids
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
@@ -68,7 +69,7 @@ class Features:
 
     @property
     def is_sparse(self) -> bool:
-        return not isinstance(self.data, np.ndarray)
+        return not isinstance(self.data, np.ndarray | BlockArray)
 
     def blocks(self, rows: Numbers, view: View) -> Iterator[tuple[int, int, Any]]:
         """Yield (start, stop, prepared block) for consecutive parts of `rows`."""
@@ -96,6 +97,17 @@ class Features:
         else:
             prepare(block, self.shift, self.scale, result)
         return result
+
+    def on_host(self) -> Features:
+        """Return the features in host memory, where these are already."""
+        return self
+
+    def taken(self, rows: Numbers) -> Features:
+        """Return the features of these objects alone, in memory; all of them, uncopied, if rows is None.
+
+        Features that lie on a disk are read once by this, however many blocks are asked for afterwards.
+        """
+        return self if rows is None else replace(self, data=self.data[rows], ids=None)
 
     def raw(self, rows: Numbers, view: View) -> Any:
         """Return rows and columns in the user's units, for clusterers that are not built in; X itself if it is all."""
@@ -128,8 +140,12 @@ def as_features(X: Any) -> Features:
     if not isinstance(X, np.ndarray):
         frame = _from_frame(X)
         X, names, ids = frame if frame is not None else (np.asarray(X), None, None)
-    data = _as_real(X)
-    shift, scale = _shift_and_scale(data, names)
+    return features_of(as_real(X), names, ids)
+
+
+def features_of(data: Array | BlockArray, names: tuple[str, ...] | None, ids: Array | None) -> Features:
+    """Return features of real numbers, which are read once to find the mean and the range of each column."""
+    shift, scale = _units(data, names)
     return Features(data, shift, scale, names, ids)
 
 
@@ -151,7 +167,7 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
         )
     holes = [name for name, column in zip(names, columns, strict=True) if column.null_count()]
     if holes:
-        raise ValueError(_hole("a null", repr(holes[0])))
+        raise ValueError(hole_message("a null", repr(holes[0])))
     single = all(kind == nw.Float32 for kind in kinds)
     values = np.empty((len(frame), len(columns)), dtype=np.float32 if single else np.float64)
     for place, column in enumerate(columns):
@@ -159,7 +175,7 @@ def _from_frame(X: Any) -> tuple[Array, tuple[str, ...], Array | None] | None:
     return values, names, index_ids(nw.maybe_get_index(frame))
 
 
-def _as_real(X: Array) -> Array:
+def as_real(X: Array) -> Array:
     """Return X as a 2-D array of a type that the kernels can read; a memory map stays one if its type allows."""
     if X.ndim != 2:
         raise ValueError(
@@ -185,21 +201,21 @@ def _as_real(X: Array) -> Array:
 
 def _sparse_features(X: Any) -> Features:
     data = as_csr(X)
-    _refuse_empty(data.shape)
+    refuse_empty(data.shape)
     if data.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers.")
     if data.dtype not in (np.float32, np.float64):
         data = data.astype(np.float32 if data.dtype.itemsize <= 2 else np.float64)
     if not np.isfinite(data.data).all():
         column = int(data.indices[int(np.flatnonzero(~np.isfinite(data.data))[0])])
-        raise ValueError(_hole("NaN or infinity", str(column)))
+        raise ValueError(hole_message("NaN or infinity", str(column)))
     largest = float(np.abs(data.data).max(initial=0.0))
     return Features(data, np.zeros(data.shape[1]), _power_of_two(largest))
 
 
-def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
+def _units(data: Array | BlockArray, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], float]:
     """Return the column means and the scale, a power of two, in one pass that also detects NaN and infinity."""
-    _refuse_empty(data.shape)
+    refuse_empty(data.shape)
     n_objects, n_columns = data.shape
 
     def facts(start: int, stop: int) -> tuple[Array, Array, Array]:
@@ -214,6 +230,11 @@ def _shift_and_scale(data: Array, names: tuple[str, ...] | None) -> tuple[NDArra
     if not np.isfinite(total).all():
         _refuse_holes(data, names)
         total = n_objects * (low / 2 + high / 2)
+    return shift_and_scale(total, low, high, n_objects)
+
+
+def shift_and_scale(total: Array, low: Array, high: Array, n_objects: int) -> tuple[NDArray[np.float64], float]:
+    """Return the column means and the scale, from the sum, the lowest and the highest value of each column."""
     shift = np.clip(total / n_objects, low, high)
     return shift, _power_of_two(float(np.maximum(high - shift, shift - low).max()))
 
@@ -223,22 +244,22 @@ def _power_of_two(largest: float) -> float:
     return float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
 
 
-def _refuse_holes(data: Array, names: tuple[str, ...] | None) -> None:
+def _refuse_holes(data: Array | BlockArray, names: tuple[str, ...] | None) -> None:
     for start in range(0, len(data), 65_536):
         wrong = np.argwhere(~np.isfinite(data[start : start + 65_536]))
         if len(wrong):
             row, column = wrong[0]
-            what = "NaN" if np.isnan(data[start + row, column]) else "infinity"
+            what = "NaN" if np.isnan(data[start + row : start + row + 1][0, column]) else "infinity"
             name = str(column) if names is None else repr(names[column])
-            raise ValueError(_hole(what, name, start + int(row)))
+            raise ValueError(hole_message(what, name, start + int(row)))
 
 
-def _hole(what: str, column: str, row: int | None = None) -> str:
+def hole_message(what: str, column: str, row: int | None = None) -> str:
     where = "" if row is None else f" in row {row} (counted from 0)"
     return f"X holds {what} in column {column}{where}; fill it in or leave the object out: distances need every value."
 
 
-def _refuse_empty(shape: tuple[int, ...]) -> None:
+def refuse_empty(shape: tuple[int, ...]) -> None:
     if shape[0] == 0 or shape[1] == 0:
         raise ValueError(
             f"X must hold at least one object and one column: 0 sample(s) or 0 feature(s) (shape={tuple(shape)}) "

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from quorate import _check
+from quorate._device.device_arrays import DEVICES, lives_on_card
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
@@ -31,6 +32,7 @@ def generate(
     n_jobs: int | None = None,
     progress: bool = False,
     checkpoint: Any = None,
+    device: str | None = None,
 ) -> Ensemble:
     """Make an ensemble of many diverse clusterings of the same features.
 
@@ -86,6 +88,12 @@ def generate(
         Folder in which each member is stored as soon as it is finished. After a crash or Ctrl-C the same call computes
         only the missing members, and returns the same ensemble as a run without interruption.
 
+    device : None, "auto", "cpu" or "cuda"
+        Where objects are labelled: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its
+        memory suffices; by default on the processor, or on the card if X lives there (CuPy or PyTorch arrays).
+        The labels then stay on the card for `consensus`, and ``ensemble.labels`` is a copy in host memory that is made
+        when it is first read. ``info["device"]`` says where the members were made; see docs/gpu.md.
+
     Returns
     -------
     Ensemble
@@ -103,10 +111,10 @@ def generate(
     -----
     With base="auto" up to 10,000 objects (3,000 if they have more than 128 columns or are sparse) are clustered on
     trial by 20 members of both kinds, and the members of the chosen kind are used in the ensemble; of more objects,
-    3,000 are drawn for the trial. The built-in k-means costs one pass over X for each
-    member, O(n k d), which members that get all of X share, plus training on a sample whose size does not depend on n.
-    For spectral members see `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of
-    rows, the samples, and the labels of the members that are being computed.
+    3,000 are drawn for the trial. The built-in k-means costs one pass over X for each member, O(n k d), which members
+    that get all of X share, plus training on a sample whose size does not depend on n. For spectral members see
+    `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of rows, the samples, and
+    the labels of the members that are being computed.
 
     Examples
     --------
@@ -119,12 +127,29 @@ def generate(
     ('k = 3 to 8 (given)', 3)
     """
     request = Request(n_members, k, base, rows, columns)
-    options = Options(n_jobs, bool(progress), "", None, keep_models=False)
-    return generate_with_models(as_features(X), request, random_state, options, checkpoint)[0]
+    options = Options(n_jobs, bool(progress), "", None, keep_models=False, or_processor=device == "auto")
+    features, card = features_for(X, device)
+    return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
+
+
+def features_for(X: Any, device: str | None) -> tuple[Features, Any]:
+    """Return the checked features and the card that the members are made on, which is None for the processor."""
+    if device in (None, "cpu") and not lives_on_card(X):
+        _check.choice(device, "device", DEVICES)
+        return as_features(X), None
+    from quorate.generation.choose_device import features_and_card
+
+    return features_and_card(X, device)
 
 
 def generate_with_models(
-    features: Features, request: Request, random_state: Any, options: Options, checkpoint: Any = None
+    features: Features,
+    request: Request,
+    random_state: Any,
+    options: Options,
+    checkpoint: Any = None,
+    *,
+    card: Any = None,
 ) -> tuple[Ensemble, list[Any]]:
     """Do what `generate` does, and also return the models of the members if ``options.keep_models`` is true.
 
@@ -133,12 +158,16 @@ def generate_with_models(
     if options.n_jobs is not None:
         _check.integer(options.n_jobs, "n_jobs", low=-(2**31), high=2**31, advice="-1 takes all processors.")
     if checkpoint is None:
-        return _generated(features, request, entropy_of(random_state), options)
+        return _generated(features, request, entropy_of(random_state), options, card)
+    # members are stored one by one as the processor makes them, wherever X lives
+    features = features.on_host()
     with closing(open_checkpoint(checkpoint, features, request, random_state)) as store:
-        return _generated(features, request, store.entropy, options._replace(checkpoint=store))
+        return _generated(features, request, store.entropy, options._replace(checkpoint=store), card)
 
 
-def _generated(features: Features, request: Request, entropy: int, options: Options) -> tuple[Ensemble, list[Any]]:
+def _generated(
+    features: Features, request: Request, entropy: int, options: Options, card: Any
+) -> tuple[Ensemble, list[Any]]:
     trial, method = None, None
     if is_auto(request.base):
         trial = Trial(features, request, entropy, options)
@@ -148,8 +177,18 @@ def _generated(features: Features, request: Request, entropy: int, options: Opti
     plans = make_plans(request, features, entropy)
     logger.info("generate: %d members of %d objects, %s, %s", request.n_members, features.n_objects, plans.k, reason)
     known = {} if trial is None else trial.kept(plans.members)
+    told = {}
+    if card is not None:
+        from quorate.generation.on_card import try_on_card
+
+        facts = {"seed": entropy, "base": reason, "k": plans.k, **({} if method is None else {"method": method})}
+        made = try_on_card(card, features, plans.members, options._replace(title=plans.title), facts)
+        if not isinstance(made, str):
+            return made
+        told = {"device": f"the processor: {made}"}
+        features = features.on_host()
     finished = run_plans(features, plans.members, options._replace(title=plans.title), known)
-    info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts)}
+    info = {"seed": entropy, "base": reason, "k": plans.k, "members": tuple(finished.facts), **told}
     if method is not None:
         info["method"] = method
     return as_coded(finished, features, info), finished.models

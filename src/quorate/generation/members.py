@@ -93,7 +93,7 @@ def run_members(features: Features, plans: list[Plan], keep_models: bool, stop: 
 
 def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: Stop) -> list[Member]:
     """Compute members of the built-in k-means; all plans of a call have the same rows and columns."""
-    rows, view = _rows(features, plans[0]), plans[0].view
+    rows, view = rows_of_plan(features, plans[0]), plans[0].view
     trained = []
     for plan in plans:
         rng = np.random.default_rng(plan.seed)
@@ -107,7 +107,7 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
         Member(
             plan.number,
             labels[:, place],
-            {**_facts(plan, rows, features), **_training(result)},
+            {**facts_of_plan(plan, rows, features), **facts_of_training(result)},
             Centres(result.centres, view) if keep_models else None,
         )
         for place, (plan, result) in enumerate(zip(plans, trained, strict=True))
@@ -116,7 +116,7 @@ def _built_in(features: Features, plans: list[Plan], keep_models: bool, stop: St
 
 def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
     """Compute a member of spectral clustering."""
-    rows = _rows(features, plan)
+    rows = rows_of_plan(features, plan)
     assert plan.k is not None
     rng = np.random.default_rng(plan.seed)
     model, labels = train_and_label(features, (rows, plan.view), plan.k, rng, plan.base.source, stop)
@@ -125,11 +125,11 @@ def _spectral(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> 
         labels = label_all(model, features, labelled, stop)
     if labelled is not None:
         labels = _spread(features.n_objects, labelled, labels[:, None])[:, 0]
-    facts = {**_facts(plan, rows, features), **model.facts}
+    facts = {**facts_of_plan(plan, rows, features), **model.facts}
     return Member(plan.number, labels, facts, model if keep_models else None)
 
 
-def _training(result: Trained) -> dict[str, Any]:
+def facts_of_training(result: Trained) -> dict[str, Any]:
     return {
         "n_clusters": len(result.centres),
         "n_trained": result.n_sample,
@@ -148,7 +148,7 @@ def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> It
 
 
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
-    rows = _rows(features, plan)
+    rows = rows_of_plan(features, plan)
     clustered = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
     return _member(features, plan, rows, clustered, keep_models, stop)
 
@@ -170,7 +170,7 @@ def _member(
         if plan.fill and centres is not None:
             _fill(features, rows, centres, labels, stop)
     model = Fitted(clustered.fitted, clustered.labels, view) if predicts else centres
-    facts = {**_facts(plan, rows, features), "n_clusters": n_clusters}
+    facts = {**facts_of_plan(plan, rows, features), "n_clusters": n_clusters}
     return Member(plan.number, labels[:, 0], facts, model if keep_models else None)
 
 
@@ -194,11 +194,12 @@ def _spread(n_objects: int, rows: NDArray[np.intp], labels: Array) -> Array:
     return spread
 
 
-def _rows(features: Features, plan: Plan) -> Numbers:
+def rows_of_plan(features: Features, plan: Plan) -> Numbers:
+    """Return the numbers of the objects that a member gets, None for all."""
     return None if plan.packed is None else unpack(plan.packed, features.n_objects)
 
 
-def _facts(plan: Plan, rows: Numbers, features: Features) -> dict[str, Any]:
+def facts_of_plan(plan: Plan, rows: Numbers, features: Features) -> dict[str, Any]:
     """Return what was drawn for a member, in plain values."""
     facts: dict[str, Any] = {
         "base": plan.base.name,

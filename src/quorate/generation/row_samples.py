@@ -36,7 +36,7 @@ class Share:
 
     def __post_init__(self) -> None:
         if _check.fraction(self.share, "share") == 0:
-            raise ValueError("share must be above 0, got 0; 1 shows every object to every member.")
+            raise ValueError("rows must be a share above 0, got 0; 1 shows every object to every member.")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ class Options(NamedTuple):
     title: str
     checkpoint: Checkpoint | None
     keep_models: bool
+    or_processor: bool = False
 
 
 class Finished(NamedTuple):
@@ -60,7 +61,7 @@ def run_plans(
             missing.append(plan)
         else:
             collected.add([stored])
-    with _bar(options, len(plans), len(plans) - len(missing)) as advance:
+    with progress_bar(options, len(plans), len(plans) - len(missing)) as advance:
         for members in itertools.chain(
             _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
             _sequences(features, plans, {plan.number for plan in missing}, options),
@@ -168,7 +169,7 @@ def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[
 
 
 @contextmanager
-def _bar(options: Options, total: int, done: int) -> Iterator[Any]:
+def progress_bar(options: Options, total: int, done: int) -> Iterator[Any]:
     """Yield a function to call with the number of members finished.
 
     If progress is wanted, it updates a bar with the time left.

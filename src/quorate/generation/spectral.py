@@ -140,7 +140,7 @@ def train_and_label(
     size = settings.sample * n_landmarks
     drawn = None if n_rows <= 2 * size else np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
     linked = rows if drawn is None else drawn if rows is None else rows[drawn]
-    near = _links(features, (linked, view), landmarks, stop)
+    near = _links(features.taken(linked), (None, view), landmarks, stop)
     width = float(np.sqrt(near[1], dtype=np.float64).mean())
     with one_blas_thread():
         table = _eigenvectors(near, width, len(landmarks), n_clusters, rng)

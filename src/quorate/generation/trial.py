@@ -5,7 +5,6 @@ The kind and the method whose consensus has the lowest normalised cut in the gra
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +118,7 @@ class Trial:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-        sample = replace(features, data=features.data[drawn], ids=None)
+        sample = features.taken(drawn)
         if features.is_sparse or features.n_columns <= 2 * DIRECTIONS:
             return sample
         rows = sample.prepared(slice(None), WHOLE)

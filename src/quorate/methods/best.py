@@ -8,6 +8,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.cluster_means import completed
+from quorate.solvers.sizes import few_tables
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
@@ -51,7 +52,9 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
             f"no member has n_clusters = {n_clusters} clusters (they have {sizes}); leave n_clusters out to take the "
             f"best member whatever its size, or use another method."
         )
-    chosen = int(fitting[np.argmax(np.array(scores)[fitting])])
+    # of members that agree equally well the first by content, so that their order has no say
+    most = max(scores[q] for q in fitting)
+    chosen = min((int(q) for q in fitting if scores[q] == most), key=lambda q: ensemble.labels[:, q].tobytes())
     k = int(ensemble.n_clusters[chosen])
     labels = canonical(completed(ensemble, member_labels(ensemble, chosen), k), k)
     info = {"member": ensemble.member_names[chosen], "anmi": scores}
@@ -62,6 +65,7 @@ METHOD = Method(
     solve=best,
     title="the member of the highest ANMI (baseline)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     finds_k=True,
-    own_order="info['anmi'] lists the members in their own order, and of equal members the first is named",
+    own_order="info['anmi'] lists the members in their own order; ties are broken by the labels of the members",
 )

@@ -15,7 +15,7 @@ from quorate.solvers.label_rows import take
 from quorate.solvers.label_space.density import whole_density
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import label_space
 
 SAMPLE_ROWS = 8_192
 """Above this many rows the restarts of a split run on a sample of so many objects: two clusters need no more."""
@@ -178,7 +178,7 @@ METHOD = Method(
     solve=bisecting,
     title="bisecting k-means on label rows (tree of splits)",
     reference="arXiv:2311.09272",
+    tables=label_space,
     finds_k=True,
     stochastic=True,
-    own_order=WHOLE_SUMS,
 )

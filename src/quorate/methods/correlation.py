@@ -10,6 +10,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.anmi import member_labels
 from quorate.solvers.cluster_means import completed
 from quorate.solvers.label_space import median
+from quorate.solvers.sizes import search_tables
 from quorate.solvers.weights import integer_member_weights
 
 
@@ -126,5 +127,6 @@ METHOD = Method(
     solve=correlation,
     title="fewest disagreeing pairs (median partition, local search)",
     reference="doi:10.1137/1.9781611972887.11",
+    tables=search_tables,
     finds_k=True,
 )

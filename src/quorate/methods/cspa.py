@@ -13,6 +13,8 @@ from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
 from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
+from quorate.solvers.weights import without_common_factor
 
 BYTES_AN_EDGE = 64
 """Peak memory for each stored co-association: the sparse product, its checked copy, and METIS' own three arrays."""
@@ -75,9 +77,10 @@ def cspa(
     info: dict[str, Any] = {"neighbours": neighbours, "n_edges": None}
 
     def partition() -> tuple[NDArray[np.int32], int]:
-        graph = co_association_graph(ensemble, neighbours)
+        light = without_common_factor(ensemble)
+        graph = co_association_graph(light, neighbours)
         info["n_edges"] = (graph.nnz - np.count_nonzero(graph.diagonal())) // 2
-        parts = least_cut(graph, ensemble.counts, n_clusters, rng, imbalance)
+        parts = least_cut(graph, light.counts, n_clusters, rng, imbalance)
         return parts.labels, parts.n_repaired
 
     labels, info["n_repaired"] = partition_rows(ensemble, n_clusters, partition)
@@ -96,6 +99,7 @@ METHOD = Method(
     solve=cspa,
     title="balanced cut of the co-association graph (METIS)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     time="quadratic",
     memory="quadratic",
     stochastic=True,

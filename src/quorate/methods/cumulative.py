@@ -13,8 +13,9 @@ from quorate.solvers.anmi import member_labels
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_rows import look_up
 from quorate.solvers.label_space.column_merging import column_information, merge_columns
-from quorate.solvers.label_space.lookup import Rule, sample
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.label_space.lookup import sample
+from quorate.solvers.label_space.rules import Rule
+from quorate.solvers.sizes import voting_by_shares
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
@@ -149,5 +150,5 @@ METHOD = Method(
     title="cumulative voting, merged by information",
     stochastic=True,
     reference="doi:10.1109/TPAMI.2007.1138",
-    own_order=WHOLE_SUMS,
+    tables=voting_by_shares,
 )

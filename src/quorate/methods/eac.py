@@ -27,6 +27,7 @@ from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
 from quorate.solvers.member_agreement import missing_shares
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
 
 
 def eac(
@@ -67,7 +68,8 @@ def eac(
     -----
     Equal rows are one leaf: they join first, at height 0. A cluster is named by its lowest row; of several pairs of
     the least height the one merges whose lower cluster is lowest, then the one whose other cluster is. "single"
-    follows a spanning tree grown from row 0, the lowest row first.
+    follows a spanning tree grown from row 0, the lowest row first. Rows come sorted by count and content, so that the
+    order of the objects has no say.
 
     "average" needs no matrix: the mean of A between two clusters is a product of their sums of one-hot rows. "single"
     is a maximum spanning tree found through the rows of each base cluster. Both take O(m H) memory for m rows. The
@@ -181,6 +183,7 @@ METHOD = Method(
     solve=eac,
     title="evidence accumulation: average, single, complete link, Ward (tree)",
     reference="doi:10.1109/TPAMI.2005.113",
+    tables=few_tables,
     time="quadratic",
     finds_k=True,
     soft=True,

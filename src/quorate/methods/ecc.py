@@ -6,10 +6,10 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.label_space.rules import Model
+from quorate.solvers.sizes import label_space
 
 
 def ecc(
@@ -65,6 +65,6 @@ METHOD = Method(
     solve=ecc,
     title="entropy-based consensus clustering (KL k-means)",
     reference="doi:10.1093/bioinformatics/btx167",
+    tables=label_space,
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

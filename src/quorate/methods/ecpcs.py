@@ -15,6 +15,7 @@ from quorate.solvers.graphs.meta_clusters import meta_cluster_consensus
 from quorate.solvers.linkage.enhanced import enhanced_co_association
 from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.linkage.trees import dense_tree
+from quorate.solvers.sizes import few_tables
 from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
 from quorate.solvers.spectral.propagation import leading_directions, propagated_similarity
 
@@ -108,6 +109,7 @@ METHOD = Method(
     solve=ecpcs,
     title="clusters alike by random walks, grouped; the groups compete for objects",
     reference="doi:10.1109/TSMC.2018.2876202",
+    tables=few_tables,
     stochastic=True,
     memory_for=_bytes_needed,
     instead="use variant='mc', or members of fewer clusters,",

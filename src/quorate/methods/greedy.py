@@ -13,6 +13,7 @@ from quorate.solvers.cluster_means import completed
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
+from quorate.solvers.sizes import label_space
 
 
 def greedy(
@@ -90,6 +91,7 @@ METHOD = Method(
     solve=greedy,
     title="greedy moves that raise the ANMI",
     reference="doi:10.1162/153244303321897735",
+    tables=label_space,
     finds_k=True,
     stochastic=True,
 )

@@ -9,6 +9,8 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph
 from quorate.solvers.graphs.row_partition import cuts, fill_clusters, least_cut, partition_rows
+from quorate.solvers.sizes import few_tables
+from quorate.solvers.weights import without_common_factor
 
 
 def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, imbalance: float = 0.1) -> Consensus:
@@ -54,11 +56,12 @@ def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, im
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
 
     def partition() -> tuple[NDArray[np.int32], int]:
-        graph = bipartite_graph(ensemble)
+        light = without_common_factor(ensemble)
+        graph = bipartite_graph(light)
         weightless = np.zeros(graph.shape[0] - ensemble.n_rows, dtype=np.int64)
-        parts = least_cut(graph, np.concatenate([ensemble.counts, weightless]), n_clusters, rng, imbalance)
+        parts = least_cut(graph, np.concatenate([light.counts, weightless]), n_clusters, rng, imbalance)
         labels = parts.labels[: ensemble.n_rows].copy()
-        return labels, max(parts.n_repaired, fill_clusters(ensemble, labels, n_clusters))
+        return labels, max(parts.n_repaired, fill_clusters(light, labels, n_clusters))
 
     labels, n_repaired = partition_rows(ensemble, n_clusters, partition)
     objective = cuts(ensemble, labels, n_clusters).labels
@@ -69,6 +72,7 @@ METHOD = Method(
     solve=hbgf,
     title="balanced cut of the graph of rows and clusters (METIS)",
     reference="doi:10.1145/1015330.1015414",
+    tables=few_tables,
     stochastic=True,
     soft=True,
 )

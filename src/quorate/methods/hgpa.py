@@ -10,7 +10,8 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES, Objective, partition_hypergraph
 from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_rows
 from quorate.solvers.label_rows import one_hot
-from quorate.solvers.weights import cluster_weights_whole
+from quorate.solvers.sizes import few_tables
+from quorate.solvers.weights import cluster_weights_whole, without_common_factor
 
 
 def hgpa(
@@ -64,9 +65,10 @@ def hgpa(
     goal: Objective = _check.choice(objective, "objective", OBJECTIVES)
 
     def partition() -> tuple[NDArray[np.int32], int]:
-        edges, weights = one_hot(ensemble).T.tocsr(), cluster_weights_whole(ensemble)
+        light = without_common_factor(ensemble)
+        edges, weights = one_hot(light).T.tocsr(), cluster_weights_whole(light)
         parts = partition_hypergraph(
-            edges.indptr, edges.indices, weights, ensemble.counts, n_clusters, draw_seed(rng), imbalance, objective=goal
+            edges.indptr, edges.indices, weights, light.counts, n_clusters, draw_seed(rng), imbalance, objective=goal
         )
         return parts.labels, parts.n_repaired
 
@@ -80,5 +82,6 @@ METHOD = Method(
     solve=hgpa,
     title="balanced cut of the hypergraph of clusters (Mt-KaHyPar)",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     stochastic=True,
 )

@@ -17,6 +17,7 @@ from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization
 from quorate.solvers.linkage.dendrogram import cut, labels_after
 from quorate.solvers.linkage.trees import graph_merges, symmetric
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import few_tables
 
 
 def hne(
@@ -79,7 +80,9 @@ def hne(
     normalization = _check.choice(normalization, "normalization", NORMALIZATIONS)
     rows, inverse = compress(ensemble)
     start, columns, values = symmetric(shared_pairs(rows, normalization, theta))
-    sizes = rows.counts.astype(np.float64)
+    # as many objects of each row again only scale the normalized edges, but powers of larger sizes round differently
+    divisor = int(np.gcd.reduce(rows.counts))
+    sizes = (rows.counts // divisor).astype(np.float64)
     values = np.repeat(sizes, np.diff(start)) * sizes[columns]
     power = 1 + (1 - theta) / (1 + theta)
     merges, edges = graph_merges(start, columns, values, sizes, power=power, limit=n_clusters or 1)
@@ -87,7 +90,7 @@ def hne(
     if n_clusters is not None and labels.max() >= n_clusters:
         labels = canonical(cut(group_tree(rows, labels), n_clusters)[labels], n_clusters)
     info = {"n_edges": len(columns) // 2, "n_components": _n_components(start, columns)}
-    objective = float(edges[-1]) if len(edges) else 0.0
+    objective = float(edges[-1]) * float(divisor) ** (2 - power) if len(edges) else 0.0
     return Consensus(labels=labels[inverse], objective=objective, n_iter=len(merges), info=info)
 
 
@@ -112,6 +115,7 @@ METHOD = Method(
     solve=hne,
     title="normalized edges of the thresholded co-association graph",
     reference="doi:10.1007/978-3-540-71701-0_71",
+    tables=few_tables,
     time="quadratic",
     finds_k=True,
     memory_for=_bytes_needed,

@@ -6,10 +6,10 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.label_space.lookup import Model
 from quorate.solvers.label_space.models import additive, utility_gain
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.label_space.rules import Model
+from quorate.solvers.sizes import label_space
 
 UTILITIES = ("category", "entropy", "cosine", "l5", "l8")
 SMOOTHING = 0.01
@@ -43,8 +43,8 @@ def kcc(
 
     Notes
     -----
-    With m the shares of a member's labels in a cluster, a known label f costs (squared) 1 - 2 m_f + |m|^2 under the
-    category utility, -log m_f under entropy, 1 - m_f/|m| under cosine, 1 - (m_f/|m|_p)^(p-1) under the Lp norms [1]_.
+    With m the shares of a member's labels in a cluster, a known label f costs ``1 - 2 m_f + |m|^2`` under the category
+    utility, ``-log m_f`` under entropy, ``1 - m_f/|m|`` under cosine and ``1 - (m_f/|m|_p)^(p-1)`` under Lp norms [1]_.
     Shares are taken among the objects a member knows, which is how the paper treats incomplete members.
     Entropy is smoothed by 0.01; `ecc` has that as an option. Restarts and cost are those of `kmeans`.
 
@@ -76,6 +76,6 @@ METHOD = Method(
     solve=kcc,
     title="k-means-based consensus clustering (five utilities)",
     reference="doi:10.1109/TKDE.2014.2316512",
+    tables=label_space,
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

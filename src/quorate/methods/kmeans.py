@@ -13,6 +13,7 @@ from quorate.solvers.label_space.lookup import means_rule, row_sums, sweep
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.label_space.restarts import as_consensus, restarted
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import label_space
 
 
 def kmeans(
@@ -81,6 +82,7 @@ METHOD = Method(
     solve=kmeans,
     title="k-means on label rows (highest density)",
     reference="arXiv:2311.09272",
+    tables=label_space,
     stochastic=True,
     soft=True,
     own_order=WHOLE_SUMS,

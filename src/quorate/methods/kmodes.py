@@ -8,6 +8,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import modes
 from quorate.solvers.label_space.restarts import restarted
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import label_space
 
 
 def kmodes(
@@ -49,6 +50,7 @@ METHOD = Method(
     solve=kmodes,
     title="k-modes on label rows",
     reference="doi:10.1023/A:1009769707641",
+    tables=label_space,
     stochastic=True,
     own_order=WHOLE_SUMS,
 )

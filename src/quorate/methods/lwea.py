@@ -12,6 +12,7 @@ from quorate.solvers.linkage.dendrogram import lifetimes
 from quorate.solvers.linkage.tree_consensus import tree_consensus
 from quorate.solvers.local_weights import cluster_certainty, local_weighting
 from quorate.solvers.member_order import by_member_name
+from quorate.solvers.sizes import member_tables
 
 
 def lwea(ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, theta: float = 0.4) -> Consensus:
@@ -72,6 +73,7 @@ METHOD = Method(
     solve=lwea,
     title="average link on the locally weighted co-association (tree)",
     reference="doi:10.1109/TCYB.2017.2702343",
+    tables=member_tables,
     time="quadratic",
     by_member=("certainty",),
 )

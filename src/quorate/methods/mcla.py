@@ -10,6 +10,7 @@ from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import meta_graph
 from quorate.solvers.graphs.meta_clusters import meta_cluster_consensus
 from quorate.solvers.graphs.row_partition import least_cut
+from quorate.solvers.sizes import meta_clusters
 
 
 def mcla(
@@ -48,7 +49,7 @@ def mcla(
     O(m H) and the meta-graph.
 
     Soft members: memberships take the place of indicators everywhere, and the Jaccard index becomes the extended one,
-    a.b / (|a|^2 + |b|^2 - a.b) for two clusters' columns of memberships; no edge joins clusters of one member.
+    ``a.b / (|a|^2 + |b|^2 - a.b)`` for two clusters' columns of memberships; no edge joins clusters of one member.
 
     References
     ----------
@@ -77,6 +78,7 @@ METHOD = Method(
     solve=mcla,
     title="clusters grouped into meta-clusters that compete for objects (METIS)",
     reference="doi:10.1162/153244303321897735",
+    tables=meta_clusters,
     stochastic=True,
     soft=True,
     by_member=("meta_clusters",),

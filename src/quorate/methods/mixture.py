@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.label_rows import weighted_total
 from quorate.solvers.label_space.mixture import Mixture, best_mixture
+from quorate.solvers.sizes import label_space
 
 PATIENCE = 3
 """So many numbers of clusters in a row must be worse than the best before the search for k ends."""
@@ -50,11 +52,12 @@ def mixture(
 
     Notes
     -----
-    A missing label is marginalised: it adds nothing [1]_. The smoothed log-likelihood never falls from one sweep to
-    the next. Posteriors are added as integers (in units of 2^-40 objects or as fine as fits), so the result does not
-    depend on how rows are counted, ordered or spread over threads. A sweep costs O(m H k) for m rows. k is tried from
-    1 on until three in a row are worse than the best, at most up to the largest member's number of clusters (or the
-    number of rows). A component that ends without a row takes the row that is least sure of its own.
+    A missing label is marginalised: it adds nothing [1]_. Weights are divided by their mean, because they multiply the
+    evidence; a member of weight 2 then counts as two. The smoothed log-likelihood never falls from one sweep to the
+    next. Posteriors are added as integers (in units of 2^-40 objects or as fine as fits), so the result does not depend
+    on how rows are counted, ordered or spread over threads. A sweep costs O(m H k) for m rows. k is tried from 1 on
+    until three in a row are worse than the best, at most up to the largest member's number of clusters (or the number
+    of rows). A component that ends without a row takes the row that is least sure of its own.
 
     References
     ----------
@@ -71,8 +74,11 @@ def mixture(
     smoothing = _check.fraction(smoothing, "smoothing", low=1e-9, high=100.0)
     _check.choice(criterion, "criterion", ("bic", "icl"))
 
+    # weights multiply the evidence, so that only their proportions may count
+    light = replace(ensemble, weights=ensemble.weights / ensemble.weights.mean())
+
     def fit(k: int) -> Mixture:
-        return best_mixture(ensemble, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing)
+        return best_mixture(light, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing)
 
     if n_clusters is not None:
         return _consensus(fit(n_clusters), {})
@@ -111,6 +117,7 @@ METHOD = Method(
     solve=mixture,
     title="mixture of multinomials (latent class EM)",
     reference="doi:10.1137/1.9781611972740.35",
+    tables=label_space,
     finds_k=True,
     stochastic=True,
 )

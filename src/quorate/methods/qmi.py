@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import centred
 from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.sizes import label_space
+from quorate.solvers.weights import common_factor, without_common_factor
 
 
 def qmi(
@@ -43,13 +46,16 @@ def qmi(
     >>> consensus(members, 3, method="qmi", random_state=0).labels.tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    return restarted(ensemble, centred, n_clusters, rng, n_init, max_iter)
+    # the cost is in proportion to counts and weights, which round differently with a common factor
+    light = without_common_factor(ensemble)
+    result = restarted(light, centred, n_clusters, rng, n_init, max_iter)
+    return replace(result, objective=result.objective * common_factor(ensemble))
 
 
 METHOD = Method(
     solve=qmi,
     title="quadratic mutual information (centred k-means)",
     reference="doi:10.1109/ICDM.2003.1250937",
+    tables=label_space,
     stochastic=True,
-    own_order=LAST_DIGITS,
 )

@@ -8,6 +8,7 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.models import spectral
 from quorate.solvers.label_space.restarts import restarted
 from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.sizes import label_space
 
 
 def sec(
@@ -50,6 +51,7 @@ METHOD = Method(
     solve=sec,
     title="spectral ensemble clustering (weighted k-means)",
     reference="doi:10.1145/2783258.2783287",
+    tables=label_space,
     stochastic=True,
     own_order=WHOLE_SUMS,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.sizes import embedding
 from quorate.solvers.spectral.embedding import spectral_embedding
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
 
@@ -67,6 +68,7 @@ METHOD = Method(
     solve=spectral,
     title="spectral clustering of the co-association, without the matrix",
     reference="doi:10.1007/s11222-007-9033-z",
+    tables=embedding,
     stochastic=True,
     own_order=LAST_DIGITS,
 )

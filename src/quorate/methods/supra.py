@@ -12,6 +12,7 @@ import numpy as np
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.anmi import anmi
+from quorate.solvers.sizes import few_tables
 
 FEW_ROWS = 5_000
 """Distinct rows up to which methods of more than linear time belong to the default set."""
@@ -101,6 +102,7 @@ METHOD = Method(
     solve=supra,
     title="several methods, the highest ANMI kept",
     reference="doi:10.1162/153244303321897735",
+    tables=few_tables,
     time="quadratic",
     stochastic=True,
     combines=True,

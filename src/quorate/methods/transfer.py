@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
+from quorate.solvers.sizes import cut_of_clusters
 from quorate.solvers.spectral.transfer_cut import transfer_cut
 from quorate.solvers.weights import cluster_weights
 
@@ -61,5 +62,6 @@ METHOD = Method(
     solve=transfer,
     title="spectral cut of the graph of objects and clusters (transfer cut)",
     reference="doi:10.1109/CVPR.2012.6247750",
+    tables=cut_of_clusters,
     stochastic=True,
 )

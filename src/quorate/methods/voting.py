@@ -9,10 +9,12 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.anmi import member_anmi, member_labels, members_with
-from quorate.solvers.label_space.lookup import Sums, best_of_restarts, sweep
+from quorate.solvers.label_space.lookup import best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
 from quorate.solvers.label_space.restarts import as_consensus
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.label_space.rules import Sums
+from quorate.solvers.sizes import label_space
+from quorate.solvers.weights import common_factor, without_common_factor
 
 
 def voting(
@@ -57,12 +59,13 @@ def voting(
     [0, 0, 1, 1, 2]
     """
     _check.choice(reference, "reference", ("best", "kmeans"))
-    model = additive(ensemble, lambda counts: _votes(ensemble, counts))
-    labels, name = _reference(ensemble, n_clusters, rng, reference)
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
-    mass = np.bincount(labels[labels >= 0], ensemble.counts[labels >= 0], n_clusters)
-    run = sweep(ensemble, model, model.rule(Sums(table, mass.astype(np.int64))), max_iter)
-    return as_consensus(run, {"reference": name})
+    light = without_common_factor(ensemble)
+    model = additive(light, lambda counts: _votes(light, counts))
+    labels, name = _reference(light, n_clusters, rng, reference)
+    table = cluster_counts(light.labels, light.offsets, light.counts, labels, n_clusters)
+    mass = np.bincount(labels[labels >= 0], light.counts[labels >= 0], n_clusters)
+    run = sweep(light, model, model.rule(Sums(table, mass.astype(np.int64))), max_iter)
+    return as_consensus(run._replace(cost=run.cost * common_factor(ensemble)), {"reference": name})
 
 
 def _reference(
@@ -99,6 +102,6 @@ METHOD = Method(
     solve=voting,
     title="plurality voting after optimal matching",
     reference="doi:10.1093/bioinformatics/btg038",
+    tables=label_space,
     stochastic=True,
-    own_order=WHOLE_SUMS,
 )

@@ -9,7 +9,8 @@ summation.
 Why the short lists suffice: a cluster that two others merge into is never nearer to a third cluster than the nearer of
 the two was. Therefore every cluster outside of a list stays below the bound that was noted when the list was made, and
 a cluster is compared with all others only when its bound is the largest similarity left anywhere. By then most of the
-other clusters have been merged.
+other clusters have been merged. Similarities in a list are kept: a similarity is computed again only if one of its two
+clusters has grown since.
 """
 
 from __future__ import annotations
@@ -17,40 +18,32 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from quorate.ops.cluster_sums import Clusters, compact, join_sums, take_snapshot
+from quorate.ops.compiling import njit
 from quorate.ops.neighbours import before, place_sorted
 from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, sink
 
 # Bounds are sums of floating-point numbers; the margin is much larger than their rounding errors.
 _MARGIN = 1 + 1e-12
-
-
-class Clusters(NamedTuple):
-    """The clusters and where their sums are stored in the pool, the arrays `columns` and `values`.
-
-    size (m,): number of objects. begin and length (m,): the sums of cluster c are the entries begin[c] to begin[c] +
-    length[c] - 1 of the pool. parent (m,): the cluster that a cluster was merged into, or the cluster itself while it
-    exists.
-    """
-
-    size: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    length: NDArray[np.int64]
-    parent: NDArray[np.int32]
+# One step compares a cluster with all others at most, some milliseconds with 300,000 rows.
+_STEPS = 200
 
 
 class Lists(NamedTuple):
     """A short list of near clusters for each cluster, and a bound for all clusters outside of the list.
 
-    near[c, :used[c]] is the list of cluster c. bound (m,): no cluster outside of the list is more similar than this.
-    bound_row (m,): a cluster outside of the list that attains the bound, or -1 if it is not known that any does. top,
-    state and best are those of `Ranking`. best_size (m,): the size that `best` had when it was chosen, from which its
-    later growth is recognised.
+    near[c, :used[c]] is the list of cluster c, and value[c, :used[c]] the similarities, which were right after seen[c]
+    merges; they are all out of date if seen[c] is -1. bound (m,): no cluster outside of the list is more similar than
+    this. bound_row (m,): a cluster outside of the list that attains the bound, or -1 if it is not known that any does.
+    top, state and best are those of `Ranking`. best_size (m,): the size that `best` had when it was chosen, from which
+    its later growth is recognised.
     """
 
     near: NDArray[np.int32]
+    value: NDArray[np.float64]
+    seen: NDArray[np.int32]
     used: NDArray[np.int64]
     bound: NDArray[np.float64]
     bound_row: NDArray[np.int32]
@@ -64,14 +57,14 @@ class Scratch(NamedTuple):
     """Working arrays that every function leaves as it received them.
 
     dense (d,): the sums of one cluster by column, zero between uses. total (m,): the dot products of one cluster with
-    the others, zero between uses. touched (m,): clusters met so far; its contents do not matter between uses. mark
-    (m,): int64 array, filled with -1 between uses.
+    those of the snapshot, zero between uses. touched (m,): clusters met so far; its contents do not matter between
+    uses. mark (m,): int8 array, filled with -1 between uses.
     """
 
     dense: NDArray[np.float64]
     total: NDArray[np.float64]
     touched: NDArray[np.int32]
-    mark: NDArray[np.int64]
+    mark: NDArray[np.int8]
 
 
 @njit(cache=True, nogil=True)
@@ -110,7 +103,7 @@ def _settle(cluster, clusters, lists, similarity):
 
 
 @njit(cache=True, nogil=True)
-def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratch):
+def _evaluate(cluster, second, n_merges, clusters, columns, values, weights, lists, scratch):
     """Sort the candidates of `cluster` that still exist by similarity and keep the best of them.
 
     If `second` is a cluster that has just been merged into `cluster`, its candidates are included; otherwise it is -1.
@@ -119,6 +112,7 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
     near = np.empty(width + 1, dtype=np.int32)
     similarity = np.empty(width + 1)
     used, n_seen = 0, 0
+    seen = lists.seen[cluster] if second < 0 else -1
     _scatter(cluster, clusters, columns, values, scratch.dense, 1)
     for source in (cluster, second):
         for place in range(lists.used[source] if source >= 0 else 0):
@@ -127,7 +121,9 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
                 scratch.mark[other] = 1
                 scratch.touched[n_seen] = other
                 n_seen += 1
-                value = _similarity(cluster, other, clusters, columns, values, weights, scratch.dense)
+                value = lists.value[source, place]
+                if clusters.changed[other] > seen or other != lists.near[source, place]:
+                    value = _similarity(cluster, other, clusters, columns, values, weights, scratch.dense)
                 used = place_sorted(near, similarity, used, other, value)
     _scatter(cluster, clusters, columns, values, scratch.dense, 0)
     for place in range(n_seen):
@@ -138,98 +134,95 @@ def _evaluate(cluster, second, clusters, columns, values, weights, lists, scratc
             # Of the candidates that were dropped only the best is known, and it need not remain the best of them.
             lists.bound[cluster] = similarity[width]
             lists.bound_row[cluster] = near[width]
-    lists.near[cluster, :used] = near[:used]
-    lists.used[cluster] = used
+    _keep(cluster, near, similarity, used, n_merges, lists)
     _settle(cluster, clusters, lists, similarity)
 
 
 @njit(cache=True, nogil=True)
-def _collect(cluster, clusters, columns, values, weights, snapshot, scratch):
-    """Compute the dot products of `cluster` with all clusters that share a base cluster with it, into scratch.total.
-
-    Returns how many clusters were touched. The lists of the snapshot name clusters as they were when the snapshot was
-    taken; adding up their sums gives the sums of the clusters that contain them now.
-    """
-    list_start, list_cluster, list_value = snapshot
-    total, parent = scratch.total, clusters.parent
-    n_touched = 0
-    for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
-        column, own = columns[place], values[place]
-        weight = weights[column]
-        for entry in range(list_start[column], list_start[column + 1]):
-            other = list_cluster[entry]
-            if parent[other] != other:
-                other = find(parent, other)
-            if total[other] == 0:
-                scratch.touched[n_touched] = other
-                n_touched += 1
-            total[other] += weight * (own * list_value[entry])
-    return n_touched
+def _keep(cluster, near, similarity, used, n_merges, lists):
+    """Write the list of a cluster."""
+    lists.near[cluster, :used] = near[:used]
+    lists.value[cluster, :used] = similarity[:used]
+    lists.used[cluster] = used
+    lists.seen[cluster] = n_merges
 
 
 @njit(cache=True, nogil=True)
-def _search(cluster, clusters, columns, values, weights, lists, snapshot, scratch):
-    """Compare `cluster` with all clusters and make its list anew; afterwards its nearest neighbour is known."""
-    n_touched = _collect(cluster, clusters, columns, values, weights, snapshot, scratch)
+def _collect(cluster, n_gone, clusters, columns, values, weights, snapshot, total):
+    """Compute the dot products of `cluster` with all clusters of the snapshot, into total[:alive.size].
+
+    The clusters of the snapshot that were merged into others since are added up to the clusters that contain them now.
+    """
+    for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
+        column = columns[place]
+        factor = weights[column] * values[place]
+        for entry in range(snapshot.start[column], snapshot.start[column + 1]):
+            total[snapshot.row[entry]] += factor * snapshot.sum[entry]
+    for which in range(n_gone):
+        row = snapshot.gone[which]
+        total[snapshot.place[find(clusters.parent, snapshot.alive[row])]] += total[row]
+        total[row] = 0
+    total[snapshot.place[cluster]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _search(cluster, left, exact, clusters, columns, values, weights, lists, snapshot, scratch):
+    """Compare `cluster` with all clusters and make its list anew; afterwards its nearest neighbour is known.
+
+    exact: whether the order of summation does not matter. If it does, the similarities in the list are computed again
+    in the order of `_similarity`, so that equal clusters are always equally similar.
+    """
+    alive, total = snapshot.alive, scratch.total
+    _collect(cluster, alive.size - left, clusters, columns, values, weights, snapshot, total)
     width = lists.near.shape[1]
     near = np.empty(width + 1, dtype=np.int32)
     similarity = np.empty(width + 1)
     used, size = 0, float(clusters.size[cluster])
-    scratch.total[cluster] = 0
     floor = 0.0
-    for place in range(n_touched):
-        other = scratch.touched[place]
-        dot = scratch.total[other]
-        scratch.total[other] = 0
+    for row in range(alive.size):
+        dot, other = total[row], alive[row]
+        total[row] = 0
         if dot > floor * clusters.size[other]:
             used = place_sorted(near, similarity, used, other, dot / (size * clusters.size[other]))
             if used > width:
                 # slightly below the last entry, so that rounding does not reject a cluster that is equally similar
                 floor = similarity[width] * size / _MARGIN
+    if not exact:
+        _measure_again(cluster, used, near, similarity, clusters, columns, values, weights, scratch.dense)
     lists.bound[cluster], lists.bound_row[cluster] = 0.0, 0
     if used > width:
         lists.bound[cluster], lists.bound_row[cluster] = similarity[width], near[width]
+        if not exact:
+            lists.bound[cluster], lists.bound_row[cluster] = similarity[width] * _MARGIN, -1
         used = width
-    lists.near[cluster, :used] = near[:used]
-    lists.used[cluster] = used
+    _keep(cluster, near, similarity, used, clusters.size.size - left, lists)
     _settle(cluster, clusters, lists, similarity)
 
 
 @njit(cache=True, nogil=True)
-def _join_sums(first, second, clusters, columns, values, end):
-    """Append the sums of two clusters together to the pool from `end` on, sorted by column; return the new end."""
-    a, a_end = clusters.begin[first], clusters.begin[first] + clusters.length[first]
-    b, b_end = clusters.begin[second], clusters.begin[second] + clusters.length[second]
-    while a < a_end and b < b_end:
-        column_a, column_b = columns[a], columns[b]
-        total = 0.0
-        if column_a <= column_b:
-            total += values[a]
-            a += 1
-        if column_b <= column_a:
-            total += values[b]
-            b += 1
-        columns[end], values[end] = min(column_a, column_b), total
-        end += 1
-    for rest, rest_end in ((a, a_end), (b, b_end)):
-        for place in range(rest, rest_end):
-            columns[end], values[end] = columns[place], values[place]
-            end += 1
-    return end
+def _measure_again(cluster, used, near, similarity, clusters, columns, values, weights, dense):
+    """Compute the similarities of a list in the order of `_similarity`, and sort the list by them."""
+    _scatter(cluster, clusters, columns, values, dense, 1)
+    for place in range(used):
+        other = near[place]
+        value = _similarity(cluster, other, clusters, columns, values, weights, dense)
+        place_sorted(near[: place + 1], similarity[: place + 1], place, other, value)
+    _scatter(cluster, clusters, columns, values, dense, 0)
 
 
 @njit(cache=True, nogil=True)
-def _merge(a, b, clusters, columns, values, lists, end):
-    """Merge cluster b into cluster a, where a < b; return the new end of the pool.
+def _merge(a, b, n_merges, clusters, columns, values, lists, end):
+    """Merge cluster b into cluster a, where a < b, as the merge number `n_merges`; return the new end of the pool.
 
     The caller has to evaluate the lists of a and b together afterwards. A cluster outside of both lists is no nearer to
     the merged cluster than the mean of the two bounds, weighted by the sizes.
     """
     fresh, size_a, size_b = end, clusters.size[a], clusters.size[b]
-    end = _join_sums(a, b, clusters, columns, values, end)
+    end = join_sums(a, b, clusters, columns, values, end)
     clusters.begin[a], clusters.length[a] = fresh, end - fresh
     clusters.size[a] = size_a + size_b
     clusters.parent[b] = a
+    clusters.changed[a] = n_merges
     bound = (size_a * lists.bound[a] + size_b * lists.bound[b]) / (size_a + size_b)
     lists.bound[a] = bound * _MARGIN
     lists.bound_row[a] = -1 if bound > 0 else 0
@@ -237,72 +230,24 @@ def _merge(a, b, clusters, columns, values, lists, end):
 
 
 @njit(cache=True, nogil=True)
-def _compact(alive, clusters, columns, values):
-    """Move the sums of the clusters that still exist to the front of the pool; return the new end of the pool."""
-    total = 0
-    for cluster in alive:
-        total += clusters.length[cluster]
-    moved_columns, moved_values = np.empty(total, dtype=columns.dtype), np.empty(total)
-    end = 0
-    for cluster in alive:
-        begin = clusters.begin[cluster]
-        clusters.begin[cluster] = end
-        for place in range(begin, begin + clusters.length[cluster]):
-            moved_columns[end], moved_values[end] = columns[place], values[place]
-            end += 1
-    columns[:end] = moved_columns
-    values[:end] = moved_values
-    return end
+def _link_some(clusters, columns, values, weights, exact, lists, scratch, ranking, course, limit, merges, similarity):
+    """Do at most _STEPS steps of `average_link`, from where the last call left off.
 
-
-@njit(cache=True, nogil=True)
-def take_snapshot(alive, clusters, columns, values, n_columns):
-    """Build inverted lists: for each column, the clusters of `alive` that have a sum there, and those sums."""
-    start = np.zeros(n_columns + 1, dtype=np.int64)
-    for cluster in alive:
-        for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
-            start[columns[place] + 1] += 1
-    for column in range(n_columns):
-        start[column + 1] += start[column]
-    target = start[:-1].copy()
-    list_cluster = np.empty(start[-1], dtype=np.int32)
-    list_value = np.empty(start[-1])
-    for cluster in alive:
-        for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
-            entry = target[columns[place]]
-            list_cluster[entry] = cluster
-            list_value[entry] = values[place]
-            target[columns[place]] += 1
-    return start, list_cluster, list_value
-
-
-@njit(cache=True, nogil=True)
-def average_link(clusters, columns, values, end, weights, lists, scratch, limit, merges, similarity):
-    """Merge the most similar pair until `limit` clusters are left or no two clusters share a base cluster.
-
-    Each step takes the cluster with the largest entry of lists.top. If that entry is only a bound, the cluster is
-    compared with all others. If its nearest neighbour has changed since, its list is sorted again. Otherwise the two
-    are merged.
-
-    Written: merges (m - 1, 2), the two clusters of each merge, the lower one first; similarity (m - 1,). Returns the
-    clusters that are left, in increasing order.
-    Invariant: lists.top is never less than the similarity of a cluster to its nearest neighbour.
+    course: the snapshot, the end of the pool, and the number of clusters left. Returns the same three afterwards.
     """
+    snapshot, end, left = course
     m = clusters.size.size
-    alive = np.arange(m)
-    snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
-    ranking = Ranking(lists.top, lists.state, lists.best, np.arange(m), np.arange(m))
-    build(ranking)
-    left = m
-    while left > limit and lists.top[ranking.heap[0]] > 0:
-        if 4 * left < 3 * alive.size or end + weights.size > columns.size:
-            alive = alive[clusters.parent[alive] == alive]
-            end = _compact(alive, clusters, columns, values)
+    for _ in range(_STEPS):
+        if left <= limit or lists.top[ranking.heap[0]] <= 0:
+            break
+        if 8 * left < 7 * snapshot.alive.size or end + weights.size > columns.size:
+            alive = snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive]
+            end = compact(alive, clusters, columns, values)
             snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
-        cluster = ranking.heap[0]
-        best = lists.best[cluster]
+        cluster = np.int64(ranking.heap[0])
+        best = np.int64(lists.best[cluster])
         if lists.state[cluster] == BOUNDED:
-            _search(cluster, clusters, columns, values, weights, lists, snapshot, scratch)
+            _search(cluster, left, exact, clusters, columns, values, weights, lists, snapshot, scratch)
         else:
             second = -1
             if clusters.parent[best] == best and clusters.size[best] == lists.best_size[cluster]:
@@ -310,23 +255,47 @@ def average_link(clusters, columns, values, end, weights, lists, scratch, limit,
                 similarity[step] = lists.top[cluster]
                 cluster, second = min(cluster, best), max(cluster, best)
                 merges[step, 0], merges[step, 1] = cluster, second
+                snapshot.gone[snapshot.alive.size - left] = snapshot.place[second]
                 left = remove(second, left, ranking)
-                end = _merge(cluster, second, clusters, columns, values, lists, end)
-            _evaluate(cluster, second, clusters, columns, values, weights, lists, scratch)
+                end = _merge(cluster, second, step + 1, clusters, columns, values, lists, end)
+            _evaluate(cluster, second, m - left, clusters, columns, values, weights, lists, scratch)
         sink(ranking.position[cluster], left, ranking)
-    return alive[clusters.parent[alive] == alive]
+    return snapshot, end, left
 
 
-@njit(cache=True, nogil=True)
-def dots_between(alive, clusters, columns, values, weights):
-    """Return the (c, c) matrix of the dot products of all pairs of the c given clusters."""
-    number = np.zeros(clusters.size.size, dtype=np.int64)
-    number[alive] = np.arange(alive.size)
-    start, members, sums = take_snapshot(alive, clusters, columns, values, weights.size)
-    matrix = np.zeros((alive.size, alive.size), dtype=np.float64)
-    for column in range(weights.size):
-        for entry in range(start[column], start[column + 1]):
-            row = matrix[number[members[entry]]]
-            for other in range(start[column], start[column + 1]):
-                row[number[members[other]]] += weights[column] * (sums[entry] * sums[other])
-    return matrix
+def average_link(
+    clusters: Clusters,
+    columns: NDArray[np.int32],
+    values: NDArray[np.float64],
+    end: int,
+    weights: NDArray[np.float64],
+    lists: Lists,
+    scratch: Scratch,
+    limit: int,
+    merges: NDArray[np.int64],
+    similarity: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Merge the most similar pair until `limit` clusters are left or no two clusters share a base cluster.
+
+    Each step takes the cluster with the largest entry of lists.top. If that entry is only a bound, the cluster is
+    compared with all others. If its nearest neighbour has changed since, its list is sorted again. Otherwise the two
+    are merged. The steps are done some hundreds at a time, so that Ctrl-C is answered between two calls.
+
+    Written: merges (m - 1, 2), the two clusters of each merge, the lower one first; similarity (m - 1,). Returns the
+    clusters that are left, in increasing order.
+    Invariant: lists.top is never less than the similarity of a cluster to its nearest neighbour.
+    """
+    m = clusters.size.size
+    exact = bool(np.all(weights == np.floor(weights)))
+    snapshot = take_snapshot(np.arange(m), clusters, columns, values, weights.size)
+    order = np.arange(m, dtype=np.int32)
+    ranking = Ranking(lists.top, lists.state, lists.best, order, order.copy())
+    build(ranking)
+    course = (snapshot, end, m)
+    while course[2] > limit and lists.top[ranking.heap[0]] > 0:
+        course = _link_some(
+            clusters, columns, values, weights, exact, lists, scratch, ranking, course, limit, merges, similarity
+        )
+    alive = course[0].alive
+    left: NDArray[np.int64] = alive[clusters.parent[alive] == alive]
+    return left

@@ -6,7 +6,8 @@ The kernels compute its degrees, the graph that it induces on the clusters, and 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 
 @njit(cache=True, nogil=True)

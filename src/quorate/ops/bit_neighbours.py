@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 TILE = 160
 """The largest number of words per tile: the sets of a few hundred base clusters over 10,240 rows fit into the cache

@@ -7,7 +7,8 @@ dropped are assigned to kept ones by a descent from the root.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from quorate.ops.bit_neighbours import lowest_bit
+from quorate.ops.compiling import njit
 
 _ONE, _LOW = np.uint64(1), np.uint64(63)
 

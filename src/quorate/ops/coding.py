@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 UNSEEN = -2
 MISSING = -1
@@ -29,6 +30,17 @@ def code_columns(values, low, starts, lookup, seen, codes):
                 lookup[place] = code
                 seen[column] = code + 1
             codes[row, column] = code
+
+
+@njit(cache=True, nogil=True)
+def recode_columns(labels, starts, lookup, codes):
+    """Replace the codes of every column by others: lookup[starts[h] + 1 + v] is the new code of v in column h.
+
+    labels (n, H) holds codes from -1 on; codes (n, H) is written.
+    """
+    for row in range(labels.shape[0]):
+        for column in range(labels.shape[1]):
+            codes[row, column] = lookup[starts[column] + 1 + labels[row, column]]
 
 
 @njit(cache=True, nogil=True)

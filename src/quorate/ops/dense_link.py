@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 # The linkage rule decides what the matrix holds. SUM (average link): totals of similarity over pairs of objects, which
 # are divided by the sizes when two clusters are compared. WARD: totals of squared distance, from which the increase in

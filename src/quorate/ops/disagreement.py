@@ -10,7 +10,8 @@ summed over the members, if no label is missing.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,37 +1,45 @@
-"""Distinct rows of a label table, found by hashing, in order of first appearance."""
+"""Distinct rows of a label table, found by hashing, in order of first appearance.
+
+Small tables go through one hash table (`one_table`). In a large table every row would miss the cache in such a table,
+so that large tables go through `quorate.ops.row_parts`, on all threads; both ways return the same arrays.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_FINISH = np.uint64(0xD6E8FEB86659FD93)
-_FIVE, _SHIFT = np.uint64(5), np.uint64(32)
+from quorate.ops.compiling import njit
+from quorate.ops.row_parts import distinct_rows_in_parts, hash_row, same_row
+
 _ONE = np.uint64(1)
+PARTED_FROM = 65_536
+"""Rows from which a table is divided into parts: below, one hash table fits the cache and is as fast."""
+MOST_PARTED = 2**31
+"""Rows beyond which the numbers of a row and of a distinct row no longer fit into 64 bits together."""
 
 
-@njit(cache=True, nogil=True)
-def _hash_row(labels, row):
-    """Hash a row: multiply and rotate over its codes, then mix the bits so that the low bits depend on all codes."""
-    value = _MULTIPLIER
-    for member in range(labels.shape[1]):
-        value = ((value << _FIVE) | (value >> np.uint64(59))) ^ np.uint64(labels[row, member] + 1)
-        value *= _MULTIPLIER
-    value = (value ^ (value >> _SHIFT)) * _FINISH
-    return value ^ (value >> _SHIFT)
+def distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Fill `inverse` with each row's number among the distinct rows; return the first row of each distinct row.
+
+    labels (n, H) holds integers of any type; inverse (n,) is written; the result has the shape (m,) and is increasing.
+    """
+    if PARTED_FROM <= len(labels) < MOST_PARTED:
+        return distinct_rows_in_parts(as_words(labels), inverse)
+    # bytes, so that the kernel is compiled only once for tables of any width and any type
+    first: NDArray[np.intp] = one_table(as_words(labels, 1), inverse)
+    return first
 
 
-@njit(cache=True, nogil=True)
-def _same_row(labels, row, other):
-    """Return whether two rows are equal."""
-    for member in range(labels.shape[1]):
-        if labels[row, member] != labels[other, member]:
-            return False
-    return True
+def as_words(labels: NDArray[Any], width: int | None = None) -> NDArray[Any]:
+    """The rows as unsigned integers of `width` bytes, by default the most that divide a row; they are read-only."""
+    width = width or math.gcd(labels.itemsize * labels.shape[1], 8)
+    words = np.ascontiguousarray(labels).view(f"u{width}")
+    words.flags.writeable = False
+    return words
 
 
 @njit(cache=True, nogil=True)
@@ -56,26 +64,25 @@ def _twice(array):
 
 
 @njit(cache=True, nogil=True)
-def distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Fill `inverse` with each row's number among the distinct rows; return the first row of each distinct row.
+def one_table(words: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Do what `distinct_rows` does, row after row with a single hash table; words (n, w) are unsigned integers.
 
-    labels (n, H) is C-ordered; inverse (n,) is written; the result has the shape (m,) and is increasing. Invariant:
-    after row i, the slots hold each distinct row of labels[:i+1] once and are at most half full.
+    Invariant: after row i, the slots hold each distinct row of words[:i+1] once and are at most half full.
     """
     slots = np.full(1024, -1, dtype=np.int64)
     hashes = np.empty(512, dtype=np.uint64)
     first = np.empty(512, dtype=np.intp)
     n_distinct = 0
-    for row in range(labels.shape[0]):
+    for row in range(words.shape[0]):
         if n_distinct == hashes.size:
             slots = _grow(slots, hashes)
             hashes = _twice(hashes)
             first = _twice(first)
-        value = _hash_row(labels, row)
+        value = hash_row(words, row)
         mask = np.uint64(slots.size - 1)
         slot = value & mask
         number = slots[slot]
-        while number >= 0 and not (hashes[number] == value and _same_row(labels, row, first[number])):
+        while number >= 0 and not (hashes[number] == value and same_row(words, row, first[number])):
             slot = (slot + _ONE) & mask
             number = slots[slot]
         if number < 0:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 TILE = 256
 """Number of rows processed together: their running distances to one centre fit into the innermost cache."""

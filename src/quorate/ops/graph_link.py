@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from quorate.ops.compiling import njit
 from quorate.ops.neighbours import before
 from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, rise, sink
 

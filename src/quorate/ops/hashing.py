@@ -6,8 +6,9 @@ Different data have different hashes with high probability, but deliberate colli
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LEFT, _RIGHT = np.uint64(29), np.uint64(35)
@@ -32,3 +33,14 @@ def hash_words(words: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
         c = (c << _LEFT) | (c >> _RIGHT)
         d = (d << _LEFT) | (d >> _RIGHT)
     state[0], state[1], state[2], state[3] = a, b, c, d
+
+
+@njit(cache=True, nogil=True)
+def hash_texts(data: NDArray[np.uint8], ends: NDArray[np.int64], keys: NDArray[np.uint64]) -> None:
+    """Write a hash of each text into keys (n,); text i is data[ends[i]:ends[i + 1]]."""
+    for text in range(keys.size):
+        value = _MULTIPLIER ^ np.uint64(ends[text + 1] - ends[text])
+        for place in range(ends[text], ends[text + 1]):
+            value = (value ^ np.uint64(data[place])) * _MULTIPLIER
+            value = (value << _LEFT) | (value >> _RIGHT)
+        keys[text] = value ^ (value >> _RIGHT)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 TILE = 256
 """Number of rows processed together: their running distances to one landmark fit into the innermost cache."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from quorate.ops.compiling import njit
 
 TOLERANCE = 1e-11
 """Scores (sums of NMI with weights that add up to 1) closer than this count as tied, so that rounding does not

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 # What is known about the nearest neighbour of a cluster: only a bound on its similarity (BOUNDED), or which cluster it
 # is and how similar (EXACT).
@@ -24,8 +25,8 @@ class Ranking(NamedTuple):
     top: NDArray[np.float64]
     state: NDArray[np.int8]
     best: NDArray[np.int32]
-    heap: NDArray[np.int64]
-    position: NDArray[np.int64]
+    heap: NDArray[np.int32]
+    position: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)

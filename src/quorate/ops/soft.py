@@ -8,9 +8,9 @@ the label kernel times a power of two, and all comparisons have the same result.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from quorate.ops.competition import highest_mean
+from quorate.ops.compiling import njit
 from quorate.ops.neighbours import place_sorted
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numba import njit
 
+from quorate.ops.compiling import njit
 from quorate.ops.neighbours import inverted_lists
 
 

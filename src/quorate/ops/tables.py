@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -127,3 +128,39 @@ def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, r
         best = total.argmax()
         rival[row] = total[best]
         runner_up[row] = best if total[best] > 0.0 else -1
+
+
+@njit(cache=True, nogil=True)
+def sparse_own_and_rival(labels, offsets, sparse, assignment, n_clusters, start, stop, own, rival, runner_up):
+    """Do what `own_and_rival` does with a table of which only the entries above 0 are kept.
+
+    sparse: three arrays; row f of the table has the entries values[starts[f]:starts[f + 1]], all above 0, in the
+    columns columns[starts[f]:starts[f + 1]], which are below n_clusters. A row with the assignment -1 has no cluster of
+    its own, and `own` is 0 there. The sums are added up in the order of the members, as in `own_and_rival`, so that
+    they are the same to the last bit.
+    """
+    starts, columns, values = sparse
+    total = np.zeros(n_clusters)
+    touched = np.empty(n_clusters, dtype=np.int64)
+    for row in range(start, stop):
+        n_touched = 0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                place = offsets[member] + label
+                for entry in range(starts[place], starts[place + 1]):
+                    column = columns[entry]
+                    if total[column] == 0:
+                        touched[n_touched] = column
+                        n_touched += 1
+                    total[column] += values[entry]
+        own[row] = total[assignment[row]] if assignment[row] >= 0 else 0.0
+        rival[row], runner_up[row] = 0.0, -1
+        for place in range(n_touched):
+            column = touched[place]
+            value = total[column]
+            total[column] = 0.0
+            if column == assignment[row]:
+                continue
+            if value > rival[row] or (value == rival[row] and column < runner_up[row]):
+                rival[row], runner_up[row] = value, column

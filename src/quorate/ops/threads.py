@@ -12,10 +12,17 @@ from typing import TypeVar
 
 import numba
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 BLOCK = 16_384
 """With fewer rows than this per thread, another thread costs more than it saves."""
+PIECE = 4 * BLOCK
+"""Rows that a thread works on before it returns to Python, where Ctrl-C is noticed: well below a second of work."""
+
+
+TASK_ROWS = 2_048
+"""With fewer rows than this, a task is over before another thread has begun."""
 
 
 def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -> list[T]:
@@ -28,11 +35,8 @@ def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -
     NUMBA_NUM_THREADS sets the number of threads.
     """
     n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows * work // BLOCK))
-    if n_threads == 1:
-        return [kernel(0, n_rows)]
-    edges = [n_rows * part // n_threads for part in range(n_threads + 1)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(kernel, edges[:-1], edges[1:]))
+    n_pieces = max(n_threads, -(-n_rows * work // PIECE))
+    return _map_pieces(kernel, [n_rows * part // n_pieces for part in range(n_pieces + 1)], n_threads)
 
 
 def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -> list[T]:
@@ -41,13 +45,32 @@ def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -
     This is needed if each block adds up floating-point numbers, because their sum depends on the blocks.
     """
     edges = [*range(0, n_rows, block), n_rows]
-    n_threads = min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1)
-    if n_threads == 1:
+    return _map_pieces(kernel, edges, min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1))
+
+
+def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_threads: int) -> list[T]:
+    """Call the kernel for the pieces between the edges; after Ctrl-C no further piece is begun."""
+    if n_threads <= 1:
         return [kernel(start, stop) for start, stop in pairwise(edges)]
-    with ThreadPoolExecutor(n_threads) as pool:
+    pool = ThreadPoolExecutor(n_threads)
+    try:
         return list(pool.map(kernel, edges[:-1], edges[1:]))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def n_threads() -> int:
     """Return the number of threads that kernels use together, which NUMBA_NUM_THREADS sets."""
     return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def map_tasks(task: Callable[[S], T], items: list[S], n_rows: int) -> list[T]:
+    """Call task(item) for each item, on several threads if the rows that each task goes over are many.
+
+    The results are in the order of the items, and do not depend on the number of threads.
+    """
+    n_workers = min(int(numba.config.NUMBA_NUM_THREADS), len(items))
+    if n_workers < 2 or n_rows < TASK_ROWS:
+        return [task(item) for item in items]
+    with ThreadPoolExecutor(n_workers) as pool:
+        return list(pool.map(task, items))

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TITLES = {
-    "agreement": "ANMI with the members",
+    "anmi": "ANMI with the members",
     "density": "mean co-association within clusters",
+    "agreement": "mean NMI with members that were left out",
+    "null": "the same for permuted labels",
     "stability": "mean ARI with runs on other members",
     "seconds": "median seconds of a run",
 }
@@ -27,7 +29,7 @@ def comparison(table: Comparison, value: str = "agreement", *, ax: Axes | None =
     ----------
     table : Comparison
         The result of `quorate.compare`.
-    value : {"agreement", "density", "stability", "seconds"}
+    value : {"anmi", "density", "agreement", "null", "stability", "seconds"}
     ax : matplotlib Axes, optional
 
     Returns
@@ -49,7 +51,7 @@ def comparison(table: Comparison, value: str = "agreement", *, ax: Axes | None =
         raise TypeError(f"table must be what quorate.compare returns, got {type(table).__name__}.")
     matrix = table.matrix(value)
     if np.isnan(matrix).all():
-        raise ValueError(f"no method has a value for {value!r}; stability needs n_repeats of at least 1.")
+        raise ValueError(f"no method has a value for {value!r}; agreement and stability need n_repeats of at least 1.")
     low, high = float(np.nanmin(matrix)), float(np.nanmax(matrix))
     ax = _axes.axes(ax, (min(10.0, 2.6 + 0.62 * matrix.shape[1]), 1.5 + 0.36 * matrix.shape[0]))
     span = high - low if high > low else 1.0

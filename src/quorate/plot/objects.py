@@ -217,6 +217,9 @@ def confidence_histogram(
 ) -> Axes:
     """Draw a histogram of the confidence of the objects, stacked by cluster if there are few clusters.
 
+    Confidence is the estimated probability that the same procedure would place the object in the same cluster on a
+    fresh ensemble.
+
     Parameters
     ----------
     result : Consensus

@@ -24,7 +24,7 @@ MOST_CLUSTERS = 250
 """Up to this many clusters the maps are drawn: each cluster takes at least one bin."""
 MEMBERS_SHOWN = 300
 """The largest number of members drawn; of more members, so many are taken, spread evenly over the order of their
-agreement with the consensus."""
+NMI with the consensus."""
 LABELS_TOLD = 6_000
 """Up to this many labels, of all members together, their names are written into the page."""
 DISTINCT_COLOURS = 14
@@ -139,7 +139,7 @@ def _label_names(subject: Subject, members: NDArray[np.intp]) -> list[str] | Non
 
 
 def _members(subject: Subject, members: NDArray[np.intp]) -> dict[str, Any]:
-    """Return names, agreement with the consensus, and the matrix of agreement.
+    """Return names, NMI with the consensus, and the matrix of NMI.
 
     The matrix is ordered so that similar members are adjacent.
     """

@@ -61,7 +61,7 @@ def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
 
 
 def member_table(subject: Subject) -> str:
-    """Return the rows with clusters, missing labels, weight and agreement of each member."""
+    """Return the rows with clusters, missing labels, weight and NMI of each member."""
     ensemble, rows = subject.ensemble, []
     for member in range(min(ensemble.n_members, ROWS_OF_TABLES)):
         value = subject.member_nmi[member]

@@ -122,14 +122,13 @@ def _tiles(subject: Subject) -> str:
 
 def _thresholds(subject: Subject) -> str:
     words = ", ".join(f"“{word}” from {least:g}" for least, word in AGREEMENT)
-    source = "as the method gives it" if subject.has_own_confidence else "computed for this report"
+    source = "that of the result" if subject.has_own_confidence else "estimated for this report"
     return (
         f"The words are chosen by these limits. Members, by the mean NMI of two members: {words}. Clusters, by mean "
         f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
         f"confidence is below {AMBIGUOUS:g}. A member stands apart if its NMI with the consensus is below {APART:g} "
-        f"times the median of all members. For most methods, confidence ({source}) is the co-association of an object "
-        f"with its own cluster, divided by the sum of that and its co-association with the closest other cluster: 1 is "
-        f"certain, 0.5 is a tie, and below 0.5 another cluster is closer. Co-association is the share of the members "
+        f"times the median of all members. Confidence ({source}) is the estimated probability that the same procedure "
+        f"would place the object in the same cluster on a fresh ensemble. Co-association is the share of the members "
         f"that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These limits are "
         f"conventions, not tests of significance."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from quorate._types import Ensemble, IntArray
 from quorate.methods import METHODS
 from quorate.solvers.linkage.dendrogram import cut
 
+logger = logging.getLogger("quorate")
 SOLVED_WORK = 20_000_000
 """The method is run again only up to this much work: labels in distinct rows times clusters, summed over the runs."""
 STEPS = 4
@@ -55,7 +57,11 @@ def stops(subject: Subject, numbers: Any, random_state: Any) -> Stops:
     for k in sorted(k for k in others if k > subject.n_clusters):
         after = labellings[k] = renumbered(after, others[k], subject)
     order = sorted(labellings)
-    return Stops([scored_partition(subject, labellings[k]) for k in order], order.index(subject.n_clusters), made_by)
+    partitions = []
+    for done, k in enumerate(order):
+        logger.info("scoring other numbers of clusters", extra={"share": done / len(order)})
+        partitions.append(scored_partition(subject, labellings[k]))
+    return Stops(partitions, order.index(subject.n_clusters), made_by)
 
 
 def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArray], str]:
@@ -138,12 +144,13 @@ def _repeatable(subject: Subject, rows: Ensemble) -> str | None:
 
 def _solved(rows: Any, inverse: Any, numbers: Iterable[int], method: str, seed: int) -> dict[int, IntArray]:
     """Return the labellings of the method; numbers of clusters for which it raises an error are left out."""
-    labellings = {}
-    for k in numbers:
+    labellings, wanted = {}, list(numbers)
+    for done, k in enumerate(wanted):
+        logger.info("other numbers of clusters", extra={"share": done / len(wanted)})
         if k > rows.n_rows:
             continue
         try:
-            labels = solve(rows, k, method=method, random_state=seed).labels[inverse]
+            labels = solve(rows, k, method=method, random_state=seed, confidence=False).labels[inverse]
         except (ValueError, TypeError, MemoryError):
             continue
         labellings[int(labels.max()) + 1] = labels

@@ -1,14 +1,20 @@
-"""Mean rows of clusters, and the cluster each unlabelled row is nearest to."""
+"""Mean rows of clusters, how near each row is to its own and the best other one, and where unlabelled rows belong."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, read_only
-from quorate.ops.tables import nearest_clusters
-from quorate.solvers.label_rows import tally
+from quorate.ops.tables import nearest_clusters, sparse_own_and_rival
+from quorate.ops.threads import map_blocks
+from quorate.solvers.label_rows import one_hot, own_and_rival, tally
 from quorate.solvers.weights import cluster_weights
+
+DENSE_ENTRIES = 2**23
+"""Entries of a table of all base clusters and all clusters of a labelling above which only its nonzeros are kept."""
 
 
 def cluster_means(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> tuple[FloatArray, FloatArray]:
@@ -17,10 +23,60 @@ def cluster_means(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     Added up over the base clusters of a row, a column is the row's mean co-association with the objects of that
     cluster, in units of member weight. Rows with label -1 belong to no cluster.
     """
+    if ensemble.card is not None:
+        from quorate._device.card_tables import tally_and_sizes
+
+        counted, objects = tally_and_sizes(ensemble, labels, n_clusters)
+        return counted * cluster_weights(ensemble)[:, None] / np.maximum(objects, 1.0), objects.astype(np.float64)
     table = tally(ensemble, labels, n_clusters)
+    sizes = _sizes(ensemble, labels, n_clusters)
+    return table * cluster_weights(ensemble)[:, None] / np.maximum(sizes, 1.0), sizes
+
+
+def standing(
+    ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int
+) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
+    """The mean co-association of each row with its own cluster and with the best other one, and which that is.
+
+    In units of member weight; -1 if no other cluster shares anything with the row. Where members and labelling have so
+    many clusters that the table between them would be nearly empty, only its nonzeros are kept.
+    """
+    if not isinstance(ensemble, Ensemble) or int(ensemble.offsets[-1]) * n_clusters <= DENSE_ENTRIES:
+        means, _ = cluster_means(ensemble, labels, n_clusters)
+        return own_and_rival(ensemble, means, labels)
+    return _sparse_standing(ensemble, _sparse_means(ensemble, labels, n_clusters), ensemble.labels, labels)
+
+
+def _sparse_standing(
+    ensemble: Ensemble, means: Any, rows: NDArray[Any], labels: NDArray[np.int32]
+) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
+    own, rival, other = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
+    sparse = means.indptr.astype(np.int64), means.indices.astype(np.int32), means.data
+    fixed = rows, ensemble.offsets, sparse, labels, means.shape[1]
+    map_blocks(lambda start, stop: sparse_own_and_rival(*fixed, start, stop, own, rival, other), len(rows))
+    return own, rival, other
+
+
+def _sparse_means(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> Any:
+    """The table of `cluster_means` as a sparse matrix, of the same numbers."""
+    from scipy.sparse import csr_array
+
+    known = np.flatnonzero(labels >= 0)
+    shape = (ensemble.n_rows, n_clusters)
+    table = (
+        one_hot(ensemble).T.tocsr() @ csr_array((ensemble.counts[known], (known, labels[known])), shape=shape)
+    ).tocsr()
+    table.sort_indices()
+    sizes = _sizes(ensemble, labels, n_clusters)
+    weights = np.repeat(cluster_weights(ensemble), np.diff(table.indptr))
+    table.data = table.data * weights / np.maximum(sizes, 1.0)[table.indices]
+    return table
+
+
+def _sizes(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> FloatArray:
     known = labels >= 0
     sizes: FloatArray = np.bincount(labels[known], ensemble.counts[known], n_clusters).astype(np.float64)
-    return table * cluster_weights(ensemble)[:, None] / np.maximum(sizes, 1.0), sizes
+    return sizes
 
 
 def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
@@ -31,14 +87,22 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
     gaps = np.flatnonzero(labels < 0)
     if not len(gaps):
         return labels
-    means, sizes = cluster_means(ensemble, labels, n_clusters)
-    nearest, score = np.empty(len(gaps), dtype=np.int32), np.empty(len(gaps))
     rows = read_only(ensemble.labels[gaps])
-    no_bias = np.zeros(n_clusters)
-    nearest_clusters(
-        rows, ensemble.offsets, means, np.ones(n_clusters), no_bias, np.ones(1), 0, len(gaps), nearest, score
-    )
-    nearest[score == 0.0] = np.argmax(sizes)
+    if int(ensemble.offsets[-1]) * n_clusters <= DENSE_ENTRIES:
+        nearest = _nearest(ensemble, cluster_means(ensemble, labels, n_clusters)[0], rows)
+    else:
+        means = _sparse_means(ensemble, labels, n_clusters)
+        nearest = _sparse_standing(ensemble, means, rows, np.full(len(gaps), -1, dtype=np.int32))[2]
     filled = labels.copy()
-    filled[gaps] = nearest
+    filled[gaps] = np.where(nearest < 0, np.argmax(_sizes(ensemble, labels, n_clusters)), nearest)
     return filled
+
+
+def _nearest(ensemble: Ensemble, means: FloatArray, rows: NDArray[Any]) -> NDArray[np.int32]:
+    """The cluster with which each row shares most, the lowest in a tie; -1 if it shares nothing with any."""
+    nearest, score = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+    n_clusters = means.shape[1]
+    rule = (means, np.ones(n_clusters), np.zeros(n_clusters), np.ones(1))
+    nearest_clusters(rows, ensemble.offsets, *rule, 0, len(rows), nearest, score)
+    nearest[score == 0.0] = -1
+    return nearest

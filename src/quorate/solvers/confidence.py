@@ -1,4 +1,4 @@
-"""How sure the label of each row is: its co-association with its own cluster beside that with the best other one."""
+"""How clearly each row belongs to its cluster: its co-association with it beside that with the best other one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Consensus, FloatArray
-from quorate.solvers.cluster_means import cluster_means
-from quorate.solvers.label_rows import own_and_rival
+from quorate.solvers.cluster_means import standing
 
 
-def with_confidence(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
-    """A result on these rows with the best other cluster of each row, and with the confidence that `row_confidence`
-    gives unless the method gave a confidence of its own."""
-    confidence, runner_up = _standing(ensemble, result.labels)
-    own = confidence if result.confidence is None else result.confidence
-    return replace(result, confidence=own, runner_up=runner_up)
+def with_standing(ensemble: AnyEnsemble, result: Consensus) -> Consensus:
+    """A result on these rows with the best other cluster of each row, and with `own_shares` as its confidence.
+
+    `solve` makes the confidence out of these shares. What the method itself gave as confidence is kept as
+    ``info["method_confidence"]``.
+    """
+    shares, runner_up = _standing(ensemble, result.labels)
+    kept = {} if result.confidence is None else {"method_confidence": result.confidence}
+    return replace(result, confidence=shares, runner_up=runner_up, info={**result.info, **kept})
 
 
-def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
+def own_shares(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
     """own / (own + rival): 1 if no other cluster shares anything with the row, 0.5 at a draw.
 
     `own` is the mean co-association of the row with the objects of its cluster, itself included; `rival` is the
@@ -30,8 +32,7 @@ def row_confidence(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArr
 
 
 def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
-    """The confidence of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
-    means, _ = cluster_means(ensemble, labels, int(labels.max()) + 1)
-    own, rival, runner_up = own_and_rival(ensemble, means, labels)
-    confidence: FloatArray = own / (own + rival)
-    return confidence, runner_up
+    """The own share of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
+    own, rival, runner_up = standing(ensemble, labels, int(labels.max()) + 1)
+    shares: FloatArray = own / (own + rival)
+    return shares, runner_up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -49,20 +50,35 @@ def contingency(
     counts = counts[known]
     cells = first[known].astype(np.int64) * n_second + second[known]
     if _is_small(n_first * n_second, len(first)):
-        return _non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
+        return non_empty(np.bincount(cells, counts, n_first * n_second).reshape(n_first, n_second))
     filled, inverse = np.unique(cells, return_inverse=True)
     return Contingency(filled // n_second, filled % n_second, squarable(_add_up(inverse, counts)))
 
 
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
     """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
+    if ensemble.card is not None:
+        from quorate._device.card_tables import tally
+
+        return [non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
     if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
         stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
-        return [_non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
+        return [non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
     return [
         contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
         for member, k in enumerate(ensemble.n_clusters)
     ]
+
+
+def pair_contingencies(ensemble: Ensemble, members: NDArray[np.intp]) -> Iterator[tuple[int, int, Contingency]]:
+    """The tables of any two of these members of rows on a card, with the places of both; each pair once."""
+    from quorate._device.card_graph import shared_objects
+
+    edges, shared = ensemble.offsets, shared_objects(ensemble)
+    parts = [slice(edges[member], edges[member + 1]) for member in members]
+    for place, first in enumerate(parts):
+        for other, second in enumerate(parts[place:], start=place):
+            yield place, other, non_empty(shared[first, second])
 
 
 def squarable(counts: NDArray[Any]) -> NDArray[Any]:
@@ -130,7 +146,8 @@ def _is_small(n_cells: int, n_entries: int) -> bool:
     return n_cells <= max(n_entries, 65_536)
 
 
-def _non_empty(table: NDArray[Any]) -> Contingency:
+def non_empty(table: NDArray[Any]) -> Contingency:
+    """The cells of a dense table that hold objects."""
     first, second = np.nonzero(table)
     return Contingency(first, second, squarable(table[first, second]))
 

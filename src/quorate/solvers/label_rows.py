@@ -14,12 +14,58 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops import competition, soft, tables
+from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.threads import map_blocks
+from quorate.solvers.draws import drawn_rows
+
+
+def on_host(ensemble: E) -> E:
+    """The same ensemble in host memory; one that lives there already is returned as it is."""
+    if ensemble.card is None:
+        return ensemble
+    plain: E = ensemble.on_host()  # type: ignore[union-attr]
+    return plain
+
+
+def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
+    """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
+    if ensemble.card is None:
+        return drawn_rows(ensemble.counts, size, rng)
+    from quorate._device.card_rows import rows_of_objects
+
+    drawn = rng.integers(ensemble.n_objects, size=size)
+    rows, times = np.unique(rows_of_objects(ensemble, drawn), return_counts=True)
+    return rows, times
+
+
+def entries_of(ensemble: AnyEnsemble, array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """The entries of some rows in an array with one entry per row, which may be on a card; in host memory."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    found: NDArray[Any] = ensemble.card.to_host(array[ensemble.card.xp.asarray(rows)])
+    return found
+
+
+def canonical_labels(labels: Any, n_labels: int) -> Any:
+    """Labels 0..n_labels-1 renumbered by first appearance, as int32; on a card if they are there."""
+    if isinstance(labels, np.ndarray):
+        return canonical(labels.astype(np.int32, copy=False), n_labels)
+    from quorate._device.card_rows import canonical_on_card
+
+    return canonical_on_card(labels)
 
 
 def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
-    """Some of the rows, with these counts. Ids are dropped, because a row no longer stands for one object."""
+    """Some of the rows, with these counts. Ids are dropped, because a row no longer stands for one object.
+
+    Of an ensemble on a card, these rows are copied to host memory.
+    """
+    if ensemble.card is not None:
+        from quorate._device.device_ensemble import taken
+
+        part: E = taken(ensemble, rows, counts)
+        return part
     if isinstance(ensemble, Ensemble):
         return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
     length = np.diff(ensemble.starts)[rows]
@@ -83,6 +129,10 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
     Rows with assignment -1 are left out. The result is int64 for labels, and float64 for memberships; these are exact,
     too, because they are added up in units.
     """
+    if ensemble.card is not None:
+        from quorate._device import card_tables
+
+        return card_tables.tally(ensemble, assignment, n_clusters)
     if isinstance(ensemble, Ensemble):
         counted: NDArray[np.int64] = tables.cluster_counts(
             ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters
@@ -98,8 +148,12 @@ def own_and_rival(
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
     """What each row shares with its own cluster and with the best other one, and which that is (-1: none shares).
 
-    means (d, K) are the clusters' own.
+    means (d, K) are the clusters' own. For rows on a card the results are on the card.
     """
+    if ensemble.card is not None:
+        from quorate._device import card_tables
+
+        return card_tables.own_and_rival(ensemble, means, assignment)
     own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
     other = np.empty(ensemble.n_rows, dtype=np.int32)
     if isinstance(ensemble, Ensemble):
@@ -178,6 +232,9 @@ def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
 
 def row_norms(ensemble: AnyEnsemble) -> FloatArray:
     """The squared length of each row; for labels this is the weight of the members that know it."""
+    if ensemble.card is not None and not ensemble.has_missing:
+        # a view of one number: host memory need not hold it for every row on the card
+        return np.broadcast_to(ensemble.weights.sum(), ensemble.n_rows)
     if isinstance(ensemble, Ensemble):
         squares: NDArray[Any] | None = (ensemble.labels >= 0) if ensemble.has_missing else None
     else:
@@ -187,6 +244,33 @@ def row_norms(ensemble: AnyEnsemble) -> FloatArray:
         return np.full(ensemble.n_rows, ensemble.weights.sum())
     norms: FloatArray = squares @ ensemble.weights
     return norms
+
+
+def objects_in(ensemble: AnyEnsemble) -> NDArray[Any]:
+    """The number of objects in each base cluster, (d,)."""
+    return tally(ensemble, _one_cluster(ensemble), 1)[:, 0]
+
+
+def summed_sizes(ensemble: Ensemble) -> NDArray[np.int64]:
+    """The sum of the sizes, in objects, of each row's base clusters; (n_rows,) in host memory."""
+    if ensemble.card is not None:
+        from quorate._device import card_tables
+
+        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums(ensemble, objects_in(ensemble)))
+        return summed
+    sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
+    weights = np.zeros(ensemble.n_rows, dtype=np.int64)
+    for member, start in enumerate(ensemble.offsets[:-1]):
+        known = np.flatnonzero(ensemble.labels[:, member] >= 0)
+        columns = start + ensemble.labels[known, member].astype(np.int64)
+        sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
+        weights[known] += sizes[columns]
+    return weights
+
+
+def _one_cluster(ensemble: AnyEnsemble) -> Any:
+    xp = np if ensemble.card is None else ensemble.card.xp
+    return xp.zeros(ensemble.n_rows, dtype=xp.int32)
 
 
 def rows_in(ensemble: AnyEnsemble) -> NDArray[np.int64]:
@@ -244,6 +328,18 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 def _work(ensemble: SoftEnsemble) -> int:
     """A row costs as much as this many plain rows of about 16 labels."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
+
+
+def row_masses(ensemble: AnyEnsemble) -> Any:
+    """The counts of the rows, on the card if the rows are there."""
+    return ensemble.counts if ensemble.card is None else ensemble.counts_on_card()  # type: ignore[union-attr]
+
+
+def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:
+    """The sum over all objects of a value that each row has."""
+    if ensemble.card is not None and values.strides == (0,):
+        return float(ensemble.n_objects * values[0])
+    return weighted_total(ensemble.counts, values)
 
 
 def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:

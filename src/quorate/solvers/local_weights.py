@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import Weighting
-from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
+CARD_CLUSTERS = 8192
+"""Clusters of all members up to which a card counts what any two of them share in one table."""
 DENSE_ENTRIES = 1 << 22
 """Entries of a table between one member's clusters and those of all, above which only its nonzeros are kept."""
 
@@ -22,24 +25,39 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     O(m H^2) time for m rows and H members.
     """
     pieces = []
+    # as many objects of each row again split the clusters alike, and without the common factor to the last bit
+    ensemble = without_common_factor(ensemble)
+    shared = _shared_on_card(ensemble)
     for member in range(ensemble.n_members):
-        known, split = _splits(ensemble, member)
+        known, split = _splits(ensemble, member, shared)
         entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)
         pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
     certainty: FloatArray = np.concatenate(pieces)
     return certainty
 
 
-def _splits(ensemble: Ensemble, member: int) -> tuple[FloatArray, FloatArray]:
+def _shared_on_card(ensemble: Ensemble) -> NDArray[np.int64] | None:
+    """The objects that any two base clusters share, counted on the card that the rows live on; None if on none."""
+    if ensemble.card is None or int(ensemble.offsets[-1]) > CARD_CLUSTERS:
+        return None
+    from quorate._device.card_graph import shared_objects
+
+    return shared_objects(ensemble)
+
+
+def _splits(ensemble: Ensemble, member: int, shared: NDArray[np.int64] | None = None) -> tuple[FloatArray, FloatArray]:
     """How all members split the k clusters of one: objects they know, and the entropy in nats times these, both (H, k).
 
     The entropy of parts n_1, n_2, ... of a cluster, times their sum s, is s log s minus the sum of n log n.
     """
-    labels, offsets, counts = ensemble.labels, ensemble.offsets, ensemble.counts
-    k = int(ensemble.n_clusters[member])
-    if k * int(offsets[-1]) > DENSE_ENTRIES:
+    offsets, k = ensemble.offsets, int(ensemble.n_clusters[member])
+    if shared is not None:
+        table = shared[:, offsets[member] : offsets[member + 1]].astype(np.float64)
+    elif k * int(offsets[-1]) > DENSE_ENTRIES:
         return _sparse_splits(ensemble, member)
-    table = cluster_counts(labels, offsets, counts, labels[:, member].astype(np.int32), k).astype(np.float64)
+    else:
+        labels, counts = ensemble.labels, ensemble.counts
+        table = cluster_counts(labels, offsets, counts, labels[:, member].astype(np.int32), k).astype(np.float64)
     known = np.add.reduceat(table, offsets[:-1], axis=0)
     return known, xlogy(known, known) - np.add.reduceat(xlogy(table, table), offsets[:-1], axis=0)
 

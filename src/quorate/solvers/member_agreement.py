@@ -2,25 +2,76 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
-from quorate.solvers.contingency import Average, member_contingencies, nmi
+from quorate._types import Ensemble, FloatArray, read_only
+from quorate.ops.member_pairs import nmi_with_later
+from quorate.solvers.contingency import Average, contingency, nmi, pair_contingencies
+from quorate.solvers.label_rows import objects_in
+
+MOST_MEMBERS = 500
+"""Members of which all pairs are compared for scores; of more members as many are drawn."""
+SMALL_TABLE = 65_536
+"""Cells of a table between two members that may be counted densely, however few rows there are."""
 
 
-def member_pairs(ensemble: Ensemble, average: Average) -> tuple[FloatArray, FloatArray]:
-    """NMI of any two members, and the number of objects both know; (n_members, n_members) each."""
-    values = np.full((ensemble.n_members, ensemble.n_members), np.nan)
+def member_pairs(
+    ensemble: Ensemble, average: Average, members: NDArray[np.intp] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """NMI of any two of the given members (all by default), and the number of objects both know; square tables."""
+    chosen = np.arange(ensemble.n_members) if members is None else members
+    values = np.full((len(chosen), len(chosen)), np.nan)
     shared = np.zeros_like(values)
-    for member, k in enumerate(ensemble.n_clusters):
-        column = ensemble.labels[:, member].astype(np.int32)
-        tables = member_contingencies(ensemble, column, int(k))
+    if ensemble.card is not None:
+        for place, other, pair in pair_contingencies(ensemble, chosen):
+            shared[place, other] = shared[other, place] = pair.total
+            if pair.total:
+                values[place, other] = values[other, place] = nmi(pair, average)
+        return values, shared
+    columns, sizes = read_only(ensemble.labels[:, chosen].T), read_only(ensemble.n_clusters[chosen])
+    is_small = int(sizes.max()) ** 2 <= max(ensemble.n_rows, SMALL_TABLE)
+    for place in range(len(chosen)):
+        found = values[place], shared[place]
+        if is_small:
+            nmi_with_later(columns, sizes, ensemble.counts, place, average == "geometric", *found)
+        else:
+            _sparse_pairs(columns, sizes, ensemble.counts, place, average, *found)
         # the same either way round, so once is enough
-        for other in range(member, ensemble.n_members):
-            shared[member, other] = shared[other, member] = tables[other].total
-            if tables[other].total:
-                values[member, other] = values[other, member] = nmi(tables[other], average)
+        for table in (values, shared):
+            table[place:, place] = table[place, place:]
     return values, shared
+
+
+def _sparse_pairs(
+    columns: NDArray[Any],
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    place: int,
+    average: Average,
+    values: FloatArray,
+    shared: FloatArray,
+) -> None:
+    """Do what `nmi_with_later` does where clusters are so many that tables between two members are nearly empty."""
+    for other in range(place, len(columns)):
+        table = contingency(columns[place], columns[other], int(sizes[place]), int(sizes[other]), counts)
+        shared[other] = table.total
+        if table.total:
+            values[other] = nmi(table, average)
+
+
+def some_members(ensemble: Ensemble) -> NDArray[np.intp]:
+    """All members, or `MOST_MEMBERS` of them at even distances in an order that follows from their labels.
+
+    Comparing all pairs takes time that grows with the square of the number of members.
+    """
+    if ensemble.n_members <= MOST_MEMBERS:
+        return np.arange(ensemble.n_members)
+    columns = np.ascontiguousarray(ensemble.labels.T)
+    order = np.array(sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), ensemble.weights[q])))
+    return np.sort(order[np.arange(MOST_MEMBERS) * ensemble.n_members // MOST_MEMBERS])
 
 
 def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
@@ -32,8 +83,12 @@ def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 
 def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
-    """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object."""
-    return pair_scores(*member_pairs(ensemble, "geometric"), ensemble.weights)
+    """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object.
+
+    Of more than `MOST_MEMBERS` members as many are compared, see `some_members`.
+    """
+    chosen = some_members(ensemble)
+    return pair_scores(*member_pairs(ensemble, "geometric", chosen), ensemble.weights[chosen])
 
 
 def pair_scores(
@@ -52,5 +107,8 @@ def missing_shares(ensemble: Ensemble) -> FloatArray:
     """Share of the objects that each member leaves out, (H,)."""
     if not ensemble.has_missing:
         return np.zeros(ensemble.n_members)
+    if ensemble.card is not None:
+        known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
+        return 1.0 - known / ensemble.n_objects
     shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
     return shares

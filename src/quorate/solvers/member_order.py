@@ -23,6 +23,11 @@ def in_content_order(ensemble: E) -> E:
     Members are compared by their labels as bytes, soft members then by their memberships, and last by their weights.
     Members equal in all of these are interchangeable, so it does not matter in which order they end up.
     """
+    if ensemble.card is not None:
+        from quorate._device.device_ensemble import in_content_order_on_card
+
+        moved: E = in_content_order_on_card(ensemble)
+        return moved
     columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
     details = _member_bytes(ensemble)
     order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))

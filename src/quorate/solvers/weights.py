@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, Ensemble, FloatArray
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray
 
 WEIGHT_UNIT = 2**20
 """Real weights and similarities are rounded to whole numbers of 1 / WEIGHT_UNIT: sums are exact, and ties stay ties."""
@@ -35,6 +36,48 @@ def relative_weights(ensemble: AnyEnsemble) -> FloatArray:
     """Member weights divided by the least of them: whole numbers where that is possible, whose sums are exact."""
     scaled: FloatArray = ensemble.weights / ensemble.weights.min()
     return scaled
+
+
+def with_relative_weights(ensemble: E) -> E:
+    """The ensemble with member weights divided by the least of them, for tables that round them to a fixed unit."""
+    if float(ensemble.weights.min()) == 1.0:
+        return ensemble
+    if ensemble.card is not None:
+        from quorate._device.device_ensemble import reweighted
+
+        light: E = reweighted(ensemble, relative_weights(ensemble))
+        return light
+    return replace(ensemble, weights=relative_weights(ensemble))
+
+
+def counts_divisor(ensemble: AnyEnsemble) -> int:
+    """The greatest common divisor of all counts."""
+    if ensemble.card is not None:
+        from quorate._device.card_graph import common_factor_of_counts
+
+        return common_factor_of_counts(ensemble)
+    return int(np.gcd.reduce(ensemble.counts))
+
+
+def without_common_factor(ensemble: E) -> E:
+    """The ensemble with counts divided by their greatest common divisor and weights by the least of them.
+
+    As many objects of each row again, and larger weights in the same proportions, then are the same problem to the
+    last bit.
+    """
+    divisor = counts_divisor(ensemble)
+    light = with_relative_weights(ensemble)
+    if ensemble.card is not None and divisor != 1:
+        from quorate._device.device_ensemble import divided
+
+        lighter: E = divided(light, divisor)
+        return lighter
+    return light if divisor == 1 else replace(light, counts=light.counts // divisor, object_ids=None)
+
+
+def common_factor(ensemble: AnyEnsemble) -> float:
+    """What `without_common_factor` divides by: the greatest common divisor of counts times the least weight."""
+    return counts_divisor(ensemble) * float(ensemble.weights.min())
 
 
 def integer_member_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float]:

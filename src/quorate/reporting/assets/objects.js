@@ -147,7 +147,7 @@ function tableCaption(n) {
 }
 
 // What a spreadsheet takes for a formula, unless it is a number.
-const FORMULA = /^[=+\-@\t\r\n]/;
+const FORMULA = /^'*[=+\-@\t\r\n]/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const harmless = (text) =>
   byId("safe-cells").checked && FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;

@@ -251,7 +251,7 @@ function addCurves() {
   if (!enough) return;
   byId("curves-told").textContent = data.choice
     ? `Each curve is scaled from its lowest to its highest value; high is good. ${plural(data.choice.chosen, "cluster")} ${data.choice.chosen === 1 ? "was" : "were"} chosen.`
-    : "ANMI is the agreement with the members; density is the mean co-association within clusters. Density tends to rise with the number of clusters, whatever the data are.";
+    : "ANMI is the mean NMI with the members; density is the mean co-association within clusters. Density tends to rise with the number of clusters, whatever the data are.";
   addChart("curves", "Criteria over the number of clusters", curves);
 }
 

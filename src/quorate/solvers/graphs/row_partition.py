@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble
 from quorate.ops.coding import canonical
-from quorate.solvers.cluster_means import cluster_means
+from quorate.solvers.cluster_means import standing
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.graph_partition import Scheme, partition_graph
 from quorate.solvers.graphs.integer_weights import Parts
-from quorate.solvers.label_rows import own_and_rival, tally
+from quorate.solvers.label_rows import tally
 from quorate.solvers.weights import cluster_weights_whole
 
 LARGE_GRAPH = 50_000
@@ -99,8 +99,7 @@ def fill_clusters(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     """
     if np.bincount(labels, minlength=n_clusters).all():
         return 0
-    means, _ = cluster_means(ensemble, labels, n_clusters)
-    own, _, _ = own_and_rival(ensemble, means, labels)
+    own, _, _ = standing(ensemble, labels, n_clusters)
     return fill_empty(labels, -own, n_clusters)
 
 

@@ -30,7 +30,8 @@ def climb(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_it
     A row moves with all its objects. It stays if no move gains more than `ops.moves.TOLERANCE`; ties between moves go
     to the lowest cluster; a cluster keeps its last row. A sweep costs O(m H k) for m rows.
     """
-    assignment = labels.astype(np.int32)
+    # moves one by one are made in host memory, wherever the labels were found
+    assignment = (labels if isinstance(labels, np.ndarray) else ensemble.card.to_host(labels)).astype(np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters)
     margin, group = _margins(ensemble, table)
     logs = _x_log_x(np.arange(min(ensemble.n_objects + 1, LOGARITHMS)))

@@ -7,15 +7,25 @@ the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, E, FloatArray, IntArray
-from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
-from quorate.solvers.label_rows import look_up, move, row_norms, shared_with, take, weighted_total
+from quorate._types import AnyEnsemble, E, FloatArray
+from quorate.ops.threads import map_tasks
+from quorate.solvers.draws import drawn_by_weight, fill_empty
+from quorate.solvers.label_rows import (
+    drawn_objects,
+    look_up,
+    move,
+    on_host,
+    row_norms,
+    shared_with,
+    take,
+    weighted_total,
+)
+from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, width
 from quorate.solvers.weights import cluster_weights
 
 SAMPLE_ROWS = 32_768
@@ -23,50 +33,6 @@ SAMPLE_ROWS = 32_768
 
 
 WHOLE: np.dtype[Any] = np.dtype(np.int64)
-
-
-class Sums(NamedTuple):
-    """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
-
-    For soft members the table adds up memberships, in units of the ensemble.
-    """
-
-    table: IntArray
-    mass: IntArray
-
-
-class Rule(NamedTuple):
-    """What rows are looked up in: a row takes the c with the least factor * bias[c] - scale[c] * sum of table[., c]."""
-
-    table: IntArray | FloatArray
-    scale: FloatArray
-    bias: FloatArray
-
-
-@dataclass(frozen=True)
-class Model:
-    """How a method turns sums into a rule, and what it minimises.
-
-    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
-    row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
-    row adds to the mass of its cluster: integers, or floats if their sum would not fit into 64 bits.
-    """
-
-    rule: Callable[[Sums], Rule]
-    cost: Callable[[Sums], float]
-    norms: FloatArray
-    factor: FloatArray
-    masses: IntArray
-
-
-class Partition(NamedTuple):
-    """Where a run ended."""
-
-    labels: NDArray[np.int32]
-    sums: Sums
-    cost: float
-    n_iter: int
-    converged: bool
 
 
 def best_of_restarts(
@@ -85,7 +51,7 @@ def best_of_restarts(
     """
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
-        return _best_run(ensemble, make, n_clusters, rng, n_init, max_iter)
+        return _best_run(on_host(ensemble), make, n_clusters, rng, n_init, max_iter)
     run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
     return sweep(ensemble, make(ensemble), means_rule(part, count(part, run.labels, n_clusters)), max_iter)
 
@@ -94,11 +60,11 @@ def _best_run(
     ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> Partition:
     model = make(ensemble)
-    starts = (row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init))
-    return min(
-        (sweep(ensemble, model, means_rule(ensemble, start), max_iter) for start in starts),
-        key=lambda run: run.cost,
+    starts = [row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init)]
+    runs = map_tasks(
+        lambda start: sweep(ensemble, model, means_rule(ensemble, start), max_iter), starts, ensemble.n_rows
     )
+    return min(runs, key=lambda run: run.cost)
 
 
 def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: int | None = None) -> E | None:
@@ -106,7 +72,7 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    rows, counts = drawn_rows(ensemble.counts, size, rng)
+    rows, counts = drawn_objects(ensemble, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
@@ -114,6 +80,10 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
 
 def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
+    if ensemble.card is not None and model.masses.dtype.kind == "i":
+        from quorate.solvers.label_space.sweep_on_card import sweep_on_card
+
+        return sweep_on_card(ensemble, model, rule, max_iter)
     sums = _no_sums(ensemble, len(rule.bias), model.masses.dtype)
     old = np.full(ensemble.n_rows, -1, dtype=np.int32)
     new = np.empty(ensemble.n_rows, dtype=np.int32)
@@ -146,11 +116,6 @@ def _no_sums(ensemble: AnyEnsemble, n_clusters: int, mass: np.dtype[Any] = WHOLE
     narrow = ensemble.n_members * ensemble.n_objects * ensemble.unit**2 < 2**31
     table = np.zeros((int(ensemble.offsets[-1]), width(n_clusters)), dtype=np.int32 if narrow else np.int64)
     return Sums(table, np.zeros(n_clusters, dtype=mass))
-
-
-def width(n_clusters: int) -> int:
-    """The number of columns of a table for so many clusters, which fills whole vector registers from 12 clusters on."""
-    return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
 
 
 def count(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> Sums:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,22 +94,27 @@ def _expectation(
     """Expected counts and masses in objects, and the log-likelihood; labels and their posteriors are written."""
     table = whole(logarithms * cluster_weights(ensemble)[:, None])
     height = np.empty(ensemble.n_rows)
-    expected, mass = np.zeros(table.shape), np.zeros(len(bias))
+    expected, mass, lock = np.zeros(table.shape), np.zeros(len(bias)), Lock()
     for counts, factor in _summable(ensemble.counts, ensemble.n_objects):
         # as fine as 63 bits allow for this many objects
         share_unit = 2.0 ** min(40, 61 - int(counts.sum()).bit_length())
 
+        totals = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
+
         def block(
-            start: int, stop: int, counts: IntArray = counts, unit: float = share_unit
-        ) -> tuple[IntArray, IntArray]:
+            start: int, stop: int, counts: IntArray = counts, unit: float = share_unit, totals: Any = totals
+        ) -> None:
             sums = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
             rows = (ensemble.labels, ensemble.offsets, counts, table)
             expect(*rows, TABLE_UNIT, bias, unit, start, stop, *sums, labels, sure, height)
-            return sums
+            # integers, whose sum is the same in whichever order the blocks end
+            with lock:
+                for total, part in zip(totals, sums, strict=True):
+                    total += part
 
-        parts = map_blocks(block, ensemble.n_rows)
-        expected += np.sum([part[0] for part in parts], axis=0) / share_unit * factor
-        mass += np.sum([part[1] for part in parts], axis=0) / share_unit * factor
+        map_blocks(block, ensemble.n_rows)
+        expected += totals[0] / share_unit * factor
+        mass += totals[1] / share_unit * factor
     return expected, mass, _total(ensemble, height)
 
 

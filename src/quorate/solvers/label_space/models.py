@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
-from quorate.solvers.label_rows import row_norms, weighted_total
-from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
+from quorate.solvers.label_rows import objects_in, row_masses, row_norms, summed_sizes, total_of
+from quorate.solvers.label_space.lookup import means_rule, squares
+from quorate.solvers.label_space.rules import Model, Rule, Sums, width
 from quorate.solvers.weights import cluster_weights
 from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 
@@ -18,26 +19,20 @@ from quorate.solvers.whole_numbers import TABLE_UNIT, whole
 def euclidean(ensemble: AnyEnsemble) -> Model:
     """k-means: squared distance of one-hot or soft rows to their mean; a missing label is a block of zeros."""
     norms = row_norms(ensemble)
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
         return total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())
 
-    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), ensemble.counts)
+    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def spectral(ensemble: Ensemble) -> Model:
     """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
-    sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
-    weights = np.zeros(ensemble.n_rows, dtype=np.int64)
-    for member, start in enumerate(ensemble.offsets[:-1]):
-        known = np.flatnonzero(ensemble.labels[:, member] >= 0)
-        columns = start + ensemble.labels[known, member].astype(np.int64)
-        sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
-        weights[known] += sizes[columns]
+    weights = summed_sizes(ensemble)
     norms: FloatArray = row_norms(ensemble) / weights
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
@@ -85,7 +80,7 @@ def centred(ensemble: Ensemble) -> Model:
     def cost(sums: Sums) -> float:
         return spread - float(((weights * means(sums) ** 2).sum(axis=0) * sums.mass).sum())
 
-    return Model(rule, cost, norms, np.ones(1), ensemble.counts)
+    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior: float = 0.0) -> Model:
@@ -96,7 +91,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
     smoothed gains are those of the least cost.
     """
     norms = row_norms(ensemble)
-    total = weighted_total(ensemble.counts, norms)
+    total = total_of(ensemble, norms)
     weights = cluster_weights(ensemble)[:, None]
 
     def rule(sums: Sums) -> Rule:
@@ -107,7 +102,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
         return total - float((weights * (counts + prior) * gain(counts)).sum())
 
-    return Model(rule, cost, norms, np.ones(1), ensemble.counts)
+    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
 
 
 def utility_gain(
@@ -147,6 +142,8 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 def _totals(ensemble: Ensemble) -> FloatArray:
     """The number of objects of each base cluster, (d, 1)."""
+    if ensemble.card is not None:
+        return objects_in(ensemble).astype(np.float64)[:, None]
     totals = [
         np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
         for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)

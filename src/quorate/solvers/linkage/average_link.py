@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
-from quorate.ops.average_link import Clusters, Lists, Scratch, average_link, dots_between
+from quorate.ops.average_link import Lists, Scratch, average_link
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
+from quorate.ops.cluster_sums import Clusters, dots_between
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.ops.ranking import BOUNDED, EXACT
@@ -82,7 +83,7 @@ def tree_down_to(
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
     left = np.arange(m)
     if lists is not None:
-        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int64))
+        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int8))
         end = int(clusters.length.sum())
         left = average_link(clusters, columns, values, end, weights, lists, scratch, few, merges, similarity)
     done = m - len(left)
@@ -155,13 +156,16 @@ def _as_clusters(
     pool_columns[: len(columns)] = columns
     pool_values[: len(columns)] = sums
     parent = np.arange(len(sizes), dtype=np.int32)
-    return Clusters(sizes, np.cumsum(length) - length, length, parent), pool_columns, pool_values
+    changed = np.zeros(len(sizes), dtype=np.int32)
+    return Clusters(sizes, np.cumsum(length) - length, length, parent, changed), pool_columns, pool_values
 
 
 def _empty_lists(m: int) -> Lists:
     """Lists in which nothing is known yet: each cluster is compared with all others when its turn comes."""
     return Lists(
         near=np.zeros((m, LIST_WIDTH), dtype=np.int32),
+        value=np.zeros((m, LIST_WIDTH)),
+        seen=np.full(m, -1, dtype=np.int32),
         used=np.zeros(m, dtype=np.int64),
         bound=np.full(m, np.inf),
         bound_row=np.full(m, -1, dtype=np.int32),
@@ -180,8 +184,8 @@ def first_lists(
     near, value (m, CANDIDATES + 1) are those of `nearest`; 1 / unit is the step in which rows are measured.
     """
     m = len(near)
-    lists = np.zeros((m, LIST_WIDTH), dtype=np.int32)
-    lists[:, :CANDIDATES] = near[:, :CANDIDATES]
+    lists, values = np.zeros((m, LIST_WIDTH), dtype=np.int32), np.zeros((m, LIST_WIDTH))
+    lists[:, :CANDIDATES], values[:, :CANDIDATES] = near[:, :CANDIDATES], value[:, :CANDIDATES]
     best = np.maximum(near[:, 0], 0)
     # dots of whole numbers that stay below 2^53; others are rounded in another order later on, and every first
     # neighbour is then looked at again
@@ -189,6 +193,8 @@ def first_lists(
     exact = bool(np.all(weights == np.floor(weights))) and largest < 2**53
     return Lists(
         near=lists,
+        value=values,
+        seen=np.full(m, 0 if exact else -1, dtype=np.int32),
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),
         bound=value[:, CANDIDATES] * (1.0 if exact else MARGIN),
         bound_row=np.where(exact, np.maximum(near[:, CANDIDATES], 0), -1).astype(np.int32),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import FloatArray, SoftEnsemble
-from quorate.ops.average_link import Clusters, dots_between
+from quorate.ops.cluster_sums import Clusters, dots_between
 from quorate.ops.co_association import mirror
 from quorate.ops.soft import keep_nearest
 from quorate.solvers.label_rows import one_hot

@@ -35,8 +35,10 @@ def spectral_embedding(
     from scipy.sparse import diags_array
 
     rows = root_weighted_rows(ensemble)
-    degree = rows @ (rows.T @ ensemble.counts.astype(np.float64))
-    matrix = diags_array(np.sqrt(ensemble.counts / degree)) @ rows
+    # without a common factor, for as many objects of each row again are the same matrix
+    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
+    degree = rows @ (rows.T @ counts.astype(np.float64))
+    matrix = diags_array(np.sqrt(counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)
     vectors = with_signs(vectors)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)

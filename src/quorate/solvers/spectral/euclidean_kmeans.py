@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.points import add_points, nearest_points
-from quorate.ops.threads import map_blocks
+from quorate.ops.threads import map_blocks, map_tasks
 from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import weighted_total
 
@@ -42,9 +42,13 @@ def point_consensus(
 
     `objective` is the inertia in the embedding, to be minimised.
     """
-    run = euclidean_kmeans(points, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    # as many objects of each row again are the same problem; without the common factor sums round alike
+    divisor = int(np.gcd.reduce(ensemble.counts))
+    run = euclidean_kmeans(points, ensemble.counts // divisor, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     labels = canonical(run.labels.astype(np.int32), n_clusters)
-    return Consensus(labels=labels, objective=run.inertia, n_iter=run.n_iter, converged=run.converged, info=info)
+    return Consensus(
+        labels=labels, objective=run.inertia * divisor, n_iter=run.n_iter, converged=run.converged, info=info
+    )
 
 
 def euclidean_kmeans(
@@ -62,20 +66,34 @@ def euclidean_kmeans(
     them is finished on all points.
     """
     mass = counts.astype(np.float64)
-    size = max(SAMPLE_POINTS, 64 * n_clusters)
+    size = sample_size(n_clusters)
     if len(points) > size:
         drawn, times = drawn_rows(counts, size, rng)
         if len(drawn) >= n_clusters:
-            part, part_mass = points[drawn], times.astype(np.float64)
-            run = _best_run(part, part_mass, n_clusters, rng, n_init, max_iter)
-            return _lloyd(points, mass, _means(part, part_mass, run.labels, n_clusters), max_iter)
+            centres = centres_of_sample(points[drawn], times, n_clusters, rng, n_init, max_iter)
+            return _lloyd(points, mass, centres, max_iter)
     return _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+
+
+def sample_size(n_clusters: int) -> int:
+    """The number of objects that restarts see if there are more points."""
+    return max(SAMPLE_POINTS, 64 * n_clusters)
+
+
+def centres_of_sample(
+    points: FloatArray, times: NDArray[Any], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+) -> FloatArray:
+    """The means (k, d) of the best run on a sample; `times` is how often each of its points was drawn."""
+    mass = times.astype(np.float64)
+    run = _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+    return _means(points, mass, run.labels, n_clusters)
 
 
 def _best_run(
     points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> Run:
-    runs = (_lloyd(points, mass, points[_seeds(points, mass, n_clusters, rng)], max_iter) for _ in range(n_init))
+    starts = [points[_seeds(points, mass, n_clusters, rng)] for _ in range(n_init)]
+    runs = map_tasks(lambda centres: _lloyd(points, mass, centres, max_iter), starts, len(points))
     return min(runs, key=lambda run: run.inertia)
 
 

@@ -11,15 +11,14 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import row_degrees, unit_sums
 from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.eigen import with_signs
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
+from quorate.solvers.spectral.folded_graph import folded_table, point_table
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
 MOST_DIRECTIONS = 1000
 """The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
-LEAST_VALUE = 1e-12
-"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
 
 
 def transfer_cut(
@@ -36,6 +35,10 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
+    if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
+        from quorate.solvers.spectral.cut_on_card import transfer_cut_on_card
+
+        return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
     return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)
@@ -57,15 +60,10 @@ def transfer_embedding(
     mass = counts / degree
     n_clusters = int(offsets[-1])
     if n_clusters <= DENSE_CLUSTERS:
-        folded = fold(ensemble, mass) * np.outer(weights, weights)
-        cluster_degree = folded.sum(axis=1)
-        normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
-        values, vectors = leading_eigenvectors(normalised, n_components)
+        table, values = folded_table(fold(ensemble, mass), weights, n_components)
     else:
         cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
-    kept = values > LEAST_VALUE * values[0]
-    vectors, values = vectors[:, kept], values[kept]
-    table = np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None])
+        table, values = point_table(cluster_degree, values, vectors, weights)
     points = np.empty((ensemble.n_rows, table.shape[1]))
     map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
     return points, values

@@ -18,7 +18,7 @@ class FolderLock:
     cannot be written to, or its file system has no locks, nothing is locked.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, what: str = "checkpoint") -> None:
         self._file: IO[bytes] | None = None
         try:
             file = open(folder / NAME, "ab")  # noqa: SIM115 - open as long as the lock is held
@@ -30,7 +30,7 @@ class FolderLock:
             file.close()
             if error.errno in _TAKEN:
                 raise ValueError(
-                    f"the checkpoint {folder} is in use by another process; wait until that has ended, or name another "
+                    f"the {what} {folder} is in use by another process; wait until that has ended, or name another "
                     f"folder."
                 ) from None
             return

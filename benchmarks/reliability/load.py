@@ -1,0 +1,129 @@
+"""Load: many threads and processes at once, many calls, little memory, and first imports without a cache."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import quorate
+from benchmarks.reliability.cases import Case
+from benchmarks.reliability.shell import Outcome, faults, prepare
+
+METHODS = ("kmeans", "mcla", "transfer", "voting", "eac", "lwgp", "kmodes", "hbgf")
+_SHELL = [sys.executable, "-m", "quorate"]
+ARRAYS = np.random.default_rng(0).integers(4, size=(300, 8))
+
+
+def labels_of(method: str) -> list[int]:
+    """Return the consensus of a fixed table by one method."""
+    found: list[int] = quorate.consensus(ARRAYS, 4, method=method, random_state=0).labels.tolist()
+    return found
+
+
+def one_round(number: int) -> list[int]:
+    """Return what one call of each kind gives; `number` chooses the method."""
+    made = quorate.generate(ARRAYS.astype(float), 3, k=4, base="kmeans", random_state=number % 8, n_jobs=1)
+    return labels_of(METHODS[number % len(METHODS)]) + made.labels.ravel().tolist()
+
+
+def in_threads(n_threads: int = 8, n_calls: int = 32) -> list[str]:
+    """Call the library from several threads at once; return what differs from calls one after the other."""
+    alone = [one_round(number) for number in range(n_calls)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        together = list(pool.map(one_round, range(n_calls)))
+    return [f"call {number} differs in threads" for number in range(n_calls) if alone[number] != together[number]]
+
+
+def in_processes(kind: str, n_calls: int = 8) -> list[str]:
+    """Call the library from processes made by fork, spawn, or joblib; return what differs."""
+    alone = [one_round(number) for number in range(n_calls)]
+    together: list[Any]
+    if kind == "joblib":
+        import joblib
+
+        together = joblib.Parallel(n_jobs=2)(joblib.delayed(one_round)(number) for number in range(n_calls))
+    else:
+        with multiprocessing.get_context(kind).Pool(2) as pool:
+            together = pool.map_async(one_round, range(n_calls)).get(timeout=300)
+    return [f"call {number} differs by {kind}" for number in range(n_calls) if alone[number] != together[number]]
+
+
+def growth(n_calls: int) -> float:
+    """Return by how many bytes the process has grown per call, after a first tenth that fills caches."""
+    table = quorate.as_ensemble(ARRAYS)
+    warm = max(50, n_calls // 10)
+    start = 0
+    for number in range(n_calls + warm):
+        if number == warm:
+            start = _resident()
+        result = quorate.consensus(table, 4, method="kmeans", random_state=number)
+        quorate.evaluate(result, table)
+    return (_resident() - start) / n_calls
+
+
+def _resident() -> int:
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+LIMITED = {
+    "consensus": Case("consensus", ["consensus", "labels.csv", "--id", "id", "-k", "3", "--no-null", "-o", "out.csv"]),
+    "generate": Case("generate", ["generate", "features.csv", "--id", "id", "--k", "3", "-o", "out.npz"]),
+    "report": Case("report", ["report", "labels.csv", "result.csv", "--id", "id", "-o", "page.html"]),
+    "zarr": Case("zarr", ["consensus", "labels.zarr", "-k", "3", "--no-null", "-o", "out.parquet"]),
+}
+
+
+def limited_memory(job: str, megabytes: int) -> tuple[bool, list[str]]:
+    """Run a command with a limit on its address space; return whether it succeeded, and what was wrong."""
+    case = LIMITED[job]
+    size = megabytes * 1_000_000
+    with tempfile.TemporaryDirectory(prefix="quorate-memory-") as place:
+        prepare(case, Path(place))
+        before = {path.name for path in Path(place).iterdir()}
+        try:
+            done = subprocess.run(
+                [*_SHELL, *case.run],
+                cwd=place,
+                capture_output=True,
+                timeout=60,
+                check=False,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+            )
+        except subprocess.TimeoutExpired:
+            return False, ["did not end"]
+        made = tuple(path.name for path in Path(place).iterdir() if path.name not in before)
+    outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"), 0.0, (), made)
+    return done.returncode == 0, faults(case, outcome)
+
+
+def first_imports(n_processes: int = 4) -> list[str]:
+    """Start several processes at once whose compiled code is nowhere stored yet; return what went wrong."""
+    command = [sys.executable, "-c", "import benchmarks.reliability.load as load; print(load.labels_of('kmeans'))"]
+    with tempfile.TemporaryDirectory(prefix="quorate-cache-") as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": _python_path()}
+        started = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+            for _ in range(n_processes)
+        ]
+        told = [process.communicate(timeout=600) for process in started]
+    expected = f"{labels_of('kmeans')}\n"
+    wrong = [f"{out[-200:]} {err[-500:]}" for out, err in told if out != expected or err]
+    return wrong + [f"exit status {process.returncode}" for process in started if process.returncode]
+
+
+def _python_path() -> str:
+    ours = [str(Path(quorate.__file__).parents[1]), str(Path(__file__).parents[2])]
+    return os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH", "")])])

@@ -1,0 +1,74 @@
+"""What was measured for docs/trust.md, and the cases that are still to be measured."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.trust import confidence, noise, noise_sets, verdicts
+
+Record = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """One part of the measurements: its cases, and the function that measures one of them."""
+
+    names: Callable[[], list[str]]
+    measure: Callable[[str], Record]
+    quick: tuple[str, ...]
+
+
+PARTS = {
+    "noise": Part(
+        noise_sets.names, noise.measure_noise, ("table / without / 0", "table / with / 0", "measured / with / 1")
+    ),
+    "confidence": Part(
+        confidence.names,
+        confidence.measure_confidence,
+        ("default / iris", "k-means members / wine", "planted labels / 2"),
+    ),
+    "verdict": Part(verdicts.names, verdicts.measure_verdict, ("iris", "shape_hepta")),
+}
+
+
+class Results:
+    """What was measured: one JSON line per case; a case that stands there is not measured again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, dict[str, Record]] = {part: {} for part in PARTS}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            try:
+                record = json.loads(line)
+                self.found[record.pop("part")][record.pop("case")] = record
+            except (ValueError, KeyError):
+                continue  # the last line of a run that was killed while writing it
+
+    def missing(self, part: str, *, quick: bool = False) -> list[str]:
+        """The cases of a part that were not measured yet."""
+        cases = PARTS[part].quick if quick else PARTS[part].names()
+        return [case for case in cases if case not in self.found[part]]
+
+    def write(self, part: str, case: str, record: Record) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        broken = self.path.exists() and self.path.stat().st_size > 0 and not self.path.read_bytes().endswith(b"\n")
+        line = json.dumps({"part": part, "case": case, **record}, separators=(",", ":"))
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write("\n" * broken + line + "\n")
+        self.found[part][case] = record
+
+
+def measure_missing(results: Results, parts: list[str], jobs: int, *, quick: bool = False) -> None:
+    """Measure what is missing, in several processes of one thread each."""
+    wanted = [(part, case) for part in parts for case in results.missing(part, quick=quick)]
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as workers:
+        runs = {workers.submit(PARTS[part].measure, case): (part, case) for part, case in wanted}
+        for run in as_completed(runs):
+            results.write(*runs[run], run.result())
+            print(*runs[run], flush=True)

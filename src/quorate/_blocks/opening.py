@@ -1,0 +1,125 @@
+"""Opening anything that holds a table in blocks: folders, globs, files, Datasets, Zarr arrays, iterators."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._blocks.array_source import array_source, iterator_source, npy_source, text_source, zarr_source
+from quorate._blocks.parquet_source import dataset_source, parquet_source
+from quorate._blocks.source import Source
+from quorate._blocks.stacking import stacked
+from quorate._io.choosing import Columns, choose_columns
+from quorate._io.dialect import DELIMITERS
+from quorate._io.paths import FORMATS, format_of, is_standard
+from quorate._io.text import Choice
+
+_MAGIC = ("*", "?", "[")
+ChooseFrom = Callable[[tuple[str, ...], str], Choice]
+"""Chooses among the names of columns, which are empty if columns have none; the second argument names the source."""
+
+
+def by_columns(wanted: Columns) -> ChooseFrom:
+    """Return the function that chooses as the user's options say."""
+    return lambda names, title: choose_columns(names, wanted, title)
+
+
+def is_many(path: Any) -> bool:
+    """Whether a path names a folder of files, or many files by a pattern such as 'labels/*.parquet'."""
+    if not isinstance(path, str | os.PathLike) or is_standard(path):
+        return False
+    place = os.fspath(path)
+    if os.path.isdir(place):
+        return Path(place).suffix.lower() != ".zarr"
+    return any(mark in place for mark in _MAGIC) and not os.path.exists(place)
+
+
+def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids: str | None = None) -> Source:
+    """Open a source of blocks.
+
+    Parameters
+    ----------
+    source : path, list of paths, pyarrow Dataset, Zarr array or group, array, or iterable of blocks
+        A path may be a folder of Parquet files, a pattern such as "labels/*.parquet", or a single .parquet, .npy,
+        .zarr, .csv, .tsv or .txt file.
+    choose : callable
+        Chooses the columns once their names are known.
+    sep : str, optional
+        What separates the columns of a text file.
+    ids : str, optional
+        The column of ids in blocks of an iterator, which has no names before its first block is read.
+
+    Returns
+    -------
+    Source
+    """
+    if isinstance(source, str | os.PathLike):
+        return _from_paths(_expanded(source), choose, os.fspath(source), sep)
+    if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
+        paths = [path for item in source for path in _expanded(item)]
+        return _from_paths(paths, choose, str(paths[0]) if len(paths) == 1 else f"the {len(paths)} files", sep)
+    if hasattr(source, "get_fragments"):
+        return dataset_source(source, lambda names: choose(names, "the dataset"))
+    if type(source).__module__.split(".")[0] == "zarr":
+        return zarr_source(source, lambda names: choose(names, "the Zarr array"), "the Zarr array")
+    if isinstance(source, np.ndarray):
+        return array_source(source, lambda names: choose(names, "the array"), "the array")
+    if hasattr(source, "columns") or not isinstance(source, Iterable):
+        raise TypeError(
+            f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable "
+            f"of blocks, got {type(source).__name__}; quorate.consensus takes tables that are in memory."
+        )
+    return iterator_source(source, lambda names: choose(names, "the first block"), ids)
+
+
+def _expanded(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a path names: those of a folder, those that match a pattern, or the file itself."""
+    if is_standard(path):
+        raise ValueError("standard input can be read only once and has no end in sight; name a file instead.")
+    place = os.fspath(path)
+    if not is_many(place):
+        return [Path(place)]
+    if os.path.isdir(place):
+        found = sorted(Path(place).rglob("*.parquet")) or sorted(
+            file for suffix in FORMATS for file in Path(place).glob(f"*{suffix}")
+        )
+        # files that begin so are not data: temporary files, and summaries that Spark writes
+        found = [file for file in found if not file.name.startswith((".", "_"))]
+        what = f"the folder {place} holds no files of a table"
+    else:
+        found = sorted(Path(file) for file in glob.glob(place, recursive=True))
+        what = f"no file matches {place!r}"
+    if not found:
+        raise FileNotFoundError(f"cannot read {place}: {what} ({', '.join(FORMATS)}).")
+    return found
+
+
+def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str | None) -> Source:
+    kinds = {format_of(path) for path in paths}
+    if len(kinds) > 1:
+        raise ValueError(f"{title}: all files must have one format, found {', '.join(sorted(kinds))}.")
+    kind = kinds.pop()
+    if sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {title} is .{kind}; leave it out.")
+    if kind == "parquet":
+        return parquet_source(paths, lambda names: choose(names, title), title)
+    if kind in ("npy", "zarr") or kind in DELIMITERS:
+        sources = [_from_path(path, kind, choose, sep) for path in paths]
+        return sources[0] if len(sources) == 1 else stacked(sources, title)
+    raise ValueError(
+        f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out what asks for blocks "
+        f"(memory=, --memory, an output folder)."
+    )
+
+
+def _from_path(path: Path, kind: str, choose: ChooseFrom, sep: str | None) -> Source:
+    if kind == "npy":
+        return npy_source(path, lambda names: choose(names, str(path)))
+    if kind == "zarr":
+        return zarr_source(path, lambda names: choose(names, str(path)), str(path))
+    return text_source(path, lambda names: choose(names, str(path)), sep)

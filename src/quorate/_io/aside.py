@@ -1,0 +1,148 @@
+"""Writing aside before renaming: readers see the old file or the new one, and what a killed process left is removed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from quorate._io.paths import FilePath, refuse_place
+
+NEW, OLD = "new", "old"
+"""The names that the new and the old folder have while one takes the place of the other."""
+_being_written: dict[Path, Path] = {}
+"""The temporary files and folders of this process that are being written, and what each is to become."""
+
+
+def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
+    """Write under a temporary name in the same folder, then rename, so that readers see the old file or the new one.
+
+    A symbolic link stays a link: the file that it points to is replaced. Temporary files of the same name whose writers
+    are gone are removed first.
+    """
+    target = Path(os.path.realpath(path))
+    remove_left_over(target)
+    refuse_place(path, overwrite)
+    aside = _aside(target)
+    _being_written[aside] = target
+    try:
+        with open(aside, "xb") as file, _held(aside):
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(aside, target)
+    except BaseException as error:
+        aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _named(error, target) from error
+        raise
+    finally:
+        del _being_written[aside]
+
+
+def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:
+    """Do what `write_aside` does for a format that is a folder; an old folder is put back if writing fails."""
+    target = Path(os.path.realpath(path))
+    remove_left_over(target)
+    refuse_place(path, overwrite)
+    aside = _aside(target)
+    _being_written[aside] = target
+    try:
+        aside.mkdir()
+        with _held(aside):
+            write(aside / NEW)
+            if target.exists():
+                os.replace(target, aside / OLD)
+            os.replace(aside / NEW, target)
+    except BaseException as error:
+        _put_back(aside, target)
+        _remove_for_good(aside)
+        if isinstance(error, OSError):
+            raise _named(error, target) from error
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        del _being_written[aside]
+
+
+def _remove_for_good(folder: Path) -> None:
+    """Remove a folder into which zarr may still be writing.
+
+    It writes from several tasks at once, and if one of them fails the others make the folder anew a moment later.
+    """
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.02)
+        if not folder.exists():
+            return
+
+
+def remove_left_over(target: Path) -> None:
+    """Remove temporary files and folders of this target that a killed process left; those being written are locked."""
+    for name in glob.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part", root_dir=target.parent):
+        left = target.parent / name
+        try:
+            with _held(left) as is_free:
+                if is_free and left.is_dir():
+                    _put_back(left, target)
+                    shutil.rmtree(left)
+                elif is_free:
+                    left.unlink()
+        except OSError:
+            # whatever the reason, it is no reason not to write
+            continue
+
+
+def remove_own() -> None:
+    """Remove what this process is writing; for a process that ends at once, without returning to the writers."""
+    for aside, target in list(_being_written.items()):
+        if aside.is_dir():
+            _put_back(aside, target)
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.unlink(missing_ok=True)
+
+
+def _put_back(aside: Path, target: Path) -> None:
+    """Give the old folder its name again if the process ended after it was moved away and before the new one came."""
+    if (aside / OLD).exists() and not target.exists():
+        os.replace(aside / OLD, target)
+
+
+def _named(error: OSError, target: Path) -> OSError:
+    return type(error)(f"cannot write {target}: {error.strerror or error}")
+
+
+def _aside(target: Path) -> Path:
+    # not tempfile: its files are readable by their owner alone, and would stay so after the renaming
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+
+
+@contextmanager
+def _held(place: Path) -> Iterator[bool]:
+    """Hold a lock on a file or folder, which the system gives back however the process ends; False if another has it.
+
+    Without locks (on Windows) nothing counts as free, so nothing left over is removed.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    number = os.open(place, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            # taken by another process, or a file system without locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(number)

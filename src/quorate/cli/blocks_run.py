@@ -1,0 +1,152 @@
+"""Commands on tables in blocks: folders and patterns of files, larger than memory. Importing this imports the library.
+
+A command works in blocks if a table is a folder or a pattern, if --memory is given, or if the output is a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from quorate import Scores, stream
+from quorate._blocks.evaluation import LabelledTable, read_labelled, score_labelled, score_result
+from quorate._blocks.labels_out import FOLDER, output_format, refuse_out
+from quorate._blocks.opening import is_many
+from quorate._blocks.placing import BlockPlacement, place_source
+from quorate._blocks.running import temporary_store
+from quorate._blocks.settling import Reading
+from quorate._consensus.confidence import scale_of
+from quorate._consensus.placing import places_of
+from quorate._data.compression import compress
+from quorate._data.labelling import code_beside
+from quorate._data.missing import DEFAULT
+from quorate._data.pairing import pair_rows
+from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
+from quorate._io.choosing import Columns
+from quorate.cli.consensus_run import LARGEST_SHARE
+from quorate.cli.options import ambiguity_threshold, null_settings
+from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
+from quorate.cli.progress import Step
+from quorate.cli.reading import table_options
+
+
+def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
+    """Whether a command is asked to work in blocks; raise if another option does not go together with it."""
+    output = getattr(arguments, "output", None)
+    into_folder = output not in (None, "-") and _is_folder(str(output))
+    if not (any(map(is_many, paths)) or arguments.memory is not None or into_folder):
+        return False
+    if getattr(arguments, "orientation", None) == "members":
+        raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
+    if getattr(arguments, "report", None) is not None:
+        raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if output == "-":
+        raise ValueError("labels of a table in blocks cannot go to standard output; name a folder or a file")
+    return True
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep)) or output_format(Path(output)) == FOLDER
+
+
+def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
+    """Read a table in blocks, find the consensus, write the labels and the summary."""
+    how = null_settings(arguments, AFFORDABLE_SECONDS)
+    checked_permutations(how["null"])
+    below = ambiguity_threshold(arguments)
+    if arguments.output is not None:
+        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    start = time.perf_counter()
+    with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
+        result = stream.consensus(
+            arguments.labels,
+            out=arguments.output,
+            memory=arguments.memory,
+            overwrite=arguments.force,
+            **table_options(arguments),
+            **settings,
+        )
+    seconds = time.perf_counter() - start
+    with step("scoring"):
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = score_result(result, how["seconds"], null=how["null"])
+    facts = _facts(result, seconds, below)
+    facts |= {"seed": settings["random_state"], "output": arguments.output}
+    tell_scored(arguments, facts, scores)
+
+
+def _facts(result: stream.BlockConsensus, seconds: float, below: float) -> dict[str, Any]:
+    confidence, counts = result.solution.confidence, result.ensemble.counts
+    ambiguous = 0 if confidence is None else int(counts[confidence < below].sum())
+    facts = consensus_facts(result.solution, result.ensemble, seconds) | table_facts(result.ensemble)
+    facts |= {"n_objects": result.n_objects, "sizes": result.sizes.tolist(), "n_blocks": result.n_blocks}
+    facts |= {"memory": result.solution.info["memory"], "ambiguous": {"n": ambiguous, "below": below}}
+    if result.n_skipped:
+        facts["skipped"] = {"n": result.n_skipped, "first": []}
+    return facts
+
+
+def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Scores) -> None:
+    """Write the summary of a consensus in blocks, or the JSON object."""
+    everything = {**facts, "scores": scores.as_dict(), "verdict": scores.verdict._asdict()}
+    tell(arguments, everything, consensus_summary(facts, scores))
+
+
+def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
+    """Read a table and a labelling of it in blocks."""
+    options = table_options(arguments)
+    if options["skip_empty"]:
+        raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
+    wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
+    how = Reading(
+        options.get("missing", DEFAULT), options.get("weights"), False, options["check"], "columns" in options
+    )
+    with step(f"reading {', '.join(arguments.labels)} and {arguments.labelling} in blocks"):
+        return read_labelled(
+            arguments.labels,
+            arguments.labelling,
+            wanted,
+            how,
+            store,
+            label=arguments.label,
+            truth=arguments.truth,
+            sep=arguments.sep,
+            memory=arguments.memory,
+        )
+
+
+def score_in_blocks(arguments: argparse.Namespace, how: dict[str, Any], step: Step) -> tuple[Scores, LabelledTable]:
+    """Score a labelling of a table in blocks."""
+    with temporary_store() as store:
+        read = read_for_scores(arguments, store, step)
+        with step("scoring"):
+            return score_labelled(read, how["seconds"], null=how["null"]), read
+
+
+def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
+    """Place new objects in blocks and write their labels."""
+    refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    with temporary_store() as store:
+        read = read_for_scores(arguments, store, step)
+    labelling = code_beside(read.labels, "labels", read.ensemble)
+    called = labelling.categories.tolist()
+    names = None if called == list(range(len(called))) else tuple(map(str, called))
+    pairs = pair_rows(read.ensemble, labelling.codes, labelling.n_clusters)
+    options = table_options(arguments)
+    with step(f"placing the objects of {arguments.new}"):
+        placed = place_source(
+            places_of(pairs, compress(read.ensemble)[0], scale_of(None, pairs)),
+            arguments.new,
+            names,
+            out=arguments.output,
+            ids=options["ids"],
+            missing=options.get("missing", DEFAULT),
+            sep=None,
+            memory=arguments.memory,
+            overwrite=arguments.force,
+            label=arguments.label,
+        )
+    return placed, read

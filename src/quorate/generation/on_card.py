@@ -1,0 +1,182 @@
+"""Members on a card: trained on samples in host memory, then all objects are labelled on the card.
+
+Training sees the same draws as on the processor and is the same code, so that the centres are the same; the card only
+prepares the samples. Its work is what grows with the number of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from quorate._data.coding import narrowest
+from quorate._device.card import Card
+from quorate._device.card_features import LandmarkModel, assign, label_by_landmarks
+from quorate._device.card_rows import code_columns
+from quorate._device.choose import is_out_of_memory, need_memory
+from quorate._device.device_ensemble import DeviceEnsemble, resident
+from quorate.generation.device_features import DeviceFeatures, device_rows, seen_by
+from quorate.generation.features import Features
+from quorate.generation.kmeans import Trained, train
+from quorate.generation.landmarks import Landmarks
+from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan
+from quorate.generation.runner import Options, progress_bar
+from quorate.generation.spectral import Embedded, train_and_label
+from quorate.generation.stop import Stop
+from quorate.ops.threads import n_threads
+
+Done = tuple[Plan, dict[str, Any], Any]
+"""A member that is labelled: its plan, its facts, and its model or None."""
+
+
+def why_not(features: Features, plans: list[Plan], options: Options) -> str:
+    """Return why these members cannot be made on a card; empty if they can."""
+    foreign = next((plan.base.name for plan in plans if not plan.base.is_built_in), None)
+    if foreign is not None:
+        return f"{foreign} members are made by their own library"
+    if features.is_sparse:
+        return "X is sparse"
+    return "members are stored in a checkpoint one by one" if options.checkpoint is not None else ""
+
+
+def try_on_card(
+    card: Card, features: Features, plans: list[Plan], options: Options, info: dict[str, Any]
+) -> tuple[DeviceEnsemble, list[Any]] | str:
+    """Do what `generate_on_card` does, or return the reason why the processor has to make the members.
+
+    Too little memory on the card is such a reason if the caller asked for "auto"; otherwise it is an error.
+    """
+    reason = why_not(features, plans, options)
+    if reason:
+        return reason
+    try:
+        return generate_on_card(card, features, plans, options, info)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        if not options.or_processor:
+            raise MemoryError(f"the card's memory does not suffice: {error}") from error
+        return f"the card's memory does not suffice ({error})"
+
+
+def generate_on_card(
+    card: Card, features: Features, plans: list[Plan], options: Options, info: dict[str, Any]
+) -> tuple[DeviceEnsemble, list[Any]]:
+    """Make all members on the card and code their labels there; return the ensemble and the models, if kept."""
+    n_objects, planned = features.n_objects, max(plan.k or 2 for plan in plans)
+    dtype = narrowest(planned)
+    need_memory(card, 2 * n_objects * len(plans) * dtype.itemsize, f"labels of {n_objects:,} objects")
+    labels = card.xp.empty((n_objects, len(plans)), dtype=dtype)
+    maker = _Maker(card, features, labels, options)
+    finished: list[Done] = []
+    with progress_bar(options, len(plans), 0) as advance:
+        for done in maker.members(plans):
+            finished.append(done)
+            advance(1)
+    finished.sort(key=lambda done: done[0].number)
+    told = {**info, "members": tuple(facts for _, facts, _ in finished), "device": card.name}
+    return _coded(card, labels, features, told), [model for _, _, model in finished]
+
+
+class _Maker:
+    """Trains members on threads, and labels all objects by them on the card."""
+
+    def __init__(self, card: Card, features: Features, labels: Any, options: Options) -> None:
+        self._card, self._features, self._labels, self._options = card, features, labels, options
+        self._rows = device_rows(features, card)
+        self._stop = Stop()
+
+    def members(self, plans: list[Plan]) -> Iterator[Done]:
+        """Yield the members as they are finished: k-means members of one view together, spectral ones one by one."""
+        wanted = self._options.n_jobs
+        n_workers = n_threads() if wanted is None or wanted < 1 else wanted
+        with ThreadPoolExecutor(min(n_workers, len(plans))) as pool:
+            try:
+                kmeans = [plan for plan in plans if plan.base.is_kmeans]
+                spectral = [plan for plan in plans if not plan.base.is_kmeans]
+                trained = zip(kmeans, pool.map(self._train, kmeans), strict=True)
+                embedded = zip(spectral, pool.map(self._train_spectral, spectral), strict=True)
+                yield from self._assigned(list(trained))
+                for plan, (model, known) in embedded:
+                    yield self._labelled(plan, model, known)
+            except BaseException:
+                self._stop.set()
+                raise
+
+    def _train(self, plan: Plan) -> Trained:
+        assert plan.k is not None
+        seen = rows_of_plan(self._features, plan), plan.view
+        return train(self._features, seen, plan.k, np.random.default_rng(plan.seed), plan.base.source, self._stop)
+
+    def _train_spectral(self, plan: Plan) -> tuple[Embedded, Any]:
+        assert plan.k is not None
+        seen, rng = (rows_of_plan(self._features, plan), plan.view), np.random.default_rng(plan.seed)
+        return train_and_label(self._features, seen, plan.k, rng, plan.base.source, self._stop)
+
+    def _assigned(self, trained: list[tuple[Plan, Trained]]) -> Iterator[Done]:
+        """Label all objects by k-means members; members with the same view share a pass over X."""
+        groups: dict[int, list[tuple[Plan, Trained]]] = {}
+        for plan, result in trained:
+            groups.setdefault(0 if plan.view.is_whole else id(plan.view), []).append((plan, result))
+        for group in groups.values():
+            view, centres = group[0][0].view, [result.centres for _, result in group]
+            places = [plan.number for plan, _ in group]
+            assign(self._rows, seen_by(self._features, view), centres, places, self._labels)
+            for plan, result in group:
+                self._hide_unseen(plan)
+                facts = {
+                    **facts_of_plan(plan, rows_of_plan(self._features, plan), self._features),
+                    **facts_of_training(result),
+                }
+                yield plan, facts, Centres(result.centres, view) if self._options.keep_models else None
+
+    def _labelled(self, plan: Plan, model: Embedded, known: Any) -> Done:
+        """Label all objects by a spectral member; `known` are labels that training has found already, or None."""
+        seen, landmarks = seen_by(self._features, plan.view), model.landmarks
+        assert isinstance(landmarks, Landmarks), "X is dense"
+        tables = model.width, model.table, model.centres
+        parts = landmarks.points, landmarks.groups, landmarks.starts, landmarks.around, landmarks.neighbours
+        on_card = LandmarkModel(*parts, *tables)
+        if known is not None and plan.packed is None:
+            self._labels[:, plan.number] = self._card.to_card(known.astype(self._labels.dtype))
+        elif on_card.fits(seen.width) and seen.matrix is None:
+            label_by_landmarks(self._rows, seen, on_card, plan.number, self._labels)
+        else:
+            host = self._features.on_host() if isinstance(self._features, DeviceFeatures) else self._features
+            self._labels[:, plan.number] = self._card.to_card(model.labels(host).astype(self._labels.dtype))
+        self._hide_unseen(plan)
+        return (
+            plan,
+            {**facts_of_plan(plan, rows_of_plan(self._features, plan), self._features), **model.facts},
+            model if self._options.keep_models else None,
+        )
+
+    def _hide_unseen(self, plan: Plan) -> None:
+        """Mark the labels of objects that a member did not get as missing, unless they are to be filled in."""
+        if plan.packed is None or plan.fill:
+            return
+        xp = self._card.xp
+        seen = xp.unpackbits(xp.asarray(plan.packed))[: self._features.n_objects]
+        column = self._labels[:, plan.number]
+        self._labels[:, plan.number] = xp.where(seen > 0, column, xp.asarray(np.array(-1, dtype=column.dtype)))
+
+
+def _coded(card: Card, labels: Any, features: Features, info: dict[str, Any]) -> DeviceEnsemble:
+    """Code the labels by first appearance, in place, and make an ensemble of them."""
+    coded = code_columns(card, labels, labels.dtype)
+    assert coded is not None, "labels of members are small"
+    codes, categories = coded
+    narrow = narrowest(max(map(len, categories)))
+    like = {
+        "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
+        "weights": np.ones(len(categories)),
+        "member_names": tuple(f"member {place}" for place in range(len(categories))),
+        "categories": tuple(categories),
+        "object_ids": features.ids,
+        "info": info,
+    }
+    kind = features.kind if isinstance(features, DeviceFeatures) else "numpy"
+    return resident(card, codes if narrow == codes.dtype else codes.astype(narrow), None, like, kind)

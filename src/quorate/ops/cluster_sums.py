@@ -1,0 +1,119 @@
+"""The sums of clusters over base clusters: how they are stored, joined, moved, and turned into inverted lists."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.ops.compiling import njit
+
+
+class Clusters(NamedTuple):
+    """The clusters and where their sums are stored in the pool, the arrays `columns` and `values`.
+
+    size (m,): number of objects. begin and length (m,): the sums of cluster c are the entries begin[c] to begin[c] +
+    length[c] - 1 of the pool. parent (m,): the cluster that a cluster was merged into, or the cluster itself while it
+    exists. changed (m,): how many merges had been done when the cluster last grew, 0 if it never did.
+    """
+
+    size: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    length: NDArray[np.int64]
+    parent: NDArray[np.int32]
+    changed: NDArray[np.int32]
+
+
+class Snapshot(NamedTuple):
+    """Inverted lists of the clusters that existed at some time, and what has happened to these clusters since.
+
+    alive (a,): the clusters, increasing. place (m,): the place of each of them in `alive`. start (d + 1,), row and sum:
+    the entries start[f] to start[f + 1] - 1 are the places of the clusters that have a sum in column f, and those sums.
+    gone (a,): the places of the clusters that were merged into others since; as many as fewer clusters are left.
+    """
+
+    alive: NDArray[np.int64]
+    place: NDArray[np.int32]
+    start: NDArray[np.int64]
+    row: NDArray[np.int32]
+    sum: NDArray[np.float64]
+    gone: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def join_sums(first, second, clusters, columns, values, end):
+    """Append the sums of two clusters together to the pool from `end` on, sorted by column; return the new end."""
+    a, a_end = clusters.begin[first], clusters.begin[first] + clusters.length[first]
+    b, b_end = clusters.begin[second], clusters.begin[second] + clusters.length[second]
+    while a < a_end and b < b_end:
+        column_a, column_b = columns[a], columns[b]
+        total = 0.0
+        if column_a <= column_b:
+            total += values[a]
+            a += 1
+        if column_b <= column_a:
+            total += values[b]
+            b += 1
+        columns[end], values[end] = min(column_a, column_b), total
+        end += 1
+    for rest, rest_end in ((a, a_end), (b, b_end)):
+        for place in range(rest, rest_end):
+            columns[end], values[end] = columns[place], values[place]
+            end += 1
+    return end
+
+
+@njit(cache=True, nogil=True)
+def compact(alive, clusters, columns, values):
+    """Move the sums of the clusters that still exist to the front of the pool; return the new end of the pool."""
+    total = 0
+    for cluster in alive:
+        total += clusters.length[cluster]
+    moved_columns, moved_values = np.empty(total, dtype=columns.dtype), np.empty(total)
+    end = 0
+    for cluster in alive:
+        begin = clusters.begin[cluster]
+        clusters.begin[cluster] = end
+        for place in range(begin, begin + clusters.length[cluster]):
+            moved_columns[end], moved_values[end] = columns[place], values[place]
+            end += 1
+    columns[:end] = moved_columns
+    values[:end] = moved_values
+    return end
+
+
+@njit(cache=True, nogil=True)
+def take_snapshot(alive, clusters, columns, values, n_columns):
+    """Build the inverted lists of the clusters of `alive`."""
+    start = np.zeros(n_columns + 1, dtype=np.int64)
+    for cluster in alive:
+        for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
+            start[columns[place] + 1] += 1
+    for column in range(n_columns):
+        start[column + 1] += start[column]
+    target = start[:-1].copy()
+    rows, sums = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    places = np.zeros(clusters.size.size, dtype=np.int32)
+    for row in range(alive.size):
+        cluster = alive[row]
+        places[cluster] = row
+        for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
+            entry = target[columns[place]]
+            rows[entry], sums[entry] = row, values[place]
+            target[columns[place]] += 1
+    return Snapshot(alive, places, start, rows, sums, np.empty(alive.size, dtype=np.int32))
+
+
+@njit(cache=True, nogil=True)
+def dots_between(alive, clusters, columns, values, weights):
+    """Return the (c, c) matrix of the dot products of all pairs of the c given clusters."""
+    snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
+    start, rows, sums = snapshot.start, snapshot.row, snapshot.sum
+    matrix = np.zeros((alive.size, alive.size), dtype=np.float64)
+    for column in range(weights.size):
+        for entry in range(start[column], start[column + 1]):
+            row = matrix[rows[entry]]
+            for other in range(start[column], start[column + 1]):
+                row[rows[other]] += weights[column] * (sums[entry] * sums[other])
+    return matrix

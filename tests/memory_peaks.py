@@ -1,0 +1,84 @@
+"""Measure the peak of memory of methods on tables of several shapes, in a process of its own: prints JSON lines.
+
+The peak is that of resident memory, which the Linux kernel lets a process set back; compiled code is loaded before.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+
+from quorate import METHODS, Ensemble, as_ensemble, compress, solve
+
+SLOW = {("correlation", "wide"), ("correlation", "many k")}
+"""What takes long and shows nothing that other shapes do not show."""
+
+
+def shapes(scale: int = 1) -> dict[str, tuple[Ensemble, int]]:
+    """Tables that differ in rows, members and clusters, and a number of clusters to ask for."""
+    rng = np.random.default_rng(0)
+    n = 20_000 // scale
+    # a member of as many clusters as there are objects
+    fine = np.column_stack([rng.integers(10, size=(n, 3)), rng.permutation(n)])
+    gaps = fine[: n // 4].copy()
+    gaps[rng.random(gaps.shape) < 0.3] = -1
+    gaps[gaps.max(axis=1) < 0, 0] = 0
+    wide = rng.integers(8, size=(600 // scale, 150))
+    plain = rng.integers(12, size=(3_000 // scale, 6))
+    tables = {"fine": (fine, 10), "gaps": (gaps, 10), "wide": (wide, 20), "many k": (plain, 100)}
+    return {
+        name: (compress(as_ensemble(labels, orientation="objects", check=False))[0], k)
+        for name, (labels, k) in tables.items()
+    }
+
+
+def resident(entry: str) -> int:
+    """Read VmRSS, what is resident now, or VmHWM, the peak, in bytes."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith(entry))
+    return int(line.split()[1]) * 1024
+
+
+def peak_of(method: str, ensemble: Ensemble, n_clusters: int | None, max_bytes: int) -> int | None:
+    """Bytes beyond those resident before; None if the method refuses."""
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as refs:
+        refs.write("5")
+    before = resident("VmRSS")
+    try:
+        solve(ensemble, n_clusters, method=method, random_state=0, max_bytes=max_bytes)
+    except MemoryError:
+        return None
+    return resident("VmHWM") - before
+
+
+def main() -> None:
+    """Arguments: the limit in bytes, then the names of methods (all by default)."""
+    limit = int(sys.argv[1])
+    small = shapes(40)
+    large = shapes()
+    for method in sys.argv[2:] or METHODS:
+        if METHODS[method].combines:
+            continue
+        for name, (ensemble, k) in large.items():
+            if (method, name) in SLOW:
+                continue
+            number = None if method == "best" else k
+            with suppress(ValueError):
+                peak_of(method, small[name][0], number and min(number, small[name][0].n_rows), limit)
+            start = time.perf_counter()
+            try:
+                peak = peak_of(method, ensemble, number, limit)
+            except ValueError:
+                # the method does not take so many clusters
+                continue
+            seconds = time.perf_counter() - start
+            sys.stdout.write(json.dumps({"method": method, "shape": name, "peak": peak, "seconds": seconds}) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

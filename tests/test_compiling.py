@@ -1,0 +1,69 @@
+"""Kernels work without a cache of compiled code: nowhere to write, a full disk, damaged files; told once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import quorate
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: nothing is compiled at all")
+
+PACKAGE = Path(quorate.__file__).parent
+TOLD = "compiled code cannot be kept on disk"
+# two kernels in two modules, one of which calls the other's kernel: little to compile
+CODE = """
+import numpy as np
+from quorate.ops.coding import canonical
+assert canonical(np.array([2, 0, 2], dtype=np.int32), 3).tolist() == [0, 1, 0]
+from quorate.ops.tables import cluster_counts
+"""
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))\n"
+
+
+def run(code: str, path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    known = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    everything = {**known, "PYTHONPATH": str(path), **environment}
+    return subprocess.run([sys.executable, "-c", code], env=everything, capture_output=True, text=True, check=False)
+
+
+def test_nowhere_to_write(tmp_path: Path) -> None:
+    """Files stand where folders would have to be made, which stops root as well."""
+    shutil.copytree(PACKAGE, tmp_path / "quorate", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "quorate" / "ops" / "__pycache__").write_text("")
+    home = tmp_path / "home"
+    home.write_text("")
+    nowhere = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = run(CODE, tmp_path, **nowhere)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(TOLD) == 1
+    assert "no locator available" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
+def test_a_full_disk(tmp_path: Path) -> None:
+    done = run(LIMITED + CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(TOLD) == 1
+    again = run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("suffix", "content"), [(".nbi", b""), (".nbi", b"no index"), (".nbc", b"cut"), (".nbc", b"")])
+def test_damaged_files_are_mended(tmp_path: Path, suffix: str, content: bytes) -> None:
+    assert run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path)).stderr == ""
+    kept = list(tmp_path.rglob(f"*{suffix}"))
+    assert kept
+    for path in kept:
+        path.write_bytes(content)
+    done = run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(TOLD) == 1
+    again = run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (again.returncode, again.stderr) == (0, "")

@@ -1,0 +1,201 @@
+"""Confidence: what it estimates, what it does not depend on, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import oracle_link
+import pytest
+from ensembles import noisy, noisy_with_truth
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from quorate import (
+    METHODS,
+    Consensus,
+    as_ensemble,
+    compress,
+    consensus,
+    harden,
+    load_consensus,
+    place,
+    refine,
+    save_consensus,
+    solve,
+)
+from quorate._consensus import confidence as module
+from quorate._consensus.procedure import Drawn
+from quorate._evaluation.matching import matched
+from quorate._evaluation.subject import subject_of
+from quorate.solvers.confidence import own_shares
+
+
+def same_places(result: Consensus, other: Consensus) -> np.ndarray:
+    """Whether each object is in the cluster matched with its own."""
+    labels = result.labels.astype(np.int64)
+    return matched(labels, other.labels.astype(np.int64), np.ones(len(labels), dtype=np.int64)) == labels
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_confidence_of_every_method_follows_the_curve_of_its_result(method: str) -> None:
+    rows, _ = compress(as_ensemble(noisy(4, members=8, missing=0.1)))
+    result = solve(rows, None if method == "best" else 3, method=method, random_state=0)
+    if result.confidence is None:
+        assert method == "best"  # its halves do not always have a member of that many clusters
+        return
+    curve = result.info["confidence"]
+    odds = curve["levels"][result.labels] + curve["slope"] * (2 * own_shares(rows, result.labels) - 1)
+    assert result.confidence == pytest.approx(expit(odds))
+    assert curve["slope"] >= 0
+    assert curve["divisions"] in (1, 2)
+
+
+def test_the_confidence_of_a_method_itself_is_kept() -> None:
+    result = consensus(noisy(0, members=8), 3, method="mixture", random_state=0)
+    own = result.info["method_confidence"][result.rows]
+    assert own.shape == result.confidence.shape
+    assert not np.allclose(own, result.confidence)
+
+
+def test_it_can_be_left_out() -> None:
+    labels = noisy(0, members=8)
+    result, plain = (consensus(labels, 3, random_state=0, confidence=given) for given in (True, False))
+    assert plain.confidence is None
+    assert "confidence" not in plain.info
+    assert np.array_equal(plain.labels, result.labels)
+    assert np.array_equal(plain.runner_up, result.runner_up)
+    with pytest.raises(ValueError, match="no confidence"):
+        plain.ambiguous()
+    with pytest.raises(ValueError, match="confidence must be one of True, False"):
+        consensus(labels, 3, confidence="yes")
+
+
+def test_a_single_member_has_no_confidence_and_a_single_cluster_is_certain() -> None:
+    assert consensus([[0, 0, 1, 1]], 2).confidence is None
+    assert consensus(noisy(0), 1, random_state=0).confidence.tolist() == [1.0] * 60
+    one = subject_of(consensus([[0, 0, 1, 1]], 2), as_ensemble([[0, 0, 1, 1]]))
+    assert one.confidence.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(("noise", "seed"), [(0.1, 0), (0.4, 1), (0.6, 2), (1.0, 3)])
+def test_it_is_about_the_share_of_objects_that_fresh_members_place_alike(noise: float, seed: int) -> None:
+    labels = noisy(seed, n=400, k=4, members=48, noise=noise)
+    parts = [consensus(as_ensemble(labels[:, at : at + 12]), 4, random_state=at) for at in range(0, 48, 12)]
+    same = np.mean([same_places(parts[0], fresh) for fresh in parts[1:]], axis=0)
+    assert parts[0].confidence.mean() == pytest.approx(same.mean(), abs=0.12)
+
+
+def test_a_tight_group_that_halves_do_not_find_again_is_not_the_most_confident() -> None:
+    _, labels = noisy_with_truth(0, 300, 2, 20, noise=0.25)
+    group = np.arange(12)
+    labels[group] = labels[0]
+    # eight members tell the group from its cluster, so that the third cluster is this group or some other
+    labels[np.ix_(group, np.arange(8))] = 2
+    result = consensus(labels, 3, method="eac")
+    cluster = result.labels[0]
+    assert (result.labels[group] == cluster).all()
+    assert (result.labels == cluster).sum() < 40
+    shares = own_shares(as_ensemble(labels, orientation="objects"), result.labels)
+    assert shares[group].mean() > 0.6
+    assert result.confidence[group].mean() < result.confidence[result.labels != cluster].mean()
+
+
+@pytest.mark.parametrize("method", ["lwgp", "eac", "kmeans"])
+def test_names_and_order_of_members_change_nothing(method: str) -> None:
+    labels, rng = noisy(1, n=90, members=9, missing=0.1), np.random.default_rng(0)
+    other = np.where(labels < 0, -1, rng.permutation(9)[labels])[:, rng.permutation(9)]
+    one, two = (consensus(as_ensemble(table), 3, method=method, random_state=0) for table in (labels, other))
+    assert one.confidence == pytest.approx(two.confidence, abs=1e-9)
+
+
+def test_the_order_of_objects_changes_nothing_for_a_deterministic_method() -> None:
+    labels, order = noisy(2, n=90, members=9, missing=0.1), np.random.default_rng(0).permutation(90)
+    one, two = (
+        consensus(as_ensemble(table, orientation="objects"), 3, method="eac") for table in (labels, labels[order])
+    )
+    assert one.confidence[order] == pytest.approx(two.confidence, abs=1e-9)
+
+
+def test_counts_stand_for_objects() -> None:
+    labels = noisy(3, n=80, members=6)
+    rows, inverse = compress(as_ensemble(labels))
+    assert np.array_equal(
+        solve(rows, 3, random_state=0).confidence[inverse], consensus(labels, 3, random_state=0).confidence
+    )
+
+
+def test_places_have_the_same_scale_before_and_after_saving(tmp_path: Path) -> None:
+    labels = noisy(2, members=8, missing=0.2)
+    result = consensus(labels, 3, random_state=0)
+    save_consensus(tmp_path / "result.npz", result)
+    for known in (result, load_consensus(tmp_path / "result.npz")):
+        assert place(known, labels, labels).confidence == pytest.approx(result.confidence)
+
+
+def test_labels_of_unknown_origin_get_the_confidence_of_the_default_method() -> None:
+    truth, labels = noisy_with_truth(0, 200, 3, 12, noise=0.2)
+    shuffled = np.random.default_rng(0).permutation(truth)
+    good, bad = (subject_of(given, as_ensemble(labels)).confidence.mean() for given in (truth, shuffled))
+    assert good > 0.9
+    assert bad < 0.5
+    assert place(truth, labels, labels).confidence.mean() == pytest.approx(good)
+    assert refine(truth, labels).confidence.mean() > 0.9
+
+
+def test_soft_members_are_halved_as_their_likeliest_labels() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=60)
+    members = [np.eye(3)[truth] * 0.8 + rng.dirichlet(np.ones(3), size=60) * 0.2 for _ in range(6)]
+    soft, hard = consensus(members, 3, random_state=0), consensus(harden(members), 3, method="kmeans", random_state=0)
+    assert soft.confidence.mean() == pytest.approx(hard.confidence.mean(), abs=0.05)
+
+
+def test_it_costs_four_runs_on_at_most_2000_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, sizes = METHODS["eac"], []
+
+    def counting(ensemble, n_clusters, **options):
+        sizes.append((ensemble.n_objects, ensemble.n_members))
+        return entry.solve(ensemble, n_clusters, **options)
+
+    monkeypatch.setitem(METHODS, "eac", replace(entry, solve=counting, time="linear"))
+    truth = np.random.default_rng(0).integers(3, size=(5_000, 1))
+    consensus(as_ensemble((truth + np.random.default_rng(1).integers(2, size=(5_000, 7))) % 3), 3, method="eac")
+    assert sizes == [(5_000, 7), (2_000, 4), (2_000, 3), (2_000, 4), (2_000, 3)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 6))
+def test_the_fit_is_the_best_one(seed: int, n_rows: int, n_clusters: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, counts = rng.uniform(-1, 1, n_rows), rng.integers(1, 9, n_rows)
+    clusters = rng.integers(n_clusters, size=n_rows).astype(np.int32)
+    seen, kept = rng.integers(0, 3, n_rows), rng.random(n_rows)
+    ensemble = replace(as_ensemble(np.zeros((n_rows, 1), int), orientation="objects", check=False), counts=counts)
+    level, slope, of_clusters = module._fit(x, Drawn(ensemble, clusters, False), kept * seen, seen, n_clusters)
+    sizes = np.bincount(clusters, counts, n_clusters)
+    weights = counts * np.minimum(sizes, module.WEIGHT_OF_CLUSTER)[clusters] / sizes[clusters] * seen
+
+    def loss(values: np.ndarray) -> float:
+        odds = values[0] + values[1] * x + values[2:][clusters]
+        fit = (weights * (kept * log_expit(odds) + (1 - kept) * log_expit(-odds))).sum()
+        start = (values[0] - module.LEVEL) ** 2 + (values[1] - module.SLOPE) ** 2
+        return float(-fit + module.PULL * start / 2 + module.PULL_OF_CLUSTER * (values[2:] ** 2).sum() / 2)
+
+    bounds = [(None, None), (0, None), *[(None, None)] * n_clusters]
+    best = minimize(loss, np.r_[module.LEVEL, module.SLOPE, np.zeros(n_clusters)], bounds=bounds).fun
+    assert loss(np.r_[level, slope, of_clusters]) <= best + 1e-4
+
+
+def test_own_shares_are_those_of_the_co_association_matrix() -> None:
+    rows, _ = compress(as_ensemble(noisy(3, n=90)))
+    labels = solve(rows, 5, method="eac").labels
+    matrix = oracle_link.co_association(rows)
+    weights = [rows.counts * (labels == cluster) for cluster in range(5)]
+    means = np.stack([np.average(matrix, axis=1, weights=weight) for weight in weights], axis=1)
+    own = means[np.arange(rows.n_rows), labels]
+    means[np.arange(rows.n_rows), labels] = 0
+    np.testing.assert_allclose(own_shares(rows, labels), own / (own + means.max(axis=1)))

@@ -1,0 +1,89 @@
+"""Faults of the system: failing writes, full disks, signals at random moments, little memory.
+
+`make soak` runs the same at more places and moments.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks.reliability import faults, signals
+from benchmarks.reliability.load import LIMITED, limited_memory
+from benchmarks.reliability.server import Server
+from benchmarks.reliability.shell import run_in_process
+
+MOST = 16
+"""Operations of one writer that are made to fail here; a Zarr store has about a hundred."""
+
+
+@pytest.mark.parametrize("writer", faults.WRITERS)
+def test_every_operation_on_a_file_may_fail(writer: str) -> None:
+    n_operations, wrong = faults.break_at(writer, 0)
+    assert wrong == []
+    assert n_operations >= 4
+    places = sorted(
+        {1 + place * (n_operations - 1) // (MOST - 1) for place in range(MOST)} & set(range(n_operations + 1))
+    )
+    assert [wrong for place in places for wrong in faults.break_at(writer, place)[1]] == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+def test_every_reason_is_told(code: int) -> None:
+    for writer in ("labels as csv", "labels as zarr", "report", "checkpoint"):
+        assert faults.break_at(writer, 1, code)[1] == []
+
+
+@pytest.mark.parametrize("writer", faults.WRITERS)
+def test_files_that_must_not_grow(writer: str) -> None:
+    """The kernel itself refuses to write beyond a size, so that writes of C code fail as well."""
+    succeeded = [faults.small_files(writer, size) for size in (0, 60, 200, 10_000_000)]
+    assert [wrong for _, wrong in succeeded] == [[], [], [], []]
+    assert not succeeded[0][0]
+    assert succeeded[-1][0]
+
+
+@pytest.mark.parametrize("writer", ["labels as csv", "ensemble as zarr", "report", "checkpoint"])
+def test_a_full_disk(writer: str) -> None:
+    found = faults.full_disk(writer, 0)
+    if found is None:
+        pytest.skip("this process may not mount a disk")
+    assert found == (False, [])
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("the super user may write everywhere")
+    (tmp_path / "a.csv").write_text("a,b\n1,1\n2,2\n")
+    tmp_path.chmod(0o500)
+    status, _, err = run_in_process(["consensus", "a.csv", "-k", "2", "--no-null", "-o", "out.csv"], tmp_path)
+    tmp_path.chmod(0o700)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "Permission denied" in err
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("job", ["generate", "save as csv", "report"])
+def test_signals(server: Server, job: str, name: str) -> None:
+    found = signals.send_signals(server, job, name, 3, seed=1)
+    assert found.wrong == []
+    assert found.sent == 3
+
+
+@pytest.mark.parametrize("megabytes", [300, 900, 1300])
+def test_little_memory(megabytes: int) -> None:
+    """Below a gigabyte the shell says at once that this is too little, because OpenBLAS would never end."""
+    succeeded, wrong = limited_memory("consensus", megabytes)
+    assert wrong == []
+    assert succeeded == (megabytes > 1000)
+    assert set(LIMITED) >= {"consensus", "report"}

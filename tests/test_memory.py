@@ -1,0 +1,102 @@
+"""What methods say they need, compared with what they take; refusals before anything is allocated."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from memory_peaks import shapes
+
+from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
+from quorate._consensus.run_method import bytes_beyond_linear
+from quorate._io.table_size import refuse_large_tables, table_bytes
+from quorate._types import no_tables
+from quorate.cli import main
+from quorate.solvers.sizes import linear_bytes, size_of
+
+LIMIT = 200_000_000
+"""The limit under which methods are run here; those that say they need more must refuse."""
+
+
+def test_every_method_states_its_tables() -> None:
+    assert [name for name, method in METHODS.items() if method.tables is no_tables] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory can be set back on Linux alone")
+def test_statements_bound_the_measured_peaks() -> None:
+    """Under a limit of 200 MB no method takes more than it states, also with a member of 20,000 clusters."""
+    script = Path(__file__).with_name("memory_peaks.py")
+    # memory that is given back goes to the system at once, so that the next peak is not hidden in it
+    settings = {"MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_MMAP_THRESHOLD_": "65536", "NUMBA_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", str(script), str(LIMIT)]
+    paths = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        command, env={**os.environ, **settings, "PYTHONPATH": paths}, capture_output=True, text=True, check=True
+    )
+    measured = [json.loads(line) for line in done.stdout.splitlines()]
+    tables = shapes()
+    assert {entry["method"] for entry in measured} == {name for name, method in METHODS.items() if not method.combines}
+    broken = []
+    for entry in measured:
+        rows, k = tables[entry["shape"]]
+        number = None if entry["method"] == "best" else k
+        beyond = bytes_beyond_linear(METHODS[entry["method"]], rows, {}, number)
+        if (entry["peak"] is None) != (beyond > LIMIT) and entry["peak"] is not None:
+            broken.append(entry)
+        if entry["peak"] is not None and entry["peak"] > beyond + linear_bytes(size_of(rows, number)):
+            broken.append({**entry, "stated": beyond + linear_bytes(size_of(rows, number))})
+    assert broken == []
+
+
+@pytest.mark.parametrize("method", ["correlation", "cumulative", "kmeans", "mixture"])
+def test_tables_over_many_clusters_are_refused_at_once(method: str) -> None:
+    labels = np.column_stack([np.arange(30_000) % 7, np.arange(30_000)])
+    rows, _ = compress(as_ensemble(labels, orientation="objects", check=False))
+    with pytest.raises(
+        MemoryError, match=r"30,000 distinct rows and 30,007 clusters of members would need .* max_bytes"
+    ):
+        solve(rows, 20_000, method=method, max_bytes=LIMIT)
+
+
+def test_best_returns_a_member_of_very_many_clusters() -> None:
+    """The confidence of 20,000 clusters would need a table of 3.2 GB."""
+    fine = np.arange(20_000)
+    labels = np.column_stack([fine % 9, fine, fine])
+    result = consensus(as_ensemble(labels, orientation="objects", check=False), method="best", max_bytes=LIMIT)
+    assert result.n_clusters == 20_000
+    assert result.confidence is not None
+    assert (result.confidence > 0.5).all()
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "tsv", "zarr"])
+def test_tables_beyond_the_limit_are_refused_before_they_are_read(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"labels.{suffix}"
+    labels = np.random.default_rng(0).integers(9, size=(5_000, 8))
+    if suffix in ("csv", "tsv"):
+        np.savetxt(path, labels, fmt="%d", delimiter="," if suffix == "csv" else "\t", header="a b c", comments="")
+    else:
+        save_ensemble(path, as_ensemble(labels, orientation="objects"))
+    assert table_bytes(path) >= 5_000
+    monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
+    assert main(["consensus", str(path), "-k", "3", "--max-bytes", "4kB"]) == 2
+    assert f"the table {path} alone would need" in capsys.readouterr().err
+
+
+def test_the_size_of_a_table_is_that_of_its_header(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((1_000, 3), dtype=np.int16))
+    assert table_bytes(tmp_path / "a.npy") == 6_000
+    (tmp_path / "b.npy").write_bytes(b"\x93NUMPY\x01")
+    (tmp_path / "b.npz").write_bytes(b"PK\x03\x04")
+    assert table_bytes(tmp_path / "b.npy") == table_bytes(tmp_path / "b.npz") == table_bytes("-") == 0
+    with open(tmp_path / "huge.npy", "wb") as file:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (10**9, 10**3)}
+        np.lib.format.write_array_header_1_0(file, header)
+    with pytest.raises(MemoryError, match=r"huge\.npy alone would need"):
+        refuse_large_tables([tmp_path / "huge.npy"], 10**9)
