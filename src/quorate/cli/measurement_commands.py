@@ -140,35 +140,20 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate.cli.blocks_run import works_in_blocks
+        from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.generate_run import (
+            choose_number,
+            make_ensemble,
+            read_measurements,
+            refuse_ensemble_output,
+            write_ensemble,
+        )
         from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
-    if not works_in_blocks(arguments, arguments.features):
-        _cluster_in_memory(arguments, generate_settings, settings, step)
+        from quorate.generation.trial import method_towards
+    if works_in_blocks(arguments, arguments.features):
+        cluster_in_blocks(arguments, generate_settings, settings, step)
         return
-    if not isinstance(asked, int):
-        raise ValueError(
-            "-k must be a number for measurements that are larger than memory; choose it on a sample of the "
-            "objects first, with quorate cluster without -k"
-        )
-    generate_settings["base"] = base_towards(arguments.base, asked)
-    cluster_in_blocks(arguments, generate_settings, settings, step)
-
-
-def _cluster_in_memory(
-    arguments: argparse.Namespace, generate_settings: dict[str, Any], settings: dict[str, Any], step: Any
-) -> None:
-    """Cluster measurements that fit into memory, after the number of clusters was chosen if it is not given."""
-    from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
-    from quorate.cli.generate_run import (
-        choose_number,
-        make_ensemble,
-        read_measurements,
-        refuse_ensemble_output,
-        write_ensemble,
-    )
-    from quorate.generation.plans import base_towards
-    from quorate.generation.trial import method_towards
-
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
