@@ -27,12 +27,12 @@ def with_gaps(share: float, k: int = 4) -> np.ndarray:
         (with_gaps(0.5), 4, 10**9, "lwgp", "60 data sets"),
         (with_gaps(0.9), 4, 10**9, "lwgp", "60 data sets"),
         (with_gaps(0.9, k=8), 4, 10**9, "supra", "81% of the labels are missing and 4.8 are left per cluster"),
-        (with_gaps(0.0), None, 10**9, "eac", "no number of clusters was asked for"),
+        (with_gaps(0.0), "auto", 10**9, "lwgp", "60 data sets"),
         (with_gaps(0.0), 4, 10_000, "kmeans", "too many for the vectors of a spectral cut"),
     ],
 )
 def test_auto_is_the_method_it_names(
-    labels: np.ndarray, n_clusters: int | None, max_bytes: int, method: str, words: str
+    labels: np.ndarray, n_clusters: int | str, max_bytes: int, method: str, words: str
 ) -> None:
     result = consensus(labels, n_clusters, random_state=0, max_bytes=max_bytes)
     assert result.method == method
@@ -44,7 +44,6 @@ def test_auto_is_the_method_it_names(
 
 def test_many_rows_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_auto, "TREE_ROWS", 5)
-    assert consensus(with_gaps(0.0), random_state=0).method == "bisecting"
     assert consensus(with_gaps(0.9, k=8), 4, random_state=0).method == "lwgp"
 
 

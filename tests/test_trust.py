@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from quorate import METHODS, Consensus, as_ensemble, consensus, evaluate, generate, nmi, plot, refine
 from quorate._consensus import procedure
 from quorate._consensus.procedure import Drawn, draw_objects, procedure_of, repeat
+from quorate._data.permutation import permuted
 from quorate._data.selection import select_members
 from quorate._evaluation import chance
 from quorate._evaluation.agreement import folds, held_out_agreement
-from quorate._evaluation.chance import permuted
 from quorate._evaluation.scores import code_beside, evaluate_within
 from quorate._evaluation.subject import subject_of
 from quorate._result_table import AMBIGUOUS

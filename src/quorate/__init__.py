@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from quorate._evaluation.co_association import CoAssociation, co_association
     from quorate._evaluation.member_table import members
     from quorate._evaluation.profiles import profiles
-    from quorate._evaluation.scores import accuracy, anmi, ari, density, evaluate, nmi
+    from quorate._evaluation.scores import accuracy, anmi, ari, density, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
+    from quorate._structure.evaluating import evaluate
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
@@ -102,7 +103,7 @@ _HOMES = {
     "compress": "_data.compression",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
-    "evaluate": "_evaluation.scores",
+    "evaluate": "_structure.evaluating",
     "generate": "generation",
     "harden": "_data.soft_members",
     "join": "_data.joining",
@@ -124,8 +125,9 @@ _HOMES = {
 }
 
 
-# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks.
-_MODULES = {"plot", "stream"}
+# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks,
+# and quorate.dask for Dask collections.
+_MODULES = {"dask", "plot", "stream"}
 
 
 def __getattr__(name: str) -> Any:

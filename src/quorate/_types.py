@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._ensemble_size import Size, no_tables
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
 from quorate._verdict import Evidence, Verdict, verdict_of
@@ -215,8 +216,7 @@ class Consensus(ResultTable):
     Parameters
     ----------
     labels : int32 array
-        Clusters are numbered by first appearance: the first object is in cluster 0, and each new cluster takes the
-        next integer.
+        Clusters are numbered 0, 1, 2, ... by first appearance, so that the first object is in cluster 0.
     objective : float
         The value that the method optimised; its docstring says which quantity and in which direction.
     n_iter, converged : int, bool
@@ -236,10 +236,8 @@ class Consensus(ResultTable):
         Names of the objects, if the data had them.
     runner_up : int32 array or None
         For each object, the best other cluster by mean co-association; -1 if no other cluster shares a label with it.
-    cluster_names : tuple of str or None
-        Names given to the clusters by `renamed`.
-    id_name : str
-        The name of the column of the objects' names.
+    cluster_names, id_name : tuple of str or None, str
+        Names given to the clusters by `renamed`, and the name of the column of the objects' names.
     """
 
     labels: NDArray[np.int32]
@@ -263,7 +261,8 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} clusters by {self.method or 'a method'}, "
+            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
+            f"{self.method or 'a method'}, "
             f"objective {self.objective:.6g}{state})"
         )
 
@@ -293,24 +292,6 @@ class Consensus(ResultTable):
         return quorate.place(self, ensemble, new_labels)
 
 
-class Size(NamedTuple):
-    """How large an ensemble is: its rows, its members, the clusters of all members and of the largest one.
-
-    `wanted` is the number of clusters asked for.
-    """
-
-    rows: int
-    members: int
-    clusters: int
-    largest: int
-    wanted: int
-
-
-def no_tables(_: Size) -> int:
-    """What a method needs that has no tables between clusters; a method of the register states its own."""
-    return 0
-
-
 @dataclass(frozen=True)
 class Method:
     """An entry of the register METHODS: a consensus function and the facts about it that its callers need.
@@ -320,14 +301,12 @@ class Method:
     options that are not checked yet, and `instead` is the advice to the user if they are too many. `tables` returns the
     bytes of the tables between clusters from the size of the ensemble alone; see `solvers.sizes`. A method that
     `combines` others gets the argument `runs`: for each method that does not combine others, a function of n_clusters
-    and a generator that runs it on the same ensemble within the same limits. A method that takes `soft` members gets
-    an Ensemble or a SoftEnsemble, the others an Ensemble only.
+    and a generator that runs it on the same ensemble within the same limits. Only `soft` methods get a SoftEnsemble.
 
     A method gets the members sorted by their labels, so that their order cannot change its result. If it gets them in
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
-    method's info that are mappings from member names; they are returned in the given order of the members. `solve`
-    estimates `Consensus.confidence` alike for all methods; what a method itself returns there is kept, for the rows, as
-    ``info["method_confidence"]``.
+    method's info that are mappings from member names; they are returned in the given order of the members. Confidence
+    is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
     """
 
     solve: Callable[..., Consensus]
@@ -354,7 +333,8 @@ class Scores:
     those that it was made from, and `mean_member` and `best_member` compare members with one another. A consensus wins
     such a comparison even on random labels. Fair are `agreement`, `agreement_mean_member` and `agreement_best_member`:
     the mean NMI with members that had no part in the labelling. The scores from `expected` to `n_permutations` say what
-    permuted labels would give, and `verdict` says it in words. The other scores compare the labelling with the truth.
+    permuted labels would give, those from `valley` to `n_draws` what measurements without clusters would give, and
+    `verdict` says it in words. The other scores compare the labelling with the truth.
     """
 
     n_objects: int
@@ -378,6 +358,11 @@ class Scores:
     adjusted: float | None = None
     reproducibility: float | None = None
     n_permutations: int | None = None
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
     # not a score, but the verdict must know it: whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

@@ -20,16 +20,34 @@ CANNOT_TELL = (
     "The comparison is with labels permuted within each member. Members that were made from the same measurements "
     "agree more than that even if the measurements have no clusters, and this is not tested."
 )
+REFERENCE_TELLS = (
+    "The reference is drawn evenly from an ellipsoid with the covariance of the measurements. Clusters that touch "
+    "without a valley between them look like measurements without clusters, and values in coarse steps look like "
+    "clusters."
+)
+NO_CLUSTERS = (
+    "The clusters are separated no better than those of measurements without clusters: there is no evidence of "
+    "structure beyond chance."
+)
+"""The verdict if the comparison with measurements without clusters finds no difference."""
 SAME_MEASUREMENTS = (
     "The members agree more than by chance, but all were made from the same measurements, so this does not show that "
     "there are clusters."
 )
 TRY_MEASUREMENTS = (
-    "Compare with members of measurements without clusters, for example with each column shuffled, before you use the "
-    "clusters."
+    "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X) does it, and "
+    "so does quorate cluster."
 )
-"""The verdict on members that `generate` made, for which a reference without clusters does not exist yet."""
+"""The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
+BEYOND_REFERENCE = 3.0
+"""From this z on, clusters are separated better than those of measurements without clusters."""
 NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how far to believe it."
+
+ASK_FOR_CHANCE = 'Ask for the comparison: evaluate(..., null="auto").'
+SEPARATED = (
+    "The clusters are separated better than those of measurements without clusters; how firmly the members agree on "
+    "them was not measured."
+)
 
 
 class Verdict(NamedTuple):
@@ -72,6 +90,10 @@ class Evidence(NamedTuple):
     reproducibility: float | None
     n_permutations: int | None
     from_measurements: bool
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    n_draws: int | None = None
 
 
 TEXTS = {
@@ -90,15 +112,22 @@ NEXT_STEPS = {
 
 def verdict_of(evidence: Evidence) -> Verdict:
     """Return the verdict that follows from the numbers."""
+    if evidence.reference_z is not None and evidence.reference_z < BEYOND_REFERENCE:
+        return Verdict(NO_STRUCTURE, NO_CLUSTERS, _reference(evidence), NEXT_STEPS[NO_STRUCTURE], REFERENCE_TELLS)
     if evidence.mean_member is None:
         return Verdict(None, "There are no two members to compare, so agreement cannot be measured.", "", "", "")
     if evidence.p_value is None or evidence.z is None or evidence.adjusted is None or evidence.expected is None:
-        return Verdict(None, NOT_TESTED, "", 'Ask for the comparison: evaluate(..., null="auto").', "")
+        if evidence.reference_z is not None:
+            return Verdict(None, SEPARATED, _reference(evidence), ASK_FOR_CHANCE, REFERENCE_TELLS)
+        return Verdict(None, NOT_TESTED, "", ASK_FOR_CHANCE, "")
     grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility)
     is_beyond = beyond_chance(evidence.z, evidence.p_value)
     text = TEXTS[grade]
     if grade == NO_STRUCTURE and is_beyond:
         text = "The members share structure, but this labelling does not follow it more than by chance."
+    if evidence.reference_z is not None:
+        reason = f"{_reference(evidence)} {_reason(evidence)}"
+        return Verdict(grade, text, reason, NEXT_STEPS[grade], REFERENCE_TELLS)
     if is_beyond and grade != NO_STRUCTURE and evidence.from_measurements:
         return Verdict(grade, SAME_MEASUREMENTS, _reason(evidence), TRY_MEASUREMENTS, CANNOT_TELL)
     return Verdict(grade, text, _reason(evidence), NEXT_STEPS[grade], CANNOT_TELL)
@@ -131,6 +160,14 @@ def _reason(evidence: Evidence) -> str:
             f"best single member one of {evidence.agreement_best_member:.2f}."
         )
     return " ".join(parts)
+
+
+def _reference(evidence: Evidence) -> str:
+    return (
+        f"The valleys around the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; "
+        f"{evidence.n_draws or 0} draws of measurements without clusters have {evidence.expected_valley or 0.0:.1f} "
+        f"(z = {evidence.reference_z:.1f}, by valleys or by links between nearest neighbours)."
+    )
 
 
 def _permutations(evidence: Evidence) -> str:

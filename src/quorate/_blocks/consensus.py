@@ -234,17 +234,16 @@ def solve_job(
 ) -> BlockConsensus:
     """Read a source, find the consensus of its distinct rows and, if `out` is given, write the labels of all objects.
 
-    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued. If
-    `method_for` is given, it chooses the method when the rows are known.
+    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued. `method_for`
+    may choose the method when the distinct rows are known.
     """
 
     def solve(settled: Settled, work: Workspace | None) -> tuple[Consensus, RowLabels]:
         result = None if work is None else work.solution()
         if result is None:
             seed = (job.settings if work is None else work.plan)["seed"]
-            rows = settled.ensemble
-            chosen = settings if method_for is None else {**settings, "method": method_for(rows)}
-            result = solve_objects(rows, n_clusters, random_state=seed, **chosen).objects
+            chosen = {} if method_for is None else {"method": method_for(settled.ensemble)}
+            result = solve_objects(settled.ensemble, n_clusters, random_state=seed, **{**settings, **chosen}).objects
             if work is not None:
                 work.save_solution(result)
         return result, row_labels(result, settled.row_of, job.source.id_name)

@@ -21,9 +21,9 @@ from quorate._consensus.solve import solve
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling
+from quorate._data.permutation import as_objects, permuted
 from quorate._data.selection import select_members
 from quorate._evaluation.agreement import held_out_agreement
-from quorate._evaluation.chance import as_objects, permuted
 from quorate._evaluation.scored import mean_density_within, score_labelling
 from quorate._result_table import need_library
 from quorate._types import Consensus, Ensemble, FloatArray
@@ -181,8 +181,9 @@ def compare(
     -----
     Methods with the same number of clusters can be compared by each value. Different numbers of clusters are harder to
     compare: ANMI and agreement favour the numbers that the members have, and density grows with the number. An
-    agreement that is not above its null value is one by chance. A method that fails stays in the table with the reason. The seconds of the first method include the compilation of kernels if nothing
-    was run before; the median over repeated runs is not affected by it.
+    agreement that is not above its null value is one by chance. A method that fails stays in the table with the
+    reason. The seconds of the first method include the compilation of kernels if nothing was run before; the median
+    over repeated runs is not affected by it.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def _compared(
     try:
         result, seconds = _timed(rows, method, k, seed, max_bytes)
     except (ValueError, MemoryError) as error:
-        return Compared(method, k, *[None] * len(VALUES), failed=str(error)), None
+        return Compared(method, k, None, None, None, None, None, None, failed=str(error)), None
     times, scores = [seconds], []
     for draw in draws:
         try:

@@ -46,14 +46,10 @@ def resolve(method: str, ensemble: AnyEnsemble, n_clusters: object, max_bytes: i
 
 
 def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:
-    """The method that suits these rows and the number of clusters asked for; None is a number still to be found."""
+    """The method that suits these rows and the number of clusters asked for, which may be still to be chosen."""
     rows = f"{ensemble.n_rows:,} distinct rows"
     if isinstance(ensemble, SoftEnsemble):
         return Pick("kmeans", "members are soft, and of the methods that take memberships it is the fastest")
-    if n_clusters is None:
-        if ensemble.n_rows <= TREE_ROWS:
-            return Pick("eac", f"no number of clusters was asked for, and {rows} are few enough for a tree to find it")
-        return Pick("bisecting", f"no number of clusters was asked for, and {rows} are too many for a tree of them all")
     wanted = n_clusters if isinstance(n_clusters, int | np.integer) else 20
     # a spectral cut holds a vector of one number for each cluster for each row, a copy of it, and its scratch space
     needed = 3 * 8 * ensemble.n_rows * int(wanted)
@@ -70,7 +66,7 @@ def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:
             f"{missing:.0%} of the labels are missing and {known:.1f} are left per cluster: "
             f"several methods ran, the best ANMI was kept",
         )
-    return Pick("lwgp", "the number of clusters is given: linear in rows, the best mean NMI on 60 data sets")
+    return Pick("lwgp", "linear in rows, the best mean NMI on 60 data sets")
 
 
 def _for_many_clusters(ensemble: Ensemble, n_clusters: int, max_bytes: int) -> Pick:

@@ -1,86 +1,55 @@
-"""choose_k: several criteria for the number of clusters side by side, and a recommendation with its reason."""
+"""choose_k: several criteria for the number of clusters side by side, candidates, and a recommendation."""
 
 from __future__ import annotations
 
 import logging
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD, TREE_ROWS, resolve
+from quorate._consensus.auto import DEFAULT_METHOD, MANY_CLUSTERS, resolve
+from quorate._consensus.choice import Candidate, Choice
+from quorate._consensus.criteria import (
+    Run,
+    ambiguities,
+    density_gains,
+    eigengaps,
+    falls,
+    highest_number,
+    link_gaps,
+    merge_gaps,
+    tree_lifetimes,
+)
+from quorate._consensus.deciding import Decision, decide, shortlist, supports, voted
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
+from quorate._consensus.shared_structure import Shared, shared_structure
+from quorate._consensus.stability import halves_agree
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
-from quorate._evaluation.ambiguity import ambiguity
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._data.selection import select_members, side_by_side
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.solvers.anmi import anmi
-from quorate.solvers.linkage.dendrogram import lifetimes
+from quorate.solvers.member_order import in_content_order
 
 logger = logging.getLogger("quorate")
 
-MOST = 20
-"""The largest number of clusters that "auto" tries."""
-PAC_MEMBERS = 5
-"""At least so many members must have one number of clusters for its proportion of ambiguous pairs."""
-CLEAR_LIFETIME = 1.5
-"""A lifetime decides between criteria that disagree if it is at least so many times the next one."""
-TIED = 1e-12
-"""Values of a criterion that differ by no more than this are equal: the difference is rounding."""
+BOUNDS = (0.1, 0.9)
+"""A pair of objects is ambiguous if its consensus index lies between these values."""
+FINE, FEW_STARTS = "transfer", {"n_init": 3}
+"""The method whose many clusters are merged, and its options: it need not find the best of all cuts."""
+ALL_TRIED = 6
+"""Up to so many numbers the method runs for all of them; of more, it runs for those that have most support."""
+Links = Callable[[NDArray[np.int32]], FloatArray]
+"""From the clusters of the rows to the number of links between nearest neighbours in any two clusters."""
 Numbers = int | str | tuple[int, int] | range | None
 """What may be asked for as n_clusters."""
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """One number of clusters and the values of the criteria for it; None if a criterion does not apply.
-
-    `anmi` is that of the method's labelling; `density_gain` is the density won by the split of bisecting k-means that
-    makes so many clusters; `lifetime` is the length of the interval of thresholds at which the tree has so many
-    clusters; `pac` is the proportion of ambiguous pairs among the members of that many clusters.
-    """
-
-    n_clusters: int
-    anmi: float
-    density_gain: float | None = None
-    lifetime: float | None = None
-    pac: float | None = None
-
-
-@dataclass(frozen=True, repr=False)
-class Choice:
-    """A recommended number of clusters, why, and the table behind it; made by `choose_k`, prints as a table.
-
-    `votes` holds the number that each criterion speaks for; a criterion that is tied over all numbers abstains and is
-    not in it. `failed` holds the reason why the method gave no answer for a number, and `pairs_drawn` the number of
-    drawn pairs of objects behind each PAC, 0 if all pairs were counted.
-    """
-
-    n_clusters: int
-    reason: str
-    votes: Mapping[str, int]
-    table: tuple[Candidate, ...]
-    method: str
-    failed: Mapping[int, str] = field(default_factory=dict)
-    pairs_drawn: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def __str__(self) -> str:
-        others = ("density_gain", "lifetime", "pac")
-        names = ["anmi", *(n for n in others if any(getattr(entry, n) is not None for entry in self.table))]
-        lines = [f"{'k':>4}" + "".join(f"{name.replace('_', ' '):>14}" for name in names)]
-        for entry in self.table:
-            values = [getattr(entry, name) for name in names]
-            cells = "".join(f"{'-':>14}" if value is None else f"{value:>14.4f}" for value in values)
-            lines.append(f"{entry.n_clusters:>4}{cells}{'  *' if entry.n_clusters == self.n_clusters else ''}")
-        return "\n".join([*lines, self.reason])
-
-    __repr__ = __str__
+__all__ = ["Candidate", "Choice", "Numbers", "candidates", "choose", "choose_k"]
 
 
 def choose_k(
@@ -88,19 +57,32 @@ def choose_k(
     n_clusters: Numbers = "auto",
     *,
     method: str = DEFAULT_METHOD,
+    bounds: tuple[float, float] = BOUNDS,
+    null: bool = True,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     **options: Any,
 ) -> Choice:
-    """Compare numbers of clusters by several criteria and recommend one, with the reason.
+    """Compare numbers of clusters by several criteria, name up to three candidates, and recommend one of them.
+
+    First the members are compared with permuted labels: if they have nothing in common, the answer is 1. Then the
+    criteria that do not need a consensus are computed for all numbers. The method runs for the numbers that have most
+    support, and their consensuses are compared with the members. Last, the criteria are weighed.
 
     Parameters
     ----------
-    labels : Ensemble, or anything `as_ensemble` takes
-    n_clusters : "auto", (low, high) or range
-        The numbers to compare, both ends included; "auto" tries 2 to 20.
+    labels : Ensemble, anything `as_ensemble` takes, or mapping {k: members}
+        A mapping from numbers of clusters to members of so many clusters each, as for `over_k` and
+        `plot.consensus_cdf`; then the numbers of the mapping are compared.
+    n_clusters : "auto", None, (low, high) or range
+        The numbers to compare, both ends included. "auto" and None try 2 to 20, or more if a quarter of the members
+        have more clusters, and only then may the answer be 1.
     method : str
-        A name in METHODS, or "auto"; its labellings are scored by ANMI.
+        A name in METHODS, or "auto"; its labellings are scored by ANMI and by stability.
+    bounds : (low, high)
+        The bounds of PAC: a pair of objects is ambiguous if the share of members that put it together lies between.
+    null : bool
+        Whether to compare the members with permuted labels first.
     random_state : None, int, Generator or RandomState
     max_bytes : int
     **options
@@ -109,20 +91,31 @@ def choose_k(
     Returns
     -------
     Choice
-        ``n_clusters``, ``reason``, ``votes`` of the criteria and the ``table``; prints as a table.
+        ``n_clusters``, ``candidates``, ``undecided``, ``reason``, ``votes`` and the ``table``; prints as a table.
+
+    See Also
+    --------
+    consensus : Calls this function if no number of clusters is given.
+    EnsembleClustering : Starts from measurements, which tell more about the number of clusters than labels do.
+    over_k : The criteria of Monti et al. for members that were made for one number each.
 
     Notes
     -----
-    ANMI speaks for its highest value [1]_. Density gain is that of bisecting k-means [2]_; it speaks for the number
-    after which the gain falls most. Lifetime needs a tree: the method's own, or that of `eac` on up to 20,000 distinct
-    rows. PAC [3]_, bounds 0.1 and 0.9, compares members: at least five must have the number of clusters in question,
-    and it speaks only where two numbers have it, for it falls with the number of clusters by itself. It counts all
-    pairs on up to 3,000 distinct rows and a million drawn pairs of objects above. The number named by most criteria is
-    recommended; in a tie the lifetime decides where it is at least 1.5 times the next one; else ANMI where members have
-    as few clusters as the lowest number compared, the density gain otherwise, for ANMI leans to the members' own
-    numbers. A criterion whose values are the same for all numbers compared abstains: it is not in ``votes``. If all
-    abstain, the smallest number is recommended. No criterion is right always: look at the table.
-    The cost is one run of the method for each number, and one run of bisecting k-means.
+    The eigengap speaks for the number after which the eigenvalues of the graph of objects and clusters fall most, on
+    a scale of cuts. The merge gap merges clusters of a fine consensus two by two, and speaks for the number at which
+    the next merge costs most compared with the last one. The density gain is that of bisecting k-means [2]_; it speaks
+    for the number after which the gain falls most. The lifetime needs a tree: the method's own, or that of `eac` on up
+    to 20,000 distinct rows. ANMI [1]_ and stability (the ARI of the consensuses of two halves of the members, on a
+    part of the objects) are computed for the numbers that have most support by the other criteria. PAC [3]_ compares
+    members: at least five must have the number of clusters in question. It falls with the number of clusters by
+    itself, so that it is shown and has no weight.
+
+    Each criterion gives the best number a support of 1 and the others their share of its value. These are weighted;
+    the weights were chosen by measurement, which docs/trust.md reports. A criterion whose values are the same for all
+    numbers abstains. If the second candidate has nearly as much support as the first, the choice is called undecided.
+
+    Members that were made from the same measurements always have something in common. Whether these measurements have
+    clusters at all can be seen only with the measurements themselves; see `EnsembleClustering`.
 
     References
     ----------
@@ -139,22 +132,61 @@ def choose_k(
     (3, 3)
     """
     max_bytes = _check.n_bytes(max_bytes)
+    low = _check.fraction(bounds[0], "the lower bound of PAC")
+    bounds = low, _check.fraction(bounds[1], "the upper bound of PAC", low=low)
+    _check.choice(null, "null", (True, False))
+    parts = None
+    if isinstance(labels, Mapping) and labels and all(isinstance(key, numbers.Integral) for key in labels):
+        parts, labels, n_clusters = _members_by_number(labels, n_clusters)
     rows, _ = compress(as_ensemble(labels))
-    wanted = candidates(n_clusters, rows.n_rows)
+    wanted = candidates("auto" if n_clusters is None else n_clusters, rows)
     if wanted is None:
         raise ValueError(f"n_clusters must be 'auto', (lowest, highest) or a range to choose from, got {n_clusters!r}.")
     name, _ = resolve(method, rows, wanted, max_bytes, options)
-    options = checked_options(name, options)
-    choice, _ = choose(
-        rows, wanted, name, random_state=random_state, max_bytes=max_bytes, refine=False, options=options
-    )
-    return choice
+    asked = Asked(wanted, name, checked_options(name, options), _is_open(n_clusters), bounds, null, parts)
+    return choose(rows, asked, random_state=random_state, max_bytes=max_bytes, refine=False)[0]
 
 
-def candidates(wanted: Any, n_rows: int) -> range | None:
+class Asked(NamedTuple):
+    """What `choose` is asked: the numbers, the method and its options, and how to compare.
+
+    `is_open` says whether the answer may be 1, `parts` holds the members for each number, if they were given so, and
+    `links` counts links between nearest neighbours, if there are measurements.
+    """
+
+    wanted: Sequence[int]
+    method: str
+    options: Mapping[str, Any]
+    is_open: bool
+    bounds: tuple[float, float] = BOUNDS
+    null: bool = True
+    parts: Mapping[int, Ensemble] | None = None
+    links: Links | None = None
+
+
+def _is_open(wanted: Any) -> bool:
+    return wanted is None or isinstance(wanted, str)
+
+
+def _members_by_number(labels: Mapping[Any, Any], n_clusters: Numbers) -> tuple[dict[int, Ensemble], Ensemble, Numbers]:
+    """Return the members for each number, all of them as one ensemble, and the numbers to compare."""
+    keys = {k: _check.integer(k, "a key of the mapping, a number of clusters,", low=2) for k in labels}
+    parts = {keys[k]: as_ensemble(labels[k]) for k in sorted(labels)}
+    lengths = {k: part.n_rows for k, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"members must have the same number of objects for every number of clusters, got {lengths}.")
+    joined = side_by_side(list(parts.values()))
+    if _is_open(n_clusters):
+        low, high = min(parts), min(max(parts), compress(joined)[0].n_rows)
+        return parts, joined, (low, max(low, high))
+    return parts, joined, n_clusters
+
+
+def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
     """The numbers of clusters that "auto", (low, high) or a range asks for; None if `wanted` is none of these."""
+    n_rows = ensemble.n_rows
     if isinstance(wanted, str) and wanted == "auto":
-        return range(min(2, n_rows), min(MOST, n_rows) + 1)
+        return range(min(2, n_rows), highest_number(ensemble) + 1)
     if not isinstance(wanted, tuple | range) and not (isinstance(wanted, list) and len(wanted) == 2):
         return None
     if isinstance(wanted, range):
@@ -174,163 +206,130 @@ def candidates(wanted: Any, n_rows: int) -> range | None:
 
 
 def choose(
-    ensemble: Ensemble,
-    wanted: Sequence[int],
-    method: str,
-    *,
-    random_state: Any,
-    max_bytes: int,
-    refine: bool,
-    options: Mapping[str, Any],
+    ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
 ) -> tuple[Choice, Consensus]:
-    """The recommended number among those wanted, and the method's answer for it.
+    """The recommended number among those wanted, and the method's answer for it."""
+    choice, answers = choose_with_answers(
+        ensemble, asked, random_state=random_state, max_bytes=max_bytes, refine=refine
+    )
+    return choice, answers[choice.n_clusters]
 
-    The method runs once for each number; then the criteria are computed, each votes, and the votes are counted.
-    """
+
+def choose_with_answers(
+    ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
+) -> tuple[Choice, dict[int, Consensus]]:
+    """The recommended number among those wanted, and the method's answers for all numbers that were tried."""
     # one seed for every number, so that the answer for the chosen one is the answer one gets by asking for it
     known = isinstance(random_state, numbers.Integral)
     seed = random_state if known else int(_check.generator(random_state).integers(2**62))
-
-    def run(name: str, k: int) -> Consensus:
-        own: dict[str, Any] = {"refine": False, "options": {}}
-        if name == method:
-            own = {"refine": refine, "options": options}
-        return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
-
-    answers, failed = _answers(method, wanted, run)
-    gains = _density_gains(ensemble, max(wanted), run)
-    lasting = _lifetimes(_tree(ensemble, answers, run))
-    pac, drawn = _ambiguities(ensemble, wanted, np.random.default_rng(seed))
-    table = tuple(
-        Candidate(k, anmi(ensemble, answer.labels, answer.n_clusters), gains.get(k), lasting.get(k), pac.get(k))
-        for k, answer in answers.items()
+    run: Run = partial(_run, ensemble, asked, seed, max_bytes, refine)
+    shared = shared_structure(in_content_order(ensemble), seed % 2**32) if asked.null else None
+    if asked.is_open and shared is not None and not shared.is_beyond:
+        return _nothing_shared(shared, asked.method), {1: run(asked.method, 1)}
+    values, drawn = _profiles(ensemble, asked, run, seed, max_bytes)
+    tried = list(asked.wanted)
+    if len(tried) > ALL_TRIED:
+        tried = shortlist(supports(values), ALL_TRIED)
+    answers, failed = _answers(asked, tried, run)
+    values["anmi"] = {k: anmi(ensemble, part.labels, part.n_clusters) for k, part in answers.items()}
+    values["stability"] = halves_agree(ensemble, asked.method, asked.options, list(answers), seed)
+    decision = decide(values, list(answers), failed, list(asked.wanted))
+    table = tuple(_row(k, values, decision) for k in asked.wanted if k not in failed)
+    choice = Choice(
+        decision.n_clusters,
+        decision.reason + _doubt(shared),
+        voted(values),
+        table,
+        asked.method,
+        failed,
+        drawn,
+        decision.candidates,
+        decision.undecided,
+        _as_facts(shared),
     )
-    votes = _votes(table, gains)
-    best, reason = _recommend(votes, table, ensemble, failed)
-    return Choice(best, reason, votes, table, method, failed, drawn), answers[best]
+    return choice, answers
 
 
-def _answers(
-    method: str, wanted: Sequence[int], run: Callable[[str, int], Consensus]
-) -> tuple[dict[int, Consensus], dict[int, str]]:
+def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:
+    own: dict[str, Any] = {"refine": False, "options": FEW_STARTS if name == FINE else {}}
+    if name == asked.method:
+        own = {"refine": refine, "options": asked.options}
+    return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
+
+
+def _profiles(
+    ensemble: Ensemble, asked: Asked, run: Run, seed: int, max_bytes: int
+) -> tuple[dict[str, dict[int, float]], int]:
+    """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC."""
+    wanted, rng = asked.wanted, np.random.default_rng(seed)
+    most = max(wanted)
+    fine = _fine(ensemble, most, run, max_bytes) if most > 1 else None
+    gains = density_gains(ensemble, most, run)
+    parts = asked.parts
+    if parts is None:
+        same = {k: np.flatnonzero(ensemble.n_clusters == k) for k in wanted}
+        parts = {k: select_members(ensemble, members) for k, members in same.items() if len(members)}
+    pac, drawn = ambiguities({k: part for k, part in parts.items() if k in wanted}, rng, asked.bounds)
+    lasting = tree_lifetimes(ensemble, None, run)
+    values = {
+        "eigengap": eigengaps(ensemble, wanted, rng) if most > 1 else {},
+        "merge_gap": {} if fine is None else merge_gaps(ensemble, fine.labels, wanted),
+        "link_gap": {} if fine is None or asked.links is None else link_gaps(asked.links(fine.labels), wanted),
+        "density_gain": {k: gains[k] for k in wanted if k in gains},
+        "density_fall": falls(gains, wanted),
+        "lifetime": {k: lasting[k] for k in wanted if k in lasting},
+        "pac": pac,
+    }
+    return values, drawn
+
+
+def _fine(ensemble: Ensemble, most: int, run: Run, max_bytes: int) -> Consensus | None:
+    """A consensus of many clusters, which merges start from; None if its vectors would need too much memory or time."""
+    size = min(max(most + 1, highest_number(ensemble)), ensemble.n_rows)
+    if 3 * 8 * ensemble.n_rows * size > max_bytes or int(ensemble.offsets[-1]) > MANY_CLUSTERS:
+        return None
+    return run(FINE, size)
+
+
+def _answers(asked: Asked, tried: Sequence[int], run: Run) -> tuple[dict[int, Consensus], dict[int, str]]:
     """The method's answer for each number, and for the numbers without one the reason."""
     answers: dict[int, Consensus] = {}
     failed: dict[int, str] = {}
-    for done, k in enumerate(wanted, start=1):
+    left = [k for k in asked.wanted if k not in tried]
+    for done, k in enumerate([*sorted(tried), *left], start=1):
+        if k in left and answers:
+            break
         try:
-            answers[k] = run(method, k)
+            answers[k] = run(asked.method, k)
         except (ValueError, MemoryError) as error:
             failed[k] = str(error)
-        share = done / len(wanted)
-        logger.info("choose_k: %d of %d numbers of clusters tried", done, len(wanted), extra={"share": share})
+        share = done / max(len(tried), done)
+        logger.info("choose_k: %d of %d numbers of clusters tried", done, len(tried), extra={"share": share})
     if not answers:
-        raise ValueError(f"method {method!r} answered for no n_clusters in {wanted}: {failed[wanted[0]]}")
+        raise ValueError(
+            f"method {asked.method!r} answered for no n_clusters in {asked.wanted}: {failed[asked.wanted[0]]}"
+        )
     return answers, failed
 
 
-def _density_gains(ensemble: Ensemble, most: int, run: Callable[[str, int], Consensus]) -> dict[int, float]:
-    """The density won by the split that leads to each number of clusters, up to one number beyond the candidates."""
-    splits = run("bisecting", min(most + 1, ensemble.n_rows)).info["splits"]
-    return {place + 2: split.gain for place, split in enumerate(splits)}
+def _row(k: int, values: Mapping[str, Mapping[int, float]], decision: Decision) -> Candidate:
+    shown = {name: part.get(k) for name, part in values.items() if name != "density_fall"}
+    return Candidate(k, **shown, support=decision.support.get(k, 0.0))
 
 
-def _tree(
-    ensemble: Ensemble, answers: Mapping[int, Consensus], run: Callable[[str, int], Consensus]
-) -> FloatArray | None:
-    """The method's own tree, or that of average-link evidence accumulation if there are few enough rows."""
-    first = next(iter(answers.values()))
-    if first.tree is None and 1 < ensemble.n_rows <= TREE_ROWS:
-        first = run("eac", min(2, ensemble.n_rows))
-    return first.tree if first.tree is not None and len(first.tree) == ensemble.n_rows - 1 else None
+def _nothing_shared(shared: Shared, method: str) -> Choice:
+    reason = (
+        "1 cluster: the members have no more in common than permuted labels have "
+        f"(second eigenvalue {shared.observed:.2f}, expected {shared.expected:.2f})."
+    )
+    return Choice(1, reason, {}, (), method, chance=_as_facts(shared))
 
 
-def _lifetimes(tree: FloatArray | None) -> dict[int, float]:
-    """The lifetime of each number of clusters from 2 on."""
-    if tree is None:
-        return {}
-    return {k: float(length) for k, length in enumerate(lifetimes(tree)[1:], start=2)}
+def _doubt(shared: Shared | None) -> str:
+    if shared is None or shared.is_beyond:
+        return ""
+    return " But the members have no more in common than permuted labels have, so there may be no clusters at all."
 
 
-def _ambiguities(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generator) -> tuple[dict[int, float], int]:
-    """The PAC of each number of clusters that enough members have, and the number of pairs drawn for it."""
-    proportions, drawn = {}, 0
-    for k in numbers:
-        members = np.flatnonzero(ensemble.n_clusters == k)
-        if len(members) >= PAC_MEMBERS:
-            result = ambiguity(ensemble, members, rng)
-            proportions[k], drawn = result.proportion, result.n_drawn
-    return proportions, drawn
-
-
-def _votes(table: tuple[Candidate, ...], gains: Mapping[int, float]) -> dict[str, int]:
-    """The number each criterion speaks for; ties go to the smaller number, and a criterion tied everywhere abstains."""
-    numbers = [entry.n_clusters for entry in table]
-    worth = {
-        "anmi": {entry.n_clusters: entry.anmi for entry in table},
-        "density_gain": {k: gains.get(k, 0.0) - gains.get(k + 1, 0.0) for k in numbers},
-        "lifetime": {entry.n_clusters: entry.lifetime for entry in table if entry.lifetime is not None},
-        "pac": {entry.n_clusters: -entry.pac for entry in table if entry.pac is not None},
-    }
-    return {
-        name: max(values, key=lambda k: values[k])
-        for name, values in worth.items()
-        if values and max(values.values()) - min(values.values()) > TIED
-    }
-
-
-WORDS = {
-    "anmi": "ANMI is highest",
-    "density_gain": "the density gained by a further split falls most",
-    "lifetime": "the tree's lifetime is longest",
-    "pac": "the fewest pairs are ambiguous",
-}
-
-
-def _leader(votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[str, str]:
-    """The criterion that breaks ties between candidate numbers, and the words that say so."""
-    lasting = sorted((entry.lifetime or 0.0 for entry in table), reverse=True)
-    if "lifetime" in votes and len(lasting) > 1 and lasting[0] >= CLEAR_LIFETIME * lasting[1]:
-        return "lifetime", f"the lifetime, at least {CLEAR_LIFETIME:g} times the next one,"
-    # ANMI leans to the members' own numbers of clusters: it judges small numbers fairly only beside small members
-    fair = int(ensemble.n_clusters.min()) <= table[0].n_clusters
-    if "anmi" in votes and (fair or "density_gain" not in votes):
-        return "anmi", "ANMI"
-    if "density_gain" in votes:
-        why = "is tied" if "anmi" not in votes else "leans to the members' own larger numbers"
-        return "density_gain", f"the density gain, for ANMI {why},"
-    return "lifetime", "the lifetime, for ANMI and the density gain are tied,"
-
-
-def _recommend(
-    votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble, failed: Mapping[int, str]
-) -> tuple[int, str]:
-    """The number with most votes, and the reason; ties go to the number of the leading criterion."""
-    if votes:
-        best, reason = _most_votes(votes, table, ensemble)
-    elif len(table) > 1:
-        best = table[0].n_clusters
-        reason = f"{best} clusters: no criterion tells the numbers apart, so the smallest is taken."
-    else:
-        best = table[0].n_clusters
-        reason = f"{best} clusters: it is the only number to choose from."
-    if best in (table[0].n_clusters, table[-1].n_clusters) and len(table) > 2:
-        reason += " It is the end of the range tried."
-    if failed:
-        reason += f" No answer for {', '.join(map(str, failed))}."
-    return best, reason
-
-
-def _most_votes(votes: Mapping[str, int], table: tuple[Candidate, ...], ensemble: Ensemble) -> tuple[int, str]:
-    """The number that most criteria speak for, and what they say."""
-    leader, why = _leader(votes, table, ensemble)
-    lead = votes.get(leader)
-    tally = {k: sum(vote == k for vote in votes.values()) for k in votes.values()}
-    most = max(tally.values())
-    best = lead if lead is not None and tally[lead] == most else min(k for k, n in tally.items() if n == most)
-    told = {k: " and ".join(WORDS[name] for name, vote in votes.items() if vote == k) for k in tally}
-    reason = f"{best} clusters: {told.pop(best)} there."
-    if told:
-        reason += " Against it: " + "; ".join(f"{text} at {k}" for k, text in sorted(told.items())) + "."
-        if most == 1:
-            reason += f" The criteria disagree, so {why} decides: look at the table."
-    return best, reason
+def _as_facts(shared: Shared | None) -> dict[str, float]:
+    return {} if shared is None else dict(shared._asdict())

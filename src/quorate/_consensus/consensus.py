@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.auto import AUTO, DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
@@ -52,12 +52,12 @@ def consensus(
         One row per object, one column per member. A list (or mapping) in which a member is a matrix of memberships goes
         through `as_soft_ensemble`; methods that take labels alone refuse it.
     n_clusters : int, "auto", (low, high) or range, optional
-        Number of clusters wanted; exactly that many come back. Methods that find it themselves take None ("auto" then
-        takes one of those).
-        "auto" (2 to 20) or a range of numbers leaves the choice to `choose_k`; ``info["choice"]`` is its result.
+        Number of clusters wanted; exactly that many come back. With "auto" (the same as None) or a range of numbers
+        `choose_k` chooses, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
+        more in common than permuted labels. A method that finds the number itself, and that is named, takes None.
     method : str
-        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows, by the
-        share of missing labels and by whether `n_clusters` is given; ``info["auto"]`` says why, `method` says which.
+        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows and by the
+        share of missing labels; ``info["auto"]`` says why, `method` says which.
     coarsen : float, mapping or "auto", optional
         Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
         "auto" for as little merging as leaves 5,000 rows; ``dict(max_rows=...)`` sets another number.
@@ -140,8 +140,9 @@ def solve_objects(
         return solve_objects_on_card(ensemble, n_clusters, coarsen=coarsen, max_bytes=max_bytes, **settings)
     rows, inverse = compress(ensemble)
     told = {}
-    if coarsen is not None:
-        rows, joined, told["coarsen"] = coarsened(rows, coarsen, n_clusters, max_bytes)
+    merged = coarsened(rows, coarsen, n_clusters, max_bytes, settings.get("method", AUTO))
+    if merged is not None:
+        rows, joined, told["coarsen"] = merged
         inverse = joined[inverse]
     result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
     result = replace(result, info={**result.info, **told})

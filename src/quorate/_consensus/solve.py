@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD, resolve
-from quorate._consensus.choose_k import Numbers, candidates, choose
+from quorate._consensus.auto import AUTO, DEFAULT_METHOD, resolve
+from quorate._consensus.choose_k import Asked, Numbers, candidates, choose
 from quorate._consensus.confidence import with_confidence
 from quorate._consensus.procedure import Procedure
 from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
@@ -66,7 +66,10 @@ def solve(
     options = checked_options(name, options)
     _check.choice(refine, "refine", (True, False))
     _check.choice(confidence, "confidence", (True, False))
-    wanted = candidates(n_clusters, ensemble.n_rows)
+    if n_clusters is None and not (method == name and METHODS[name].finds_k):
+        # only a method that finds the number itself, and that was asked for by name, is left to find it
+        n_clusters = AUTO
+    wanted = candidates(n_clusters, ensemble)
     told: dict[str, Any] = {"auto": reason} if reason else {}
     shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
     if isinstance(ensemble, SoftEnsemble):
@@ -78,7 +81,8 @@ def solve(
     if wanted is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, name, options=options, **shared)
     else:
-        told["choice"], result = choose(ensemble, wanted, name, options=options, **shared)
+        asked = Asked(wanted, name, options, is_open=isinstance(n_clusters, str))
+        told["choice"], result = choose(ensemble, asked, **shared)
     result = replace(result, info={**result.info, **told})
     if not confidence:
         return replace(result, confidence=None)

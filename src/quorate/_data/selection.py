@@ -65,6 +65,21 @@ def coded_anew(ensemble: Ensemble) -> Ensemble:
     )
 
 
+def side_by_side(ensembles: Sequence[Ensemble]) -> Ensemble:
+    """Return the members of several ensembles of the same objects, in the same order, as one ensemble."""
+    first = ensembles[0]
+    n_clusters = np.concatenate([part.n_clusters for part in ensembles])
+    columns = [part.labels.astype(narrowest(int(n_clusters.max()))) for part in ensembles]
+    return replace(
+        first,
+        labels=np.concatenate(columns, axis=1),
+        n_clusters=n_clusters,
+        weights=np.concatenate([part.weights for part in ensembles]),
+        member_names=tuple(f"member {number}" for number in range(len(n_clusters))),
+        categories=tuple(values for part in ensembles for values in part.categories),
+    )
+
+
 def add_member(
     ensemble: Ensemble, codes: IntArray, categories: NDArray[Any], *, name: str | None = None, weight: float = 1.0
 ) -> Ensemble:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from quorate._consensus.procedure import Drawn, Procedure, repeat
+from quorate._data.permutation import as_objects, permuted
 from quorate._types import Ensemble
 from quorate.solvers.anmi import anmi
 
@@ -75,23 +75,6 @@ def chance_agreement(
         logger.info("permuting labels", extra={"share": len(values) / (n_permutations or MOST)})
     own = found if procedure.is_known else min(found, anmi(drawn.ensemble, drawn.codes, int(drawn.codes.max()) + 1))
     return _compared(found, own, np.array(values))
-
-
-def as_objects(ensemble: Ensemble) -> Ensemble:
-    """Return one row per object, because objects of the same row are permuted apart."""
-    rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
-    return replace(ensemble, labels=ensemble.labels[rows], counts=np.ones(len(rows), dtype=np.int64))
-
-
-def permuted(ensemble: Ensemble, rng: np.random.Generator) -> Ensemble:
-    """Permute each member's labels among the objects that it labels; missing labels stay where they are."""
-    if not ensemble.has_missing:
-        return replace(ensemble, labels=rng.permuted(ensemble.labels, axis=0))
-    labels = ensemble.labels.copy()
-    for column in labels.T:
-        known = column >= 0
-        column[known] = rng.permutation(column[known])
-    return replace(ensemble, labels=labels)
 
 
 def _permuted_anmi(objects: Ensemble, procedure: Procedure, number: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._consensus.confidence import scale_of
 from quorate._data.alignment import aligned_result
 from quorate._data.compression import compress
@@ -20,11 +21,12 @@ from quorate._evaluation.profiles import profiles_of_pairs
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS
 from quorate._evaluation.scored import Scored, densities_within, score_pairs, scores_of_truth
 from quorate._evaluation.trust import Trust, trust_in
+from quorate._result_table import AMBIGUOUS
 from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate._verdict import Evidence, Verdict, verdict_of
-from quorate.solvers.confidence import own_shares
 from quorate.solvers.member_agreement import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
+from quorate.solvers.own_shares import own_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class Subject:
         The rows of the ensemble that have a label, the pair of each of them, and the first row of each pair.
     truth : dict
         Scores compared with the known classes; empty if there are none.
+    ambiguous : float
+        The confidence below which an object is called ambiguous.
     """
 
     result: Consensus | None
@@ -57,6 +61,7 @@ class Subject:
     pair: NDArray[np.intp]
     first: NDArray[np.intp]
     truth: dict[str, float]
+    ambiguous: float = AMBIGUOUS
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -164,8 +169,9 @@ class Subject:
         return np.asarray(sums / self.labelled.sizes, dtype=np.float64)
 
 
-def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
+def subject_of(result: Any, ensemble: Any, truth: Any = None, *, ambiguous: float = AMBIGUOUS) -> Subject:
     """Check and code everything that a report is about."""
+    ambiguous = _check.fraction(ambiguous, "ambiguous")
     members = as_ensemble(ensemble)
     result = aligned_result(result, members.object_ids, "result")
     labelling = code_beside(result, "result", members)
@@ -182,4 +188,5 @@ def subject_of(result: Any, ensemble: Any, truth: Any = None) -> Subject:
         pair=pair,
         first=first,
         truth={} if truth is None else scores_of_truth(labelling, truth, members),
+        ambiguous=ambiguous,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedu
 from quorate._data.labelling import Labelling
 from quorate._evaluation.agreement import Agreement, held_out_agreement, reproducibility
 from quorate._evaluation.chance import Chance, chance_agreement
-from quorate._types import Ensemble
+from quorate._types import Consensus, Ensemble
 from quorate.solvers.contingency import ari, contingency
 
 
@@ -28,6 +28,11 @@ class Trust(NamedTuple):
     reproducibility: float | None = None
     n_permutations: int | None = None
     from_measurements: bool = False
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
 
 
 def trust_in(
@@ -55,8 +60,9 @@ def trust_in(
     draw : callable, optional
         Draws the objects for a seed; by default `draw_objects` does. Needed if rows are not in the order of objects.
     """
+    known = reference_facts(result.info.get("reference_test") if isinstance(result, Consensus) else None)
     if ensemble.n_members < 2:
-        return Trust()
+        return Trust(**known)
     from_measurements = ensemble.info.get("k") is not None
     procedure = procedure_of(result, labelling.n_clusters)
     drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
@@ -66,11 +72,18 @@ def trust_in(
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
         from_measurements=from_measurements,
+        **known,
     )
     if n_permutations is None:
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
     return trust if found is None else _with_chance(trust, found, drawn, procedure)
+
+
+def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields about a comparison with measurements without clusters; nothing if it was not made."""
+    names = {"valley": "valley", "expected_valley": "expected", "reference_z": "z", "reference_p_value": "p_value"}
+    return {name: found[key] for name, key in {**names, "n_draws": "n_draws"}.items()} if found else {}
 
 
 def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure) -> Trust:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
 from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
-from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings
+from quorate._structure.evaluating import reference_of
+from quorate._structure.reference import checked_draws
+from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings, reference_setting
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
+from quorate.generation.features import as_features
 
 LARGEST_SHARE = 5
 """The comparison with chance may take so many times as long as the consensus itself if nobody asked for it."""
@@ -52,6 +56,8 @@ def find_consensus(
     step: Step,
     *,
     start: float | None = None,
+    told: dict[str, Any] | None = None,
+    features: Any = None,
 ) -> Outcome:
     """Find the consensus and score it.
 
@@ -66,15 +72,34 @@ def find_consensus(
         Shows progress; see `steps`.
     start : float, optional
         The time, by `time.perf_counter`, from which the seconds are counted; now by default.
+    told : dict, optional
+        What the info of the result says about the choice of the number of clusters.
+    features : array, optional
+        The measurements that the clusterings were made from, if there are any.
     """
     start = time.perf_counter() if start is None else start
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
         result = consensus(ensemble, **settings)
+    result = replace(result, info={**result.info, **(told or {})})
+    if features is not None:
+        result = _with_reference(arguments, result, ensemble, features, step)
     seconds = time.perf_counter() - start
     with step("scoring"):
         how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
         scores = evaluate_within(result, ensemble, how["seconds"], null=how["null"])
     return Outcome(result, ensemble, scores, seconds, settings["random_state"])
+
+
+def _with_reference(
+    arguments: argparse.Namespace, result: Consensus, ensemble: Ensemble, features: Any, step: Step
+) -> Consensus:
+    """Compare the clusters with those of measurements without clusters, unless this is done or not wanted."""
+    draws = checked_draws(reference_setting(arguments))
+    if draws is None or "reference_test" in result.info:
+        return result
+    with step("comparing with measurements without clusters"):
+        found = reference_of(result, result.labels, ensemble, as_features(features), draws)
+    return result if found is None else replace(result, info={**result.info, "reference_test": dict(found._asdict())})
 
 
 def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
@@ -91,6 +116,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 outcome.result,
                 outcome.ensemble,
                 arguments.report,
+                ambiguous=ambiguity_threshold(arguments),
                 random_state=outcome.seed,
                 command=shlex.join(arguments.command_line),
                 overwrite=arguments.force,

@@ -15,11 +15,13 @@ from quorate._data.proof import vary
 from quorate._io import refuse_output
 from quorate._io.load_features import Measurements, load_features
 from quorate._io.paths import share_read
-from quorate.cli.options import formulas_of
+from quorate._structure.number import chooses_number, explore
+from quorate._structure.reference import checked_draws
+from quorate.cli.options import formulas_of, reference_setting
 from quorate.cli.progress import Step
 from quorate.cli.values import names
 from quorate.generation.features import as_features
-from quorate.generation.plans import k_towards
+from quorate.generation.plans import Request, entropy_of, k_towards
 
 
 def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> None:
@@ -29,30 +31,52 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
 
 
 def make_ensemble(
-    arguments: argparse.Namespace, settings: dict[str, Any], step: Step, *, n_clusters: int | None = None
+    arguments: argparse.Namespace, table: Measurements, settings: dict[str, Any], *, n_clusters: int | None = None
 ) -> Ensemble:
-    """Read the measurements and make the ensemble, which keeps the names of the objects.
+    """Make the ensemble, which keeps the names of the objects.
 
     Parameters
     ----------
     arguments : Namespace
-        The options that say how to read the measurements.
+        The options that say how the measurements were read.
+    table : Measurements
     settings : dict
         The keyword arguments of `quorate.generate`.
-    step : callable
-        Shows progress; see `steps`.
     n_clusters : int, optional
         Number of clusters of the consensus that will be made from the ensemble. Without --k it decides how many
         clusters the members have.
     """
     k = k_towards(settings["k"], settings["base"], n_clusters)
-    table = _read_measurements(arguments, step)
     ensemble = generate(table.values, **{**settings, "k": k})
     named = as_ensemble(ensemble, ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
-def _read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
+def choose_number(
+    arguments: argparse.Namespace, table: Measurements, settings: dict[str, Any], how: dict[str, Any], step: Step
+) -> tuple[int | None, dict[str, Any]]:
+    """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
+
+    `settings` are the keyword arguments of `quorate.generate`, and `how` are those of `quorate.consensus`.
+    """
+    if not chooses_number(how["n_clusters"], how["method"]):
+        return how["n_clusters"], {}
+    others = ("n_clusters", "method", "random_state")
+    with step("choosing the number of clusters"):
+        explored = explore(
+            as_features(table.values),
+            Request(*(settings[name] for name in Request._fields)),
+            how["n_clusters"],
+            entropy=entropy_of(settings["random_state"]),
+            method=how["method"],
+            method_options={name: value for name, value in how.items() if name not in others},
+            n_jobs=settings["n_jobs"],
+            draws=checked_draws(reference_setting(arguments)),
+        )
+    return explored.choice.n_clusters, explored.told()
+
+
+def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
     """Return the table of measurements, scaled if --scale is given."""
     with step(f"reading {arguments.features}", share_read):
         table = load_features(

@@ -35,7 +35,7 @@ def add_consensus(commands: Any) -> None:
     add_table_options(parser)
     add_orientation_option(parser)
     parser.add_argument(
-        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20; some methods find it themselves"
+        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20 (default: auto, which may find one)"
     )
     add_method_options(parser)
     add_seed_option(parser)

@@ -13,8 +13,10 @@ from quorate.cli.options import (
     add_device_option,
     add_force_option,
     add_labels_output,
+    add_memory_option,
     add_method_options,
     add_null_option,
+    add_reference_option,
     add_safe_cells_option,
     add_seed_option,
     add_talk_options,
@@ -22,7 +24,7 @@ from quorate.cli.options import (
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
-from quorate.cli.values import integer, member_k, number
+from quorate.cli.values import integer, member_k, number, number_of_clusters
 
 
 def add_generate(commands: Any) -> None:
@@ -35,8 +37,9 @@ def add_generate(commands: Any) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="file to write the clusterings to; - writes to standard output",
+        help="file to write the clusterings to, or a folder for measurements in blocks; - writes to standard output",
     )
+    add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -46,9 +49,13 @@ def add_cluster(commands: Any) -> None:
     parser = add_command(commands, "cluster", run_cluster, "cluster a table of measurements: generate, then consensus")
     _add_measurement_options(parser)
     _add_member_options(parser)
-    parser.add_argument("-k", metavar="K", help="number of clusters of the result; some methods find it themselves")
+    parser.add_argument(
+        "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20 (default: auto, which may find one)"
+    )
     add_method_options(parser)
+    add_memory_option(parser)
     add_null_option(parser)
+    add_reference_option(parser)
     add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
@@ -108,10 +115,15 @@ def run_generate(arguments: argparse.Namespace) -> None:
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.cli.blocks_run import works_in_blocks
+        from quorate.cli.generate_run import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
+        from quorate.cli.measurement_blocks import generate_in_blocks
+    if works_in_blocks(arguments, arguments.features):
+        generate_in_blocks(arguments, settings, step)
+        return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, settings, step)
+    ensemble = make_ensemble(arguments, read_measurements(arguments, step), settings)
     seconds = time.perf_counter() - start
     write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
@@ -121,24 +133,40 @@ def run_generate(arguments: argparse.Namespace) -> None:
 def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
     refuse_clashes(arguments)
-    n_clusters = None if arguments.k is None else integer(arguments.k, "-k")
-    if n_clusters is not None and n_clusters < 1:
+    asked = number_of_clusters(arguments.k)
+    if isinstance(asked, int) and asked < 1:
         raise ValueError(f"-k must be at least 1, got {arguments.k}")
-    generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, n_clusters)
+    generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, asked)
     step = steps(arguments)
     with step("loading"):
+        from quorate.cli.blocks_run import works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
-        from quorate.cli.generate_run import make_ensemble, refuse_ensemble_output, write_ensemble
+        from quorate.cli.generate_run import (
+            choose_number,
+            make_ensemble,
+            read_measurements,
+            refuse_ensemble_output,
+            write_ensemble,
+        )
+        from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
         from quorate.generation.trial import method_towards
-    generate_settings["base"] = base_towards(arguments.base, n_clusters)
+    if works_in_blocks(arguments, arguments.features):
+        cluster_in_blocks(arguments, generate_settings, settings, step)
+        return
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, generate_settings, step, n_clusters=n_clusters)
+    table = read_measurements(arguments, step)
+    n_clusters, told = choose_number(arguments, table, generate_settings, settings, step)
+    # towards one cluster members are made as towards two, because members of one cluster say nothing
+    towards = None if n_clusters is None else max(n_clusters, 2)
+    generate_settings["base"] = base_towards(arguments.base, towards)
+    ensemble = make_ensemble(arguments, table, generate_settings, n_clusters=towards)
+    settings["n_clusters"] = n_clusters
     if not arguments.option:
         settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
-    outcome = find_consensus(arguments, ensemble, settings, step, start=start)
+    outcome = find_consensus(arguments, ensemble, settings, step, start=start, told=told, features=table.values)
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])

@@ -184,6 +184,25 @@ def add_null_option(parser: argparse.ArgumentParser) -> None:
     choice.add_argument("--no-null", action="store_true", help="do not compare the agreement with permuted labels")
 
 
+def add_reference_option(parser: argparse.ArgumentParser) -> None:
+    """--reference and --no-reference: whether to compare the clusters with those of measurements without clusters."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--reference",
+        metavar="N",
+        default="auto",
+        help="compare with N draws of measurements without clusters, or auto for 5 to 19 (default: %(default)s)",
+    )
+    choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
+
+
+def reference_setting(arguments: argparse.Namespace) -> int | str | None:
+    """The option `reference` of `evaluate` that is asked for."""
+    if arguments.no_reference:
+        return None
+    return "auto" if arguments.reference == "auto" else integer(arguments.reference, "--reference")
+
+
 def add_ambiguous_option(parser: argparse.ArgumentParser) -> None:
     """--ambiguous."""
     parser.add_argument(

@@ -7,11 +7,13 @@ import shlex
 from typing import Any
 
 from quorate.cli.options import (
+    add_ambiguous_option,
     add_command,
     add_force_option,
     add_labelling_options,
     add_table_options,
     add_talk_options,
+    ambiguity_threshold,
 )
 from quorate.cli.output import aligned, refuse_clashes, table_facts, table_summary, tell
 from quorate.cli.progress import steps
@@ -26,6 +28,7 @@ def add_report(commands: Any) -> None:
     add_labelling_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the .html file to write")
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
+    add_ambiguous_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -39,6 +42,7 @@ def run_report(arguments: argparse.Namespace) -> None:
         from quorate.cli.reading import read_labels_and_labelling
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
+    ambiguous = ambiguity_threshold(arguments)
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     title = {} if arguments.title is None else {"title": arguments.title}
     with step(f"writing {arguments.output}"):
@@ -47,6 +51,7 @@ def run_report(arguments: argparse.Namespace) -> None:
             ensemble,
             arguments.output,
             truth=truth,
+            ambiguous=ambiguous,
             command=shlex.join(arguments.command_line),
             overwrite=arguments.force,
             **title,

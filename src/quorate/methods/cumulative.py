@@ -41,7 +41,7 @@ def cumulative(
     -------
     Consensus
         `objective` is the information, in nats, that the consensus keeps about the objects; to be maximised.
-        ``info["reference"]`` lists the members the reference was made of.
+        ``info["reference_test"]`` lists the members the reference was made of.
 
     Notes
     -----

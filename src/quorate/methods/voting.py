@@ -37,7 +37,7 @@ def voting(
     -------
     Consensus
         `objective` is the weighted number of known labels that differ from the outcome, to be minimised.
-        ``info["reference"]`` names the reference.
+        ``info["reference_test"]`` names the reference.
 
     Notes
     -----

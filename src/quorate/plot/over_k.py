@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._comparison.over_k import BOUNDS, OverK
-from quorate._consensus.choose_k import Choice
+from quorate._consensus.choice import CRITERIA, Choice
 from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
 from quorate._evaluation.matching import matched_rows
 from quorate._types import Consensus
@@ -18,12 +18,7 @@ from quorate.plot import _axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CRITERIA = {
-    "anmi": "ANMI",
-    "density_gain": "density gain",
-    "lifetime": "lifetime",
-    "pac": "PAC, upside down",
-}
+TITLES = {**CRITERIA, "pac": "PAC, upside down"}
 
 
 def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None) -> Axes:
@@ -249,7 +244,8 @@ def k_choice(choice: Any, *, ax: Axes | None = None) -> Axes:
     ax = _axes.axes(ax, (6.4, 4.0))
     ax.axvline(choice.n_clusters, color=_axes.MISSING, linewidth=9, zorder=0)
     dashes = ("-", "--", "-.", ":")
-    for (name, title), shade, dash in zip(CRITERIA.items(), _axes.PALETTE, dashes, strict=False):
+    for place, (name, title) in enumerate(TITLES.items()):
+        shade, dash = _axes.PALETTE[place % len(_axes.PALETTE)], dashes[place % len(dashes)]
         points = {e.n_clusters: getattr(e, name) for e in choice.table if getattr(e, name) is not None}
         if len(points) > 1:
             heights = _scaled(np.array(list(points.values()), dtype=np.float64), upside_down=name == "pac")

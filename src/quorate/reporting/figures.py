@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._consensus.choose_k import Choice
+from quorate._consensus.choice import CRITERIA, Choice
 from quorate._evaluation.binning import Heatmap, heatmap, leaf_order
 from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.other_numbers import Partition
@@ -172,7 +172,7 @@ def _histogram(subject: Subject) -> dict[str, Any]:
 
 
 def _curves(choice: Choice) -> dict[str, Any]:
-    names = ("anmi", "density_gain", "lifetime", "pac")
+    names = ("support", *CRITERIA)
     table = {name: [getattr(entry, name) for entry in choice.table] for name in names}
     return {
         "k": [entry.n_clusters for entry in choice.table],

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from quorate._evaluation.other_numbers import Partition
 from quorate._evaluation.subject import Subject
-from quorate._result_table import AMBIGUOUS
 from quorate.reporting.pack import packed, packed_ids, size_of
 from quorate.reporting.slider import Stops
 from quorate.solvers.contingency import contingency
@@ -25,7 +24,7 @@ What does not fit is left out, and the page says so.
 
 def ambiguous_rows(subject: Subject) -> NDArray[np.intp]:
     """Return the labelled rows of the ensemble below the threshold, the least certain first."""
-    low = subject.known[subject.confidence[subject.known] < AMBIGUOUS]
+    low = subject.known[subject.confidence[subject.known] < subject.ambiguous]
     return low[np.argsort(subject.confidence[low], kind="stable")]
 
 

@@ -11,9 +11,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from quorate._consensus.choice import Choice
 from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
-from quorate._result_table import AMBIGUOUS
+from quorate.reporting.evidence import candidate_table, null_picture
 from quorate.reporting.html_tables import NONE, cluster_span, cluster_table, member_table, profile_table
 from quorate.reporting.pack import as_json
 from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
@@ -32,6 +33,7 @@ def page(
     redo: Mapping[str, str],
     data: Mapping[str, Any],
     made_by: str,
+    choice: Choice | None = None,
 ) -> str:
     """Return the whole text of the file."""
     scripts = [_asset("echarts/echarts.min.js"), _our_script()]
@@ -44,6 +46,8 @@ def page(
             "style": _asset("assets/report.css"),
             "subtitle": escape(_subtitle(subject)),
             "headline": escape(headline),
+            "nulls": null_picture(subject.trust),
+            "candidates": candidate_table(choice),
             "tiles": _tiles(subject),
             "points": "".join(map(_verdict_point, points)),
             "thresholds": escape(_thresholds(subject)),
@@ -107,7 +111,7 @@ def _number(count: int, noun: str) -> str:
 
 def _tiles(subject: Subject) -> str:
     """The numbers at the top; the first two are measured alike, with members that had no part in what is compared."""
-    low = subject.confidence[subject.known] < AMBIGUOUS
+    low = subject.confidence[subject.known] < subject.ambiguous
     n_low = int(subject.ensemble.counts[subject.known][low].sum())
     trust = subject.trust
     agreements = [
@@ -126,11 +130,11 @@ def _thresholds(subject: Subject) -> str:
     return (
         f"The words are chosen by these limits. Members, by the mean NMI of two members: {words}. Clusters, by mean "
         f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
-        f"confidence is below {AMBIGUOUS:g}. A member stands apart if its NMI with the consensus is below {APART:g} "
-        f"times the median of all members. Confidence ({source}) is the estimated probability that the same procedure "
-        f"would place the object in the same cluster on a fresh ensemble. Co-association is the share of the members "
-        f"that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These limits are "
-        f"conventions, not tests of significance."
+        f"confidence is below {subject.ambiguous:g}. A member stands apart if its NMI with the consensus is below "
+        f"{APART:g} times the median of all members. Confidence ({source}) is the estimated probability that the same "
+        f"procedure would place the object in the same cluster on a fresh ensemble. Co-association is the share of "
+        f"the members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. "
+        f"These limits are conventions, not tests of significance."
     )
 
 

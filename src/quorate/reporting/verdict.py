@@ -9,7 +9,6 @@ import numpy as np
 
 from quorate._evaluation.member_table import APART, standing_apart
 from quorate._evaluation.subject import Subject
-from quorate._result_table import AMBIGUOUS
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
 """The mean NMI of two members from which each phrase is used."""
@@ -118,15 +117,17 @@ def _clusters(subject: Subject) -> Point:
 
 def _objects(subject: Subject) -> Point:
     counts, known = subject.ensemble.counts, subject.known
-    low = subject.confidence[known] < AMBIGUOUS
+    low = subject.confidence[known] < subject.ambiguous
     n_low, n_known = int(counts[known][low].sum()), int(counts[known].sum())
     if subject.n_clusters == 1:
         return Point("Objects", "No object is ambiguous, because there is no other cluster.")
     if not n_low:
-        return Point("Objects", f"None of {n_known:,} objects is ambiguous: every confidence is {AMBIGUOUS} or higher.")
+        return Point(
+            "Objects", f"None of {n_known:,} objects is ambiguous: every confidence is {subject.ambiguous:g} or higher."
+        )
     text = (
         f"{n_low:,} of {n_known:,} objects ({_share(n_low / n_known)}) {_is(n_low)} ambiguous: confidence below "
-        f"{AMBIGUOUS}."
+        f"{subject.ambiguous:g}."
     )
     labels = subject.labels[known][low]
     shares = np.bincount(labels, weights=counts[known][low], minlength=subject.n_clusters) / subject.labelled.sizes

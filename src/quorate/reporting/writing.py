@@ -16,6 +16,7 @@ import numpy as np
 from quorate._consensus.choose_k import Choice
 from quorate._evaluation.subject import Subject, subject_of
 from quorate._io import refuse_place, write_aside
+from quorate._result_table import AMBIGUOUS
 from quorate._types import Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
@@ -35,6 +36,7 @@ def report(
     title: str = "Consensus clustering",
     numbers: Any = "auto",
     choice: Choice | None = None,
+    ambiguous: float = AMBIGUOUS,
     random_state: int | None = None,
     command: str | None = None,
     overwrite: bool = False,
@@ -62,6 +64,8 @@ def report(
         mapping from numbers to labellings of the same objects; or None for no slider. See Notes for "auto".
     choice : Choice, optional
         The result of `choose_k`; by default the one that the consensus contains.
+    ambiguous : float, default 0.6
+        Objects whose confidence is below this are called ambiguous.
     random_state : int, optional
         The seed that the consensus was made with, by default the one in ``result.info``. The page states it, and the
         method is run again with it.
@@ -96,7 +100,7 @@ def report(
     refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
-    subject = subject_of(result, ensemble, truth)
+    subject = subject_of(result, ensemble, truth, ambiguous=ambiguous)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
     seed = _seed(subject, random_state)
@@ -111,6 +115,7 @@ def report(
         data={
             **figures(subject, slider, choice),
             "objects": object_table(subject, slider),
+            "ambiguous": subject.ambiguous,
             "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
             "download": download(subject, slider),
             "has_ids": subject.ids is not None,
@@ -118,6 +123,7 @@ def report(
             "rows_of_tables": ROWS_OF_TABLES,
             "renamable": subject.result is not None,
         },
+        choice=choice,
         made_by=f"Other numbers of clusters are shown {slider.made_by}." if len(slider.partitions) > 1 else "",
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)

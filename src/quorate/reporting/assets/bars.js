@@ -1,5 +1,15 @@
 // Curves and bars: criteria over the number of clusters, clusters, members, and confidence.
-const CRITERIA = { anmi: "ANMI", density_gain: "density gain", lifetime: "lifetime", pac: "PAC, upside down" };
+const CRITERIA = {
+  support: "support of all together",
+  eigengap: "eigengap",
+  merge_gap: "merge gap",
+  link_gap: "link gap",
+  density_gain: "density gain",
+  lifetime: "lifetime",
+  anmi: "ANMI",
+  stability: "stability",
+  pac: "PAC, upside down",
+};
 
 function scaled(values, upsideDown) {
   const known = values.filter((value) => value !== null);
@@ -16,6 +26,7 @@ function curveSeries() {
     type: "line",
     name,
     data: points,
+    connectNulls: true,
     raw,
     symbol: "circle",
     symbolSize: 7,
@@ -37,7 +48,7 @@ function curveSeries() {
   });
 }
 
-const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
+const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D1F", "#7A7A7A", "#5B4B8A"];
 const curveColour = (place) => (place === 0 ? colour("accent") : PALETTE[place % PALETTE.length]);
 
 function curves(width) {
@@ -61,7 +72,8 @@ function curves(width) {
           plural(points[0].value[0], "cluster"),
           points.map(({ seriesName, value, dataIndex, seriesIndex }) => {
             const { raw } = series[seriesIndex];
-            return `${seriesName}: ${fixed(raw ? raw[dataIndex] : value[1], 3)}`;
+            const shown = raw ? raw[dataIndex] : value[1];
+            return `${seriesName}: ${shown === null ? "not computed" : fixed(shown, 3)}`;
           }),
         ),
     },
@@ -290,9 +302,9 @@ function histogram(width) {
         markLine: {
           symbol: "none",
           silent: true,
-          data: [{ xAxis: 0.6 }],
+          data: [{ xAxis: data.ambiguous }],
           lineStyle: { color: colour("soft"), type: "dashed" },
-          label: { formatter: "0.6", color: colour("soft") },
+          label: { formatter: String(data.ambiguous), color: colour("soft") },
         },
       },
     ],

@@ -139,7 +139,7 @@ function drawClusterTable() {
 }
 
 function tableCaption(n) {
-  if (n === 0) return "No object has a confidence below 0.6.";
+  if (n === 0) return `No object has a confidence below ${data.ambiguous}.`;
   const all = data.n_ambiguous;
   const some =
     all > n ? `The ${counted(n)} least certain of ${counted(all)} ambiguous objects` : plural(all, "ambiguous object");

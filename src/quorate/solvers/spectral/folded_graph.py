@@ -16,11 +16,17 @@ def folded_table(shared: FloatArray, weights: FloatArray, n_components: int) -> 
 
     `shared` (d, d) is the sum of the masses of the rows that any two clusters share.
     """
+    return point_table(*folded_leading(shared, weights, n_components), weights)
+
+
+def folded_leading(
+    shared: FloatArray, weights: FloatArray, n_components: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     folded = shared * np.outer(weights, weights)
     cluster_degree = folded.sum(axis=1)
     normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
-    values, vectors = leading_eigenvectors(normalised, n_components)
-    return point_table(cluster_degree, values, vectors, weights)
+    return (cluster_degree, *leading_eigenvectors(normalised, n_components))
 
 
 def point_table(

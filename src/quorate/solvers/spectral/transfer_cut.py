@@ -13,7 +13,7 @@ from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
 from quorate.solvers.spectral.eigen import with_signs
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus
-from quorate.solvers.spectral.folded_graph import folded_table, point_table
+from quorate.solvers.spectral.folded_graph import folded_leading, point_table
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
@@ -52,6 +52,31 @@ def transfer_embedding(
     With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
     u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
     """
+    table, values = point_table(*_leading(ensemble, weights, n_components, rng), weights)
+    points = np.empty((ensemble.n_rows, table.shape[1]))
+    labels, offsets = ensemble.labels, ensemble.offsets
+    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
+    return points, values
+
+
+def leading_values(
+    ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator, *, dense: bool = True
+) -> FloatArray:
+    """The largest eigenvalues of the folded graph, in descending order, as in `transfer_embedding`; the first is 1.
+
+    Without `dense` they are computed by Lanczos iterations in any case, which is faster for a few of them.
+    """
+    return _leading(ensemble, weights, n_components, rng, DENSE_CLUSTERS if dense else n_components)[1]
+
+
+def _leading(
+    ensemble: Ensemble,
+    weights: FloatArray,
+    n_components: int,
+    rng: np.random.Generator,
+    most_dense: int = DENSE_CLUSTERS,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     # twice the objects is the same graph; without the common factor it is so to the last bit
     counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
     degree = np.empty(ensemble.n_rows)
@@ -59,14 +84,9 @@ def transfer_embedding(
     map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
     mass = counts / degree
     n_clusters = int(offsets[-1])
-    if n_clusters <= DENSE_CLUSTERS:
-        table, values = folded_table(fold(ensemble, mass), weights, n_components)
-    else:
-        cluster_degree, values, vectors = _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
-        table, values = point_table(cluster_degree, values, vectors, weights)
-    points = np.empty((ensemble.n_rows, table.shape[1]))
-    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
-    return points, values
+    if n_clusters <= most_dense:
+        return folded_leading(fold(ensemble, mass), weights, n_components)
+    return _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
 
 
 def _sparse_leading(

@@ -1,0 +1,124 @@
+"""evaluate: the scores of a labelling, with the comparison with measurements without clusters if these are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate._consensus.procedure import procedure_of
+from quorate._data.ensemble import as_ensemble
+from quorate._data.labelling import code_beside
+from quorate._evaluation.scores import ADVICE, evaluate_within
+from quorate._structure.number import procedure
+from quorate._structure.reference import Reference, checked_draws, compare_with_reference
+from quorate._types import Ensemble, Scores
+from quorate.generation.bases import BASES
+from quorate.generation.features import Features, as_features
+from quorate.generation.plans import Request
+
+UNKNOWN_BASE = "kmeans"
+"""The members of the reference if nobody knows how those of the ensemble were made."""
+
+
+def evaluate(
+    labels: Any,
+    ensemble: Any,
+    *,
+    truth: Any = None,
+    null: Any = None,
+    features: Any = None,
+    reference: Any = "auto",
+) -> Scores:
+    """Score a labelling against the ensemble it was made from, and against the truth if that is given.
+
+    Parameters
+    ----------
+    labels : array of labels, or Consensus
+        One label per row of the ensemble. Rows without a label (-1, None, NaN) are left out.
+    ensemble : Ensemble, or anything `as_ensemble` takes
+        A row with a count of c represents c objects.
+    truth : array of labels, optional
+        The known classes of the objects.
+    null : None, int, True or "auto"
+        Whether to compare the agreement with chance: an int is a number of permutations, True and "auto" permute 19 to
+        99 times until the answer is clear. Each permutation repeats the consensus on at most 2,000 objects.
+    features : array of shape (n_objects, n_columns), optional
+        The measurements that the members were made from, or others of the same objects in the same order. The clusters
+        are then compared with those of measurements without clusters.
+    reference : "auto", int or None
+        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 5 to 19 times,
+        until the answer is clear.
+
+    Returns
+    -------
+    Scores
+        `n_objects` is the number of labelled objects and `n_clusters` the number of their clusters. `anmi` and
+        `density` are those of the functions of the same names; `inter_density` is the mean co-association of two
+        objects in different clusters, or 0 if there is only one cluster. `best_member` is the highest ANMI (geometric)
+        of a member with the others, and `mean_member` the mean NMI over pairs of members, with the same weights; both
+        are None if there is no pair [1]_. With `truth` there are also `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
+
+        For a Consensus, `agreement` is its mean NMI with members that it was not made from: members are left out in
+        turn, one by one or in five groups, and the same method is run on the others. `agreement_mean_member` and
+        `agreement_best_member` judge members in the same way. These three are None for other labellings.
+
+        With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
+        compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`
+        is the mean ARI of the consensuses of two halves of the members. `verdict` says in words what follows.
+
+        With `features`, `valley` is the mean depth of the valleys around the clusters, in standard errors;
+        `expected_valley` is that of measurements without clusters, and `reference_z` and `reference_p_value` compare
+        the two, or the links between nearest neighbours that leave a cluster, whichever are clearer.
+
+    Notes
+    -----
+    `anmi` compares a consensus with the members that it was fitted to, and `best_member` compares a member with others.
+    Do not compare the two: on random labels the first one is higher. Method and number of clusters are repeated, and
+    `refine`; other options of the method are not known and have their defaults. docs/trust.md says more.
+
+    Pairs of members are compared among at most 500 members, because their number grows with the square. Of more members
+    500 are taken, at even distances in an order that follows from their labels alone; `mean_member`, `best_member`,
+    `agreement_mean_member` and `agreement_best_member` are those of these members.
+
+    References
+    ----------
+    .. [1] G. Candel, "Linear time Evidence Accumulation Clustering with KMeans", 2023, arXiv:2311.09272, 5.4.
+
+    Examples
+    --------
+    >>> evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 2], [0, 1, 1, 1]])
+    n objects                   4
+    n clusters                  2
+    anmi                 0.720696
+    anmi arithmetic      0.714570
+    density              0.666667
+    inter density        0.166667
+    mean member          0.481421
+    best member          0.581044
+    """
+    draws, found = checked_draws(reference), None
+    if features is not None and draws is not None:
+        found = _compared(labels, as_ensemble(ensemble), as_features(features), draws)
+    told = None if found is None else found._asdict()
+    return evaluate_within(labels, ensemble, None, truth=truth, null=null, reference=told)
+
+
+def _compared(labels: Any, members: Ensemble, features: Features, draws: int) -> Reference | None:
+    if features.n_objects != members.n_rows:
+        raise ValueError(
+            f"features must have one row per row of the ensemble, got {features.n_objects:,} rows for "
+            f"{members.n_rows:,}; pass the ensemble as it was before compress."
+        )
+    labelling = code_beside(labels, "labels", members, advice=ADVICE)
+    return reference_of(labels, labelling.codes, members, features, draws)
+
+
+def reference_of(result: Any, codes: Any, ensemble: Ensemble, features: Features, draws: int) -> Reference | None:
+    """Compare the clusters of a result with those that the same procedure finds in measurements without clusters.
+
+    Members of the reference are made as `generate` made those of the ensemble, as far as this is known.
+    """
+    how = procedure_of(result, int(codes.max()) + 1)
+    base = str(ensemble.info.get("base", UNKNOWN_BASE)).partition(":")[0]
+    request = Request(0, None, base if base in BASES else UNKNOWN_BASE, 1.0, 1.0)
+    cluster = procedure(request, how.method, {}, how.n_clusters)
+    return compare_with_reference(features, codes, cluster, seed=how.seed % 2**32, n_draws=draws)

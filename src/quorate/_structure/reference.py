@@ -1,0 +1,179 @@
+"""The reference without clusters: measurements of the same covariance, clustered by the same procedure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._structure.separation import Separation, separation
+from quorate._types import FloatArray
+from quorate.generation.features import Features
+
+logger = logging.getLogger("quorate")
+MOST_OBJECTS = 1_000
+"""Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
+FEWEST, MOST = 5, 19
+"""Draws of the reference before a clear answer may end the comparison, and after which it ends in any case."""
+BEYOND = 3.0
+"""From this z on, clusters are separated better than those of the reference."""
+CLEAR = (1.0, 6.0)
+"""Below the first or above the second z the answer is clear, and no further draws are made."""
+LEAST_SPREAD = 0.3, 0.15
+"""The least standard deviations of valley and log-cut: few draws may be alike by chance."""
+FLAT = 0.7
+"""Allowance for the log-cut: densities without clusters differ in it by up to this much, whatever their covariance."""
+FEW_LINKS = 0.001
+"""Added to cuts before the logarithm is taken."""
+
+Cluster = Callable[[FloatArray, int], NDArray[Any]]
+"""The procedure: measurements and the number of the draw in, a label for each object out."""
+
+
+class Reference(NamedTuple):
+    """How well clusters are separated, compared with the clusters that the same procedure finds where there are none.
+
+    Attributes
+    ----------
+    valley, expected : float
+        The mean depth of the valleys around the clusters in standard errors, of the labelling and of the reference.
+    cut, expected_cut : float
+        The share of links between nearest neighbours that leave a cluster, of the labelling and of the reference.
+    z : float
+        How many standard deviations the labelling is better separated than the reference, by the better of the two.
+    p_value : float
+        (1 + draws that were separated as well) / (1 + draws).
+    n_draws, n_objects : int
+        Draws of the reference, and objects of each draw.
+    """
+
+    valley: float
+    expected: float
+    cut: float
+    expected_cut: float
+    z: float
+    p_value: float
+    n_draws: int
+    n_objects: int
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the clusters are separated better than clusters of measurements without clusters."""
+        return self.z >= BEYOND
+
+
+def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tuple[FloatArray, NDArray[Any]]:
+    """Draw labelled objects, and return their coordinates in the principal axes, and their clusters numbered anew."""
+    known = np.flatnonzero(labels >= 0)
+    if len(known) > MOST_OBJECTS:
+        rng = np.random.default_rng((seed, 17))
+        known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
+    block = np.asarray(features.data[known], dtype=np.float64)
+    # the scale brings values near 1, so that squares neither overflow nor vanish
+    block = (block - block.mean(axis=0)) * features.scale
+    left, values, _ = np.linalg.svd(block, full_matrices=False)
+    kept = values > 1e-9 * max(float(values[0]), 1e-300)
+    return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)
+
+
+def drawn_reference(points: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw as many objects uniformly from the ellipsoid that has the covariance of the points.
+
+    Of all densities without a valley the flat one is the least favourable: samples of it show the deepest valleys by
+    chance. The points are centred, and their axes are the principal ones.
+    """
+    n, d = points.shape
+    direction = rng.standard_normal((n, d))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    radius = rng.random((n, 1)) ** (1 / d) * np.sqrt(d + 2)
+    return np.asarray(direction * radius * points.std(axis=0))
+
+
+def compare_with_reference(
+    features: Features, labels: NDArray[Any], cluster: Cluster, *, seed: int, n_draws: int = 0
+) -> Reference | None:
+    """Compare the clusters of a labelling with those that the same procedure finds in a reference without clusters.
+
+    First objects are drawn and rotated to their principal axes. Then the separation of their clusters is measured.
+    Last, the reference is drawn and clustered again and again, until the answer is clear.
+
+    Parameters
+    ----------
+    features : Features
+    labels : integer array of shape (n_objects,)
+        -1 for objects without a label.
+    cluster : callable
+        The procedure, which takes measurements and the number of a draw, and returns labels.
+    seed : int
+    n_draws : int
+        How often to draw; 0 for 5 to 19 times, until the answer is clear.
+
+    Returns
+    -------
+    Reference or None
+        None if there are not two clusters, fewer than 20 objects, no spread, or if the measurements are sparse.
+    """
+    if features.is_sparse:
+        return None
+    points, codes = principal_sample(features, np.asarray(labels), seed)
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters < 2 or len(points) < 20 or points.shape[1] == 0:
+        return None
+    observed = separation(points, codes)
+    found: list[Separation] = []
+    while not _is_enough(observed, found, n_draws):
+        rng = np.random.default_rng((seed, len(found) + 1))
+        drawn = drawn_reference(points, rng)
+        made = np.unique(cluster(drawn, len(found) + 1), return_inverse=True)[1].reshape(-1)
+        found.append(separation(drawn, made) if made.max() else Separation(0.0, 0.0))
+        logger.info("drawing measurements without clusters", extra={"share": len(found) / (n_draws or MOST)})
+    return _compared(observed, found, len(points))
+
+
+def checked_draws(reference: Any) -> int | None:
+    """Return the number of draws asked for, 0 for "as many as are needed", or None for no comparison."""
+    if reference is None or reference is False:
+        return None
+    if reference is True or (isinstance(reference, str) and reference == "auto"):
+        return 0
+    return _check.integer(reference, "reference", low=2, high=10_000)
+
+
+def _is_enough(observed: Separation, found: list[Separation], n_draws: int) -> bool:
+    if n_draws or len(found) >= MOST:
+        return len(found) >= (n_draws or MOST)
+    if len(found) < FEWEST:
+        return False
+    z = float(_scores([observed], found)[0])
+    return not CLEAR[0] < z < CLEAR[1]
+
+
+def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
+    """Return the z of each separation: the better of valley and cut, in standard deviations of those found."""
+    valleys = np.array([part.valley for part in found])
+    cuts = np.log(np.array([part.cut for part in found]) + FEW_LINKS)
+    own = np.array([part.valley for part in judged]), np.log(np.array([part.cut for part in judged]) + FEW_LINKS)
+    spreads = [
+        max(float(values.std(ddof=1)), least) for values, least in zip((valleys, cuts), LEAST_SPREAD, strict=True)
+    ]
+    by_valley = (own[0] - valleys.mean()) / spreads[0]
+    by_cut = (cuts.mean() - FLAT - own[1]) / spreads[1]
+    return np.asarray(np.maximum(by_valley, by_cut))
+
+
+def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
+    z, *others = _scores([observed, *found], found).tolist()
+    return Reference(
+        valley=observed.valley,
+        expected=float(np.mean([part.valley for part in found])),
+        cut=observed.cut,
+        expected_cut=float(np.mean([part.cut for part in found])),
+        z=z,
+        p_value=(1 + sum(other >= z for other in others)) / (1 + len(others)),
+        n_draws=len(found),
+        n_objects=n_objects,
+    )

@@ -1,0 +1,136 @@
+"""How well the clusters of a labelling are separated in the measurements: valleys between them, and links across."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import FloatArray
+from quorate.generation.landmarks import Landmarks
+from quorate.generation.trial import normalised_cut
+
+NEIGHBOURS = 10
+"""The number of nearest neighbours that each object is linked with if links are counted to merge clusters."""
+CUT_NEIGHBOURS = 5
+"""The same if the links that leave a cluster are counted: more of them would reach across narrow gaps."""
+NEAR_CLUSTERS = 5
+"""The number of other clusters with which each cluster is compared: those with which it shares most links."""
+PLACES = np.linspace(-0.25, 1.25, 31)
+"""Where objects are counted on the line from the mean of one cluster, at 0, to that of the other, at 1."""
+HALF_WINDOW = 0.15
+"""Objects within this distance of a place, as a share of the distance of the two means, are counted there."""
+APART = 5
+"""The least number of places between a valley and the hills on its sides."""
+
+
+class Separation(NamedTuple):
+    """Two numbers that say how well the clusters of a labelling are separated.
+
+    `valley` is the mean over clusters of their clearest valley: how many standard errors fewer objects there are
+    between a cluster and a neighbour than in the sparser one of the two. `cut` is the mean over clusters of the share
+    of links between nearest neighbours that leave the cluster.
+    """
+
+    valley: float
+    cut: float
+
+
+def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
+    """Measure how well the clusters of a labelling are separated.
+
+    Parameters
+    ----------
+    points : float64 array of shape (n, d)
+    labels : integer array of shape (n,)
+        Clusters 0, 1, ...; at least two of them, each with at least one object.
+
+    Notes
+    -----
+    For each cluster, the neighbours with which it shares most links are looked at. The objects near the line between
+    the means of two clusters, whatever cluster they belong to, are counted in windows along this line. A density
+    without clusters, all of whose level sets are convex, has no valley on such a line, so that what is found there is
+    sampling noise. Clusters that are not convex may have no valley between their means; they have few links across.
+    """
+    near = _neighbours(points, CUT_NEIGHBOURS)
+    valleys = _valleys(points, labels, _links(near, labels, int(labels.max()) + 1))
+    return Separation(float(valleys.mean()), normalised_cut(labels, near))
+
+
+def links_between(points: NDArray[Any], labels: NDArray[Any], n_clusters: int) -> FloatArray:
+    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
+    return _links(_neighbours(points, NEIGHBOURS), labels, n_clusters)
+
+
+def _neighbours(points: NDArray[Any], size: int) -> NDArray[np.int32]:
+    """Return the nearest neighbours of each object, which include the object itself."""
+    rows = np.ascontiguousarray(points, dtype=np.float32)
+    n_near = min(size + 1, len(rows))
+    nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
+    return Landmarks(rows, n_near, None, *nothing).search(rows)[0]
+
+
+def _links(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
+    # an object is no neighbour of itself, but these links are within clusters in any case
+    pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
+    counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    return np.asarray(counts + counts.T, dtype=np.float64)
+
+
+def _valleys(points: FloatArray, labels: NDArray[Any], links: FloatArray) -> FloatArray:
+    """Return the clearest valley of each cluster towards one of its neighbours, in standard errors."""
+    n_clusters = len(links)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    means = np.zeros((n_clusters, points.shape[1]))
+    np.add.at(means, labels, points)
+    means /= np.maximum(sizes, 1)[:, None]
+    products, lengths = points @ means.T, (points**2).sum(axis=1)
+    between = means @ means.T
+    # the shares of objects near the line: more than half, because two clusters alone have no others to the sides
+    share = 0.5 + 0.8 / n_clusters
+    clearest = np.full(n_clusters, -np.inf)
+    for one, other in _pairs(links, between):
+        squared = between[one, one] + between[other, other] - 2 * between[one, other]
+        if squared <= 0:
+            continue
+        along = (products[:, other] - products[:, one] - between[one, other] + between[one, one]) / squared
+        aside = lengths - 2 * products[:, one] + between[one, one] - along**2 * squared
+        own = (labels == one) | (labels == other)
+        inside = aside <= np.quantile(aside[own], share)
+        depth = valley_depth(_window_counts(along[inside]))
+        clearest[[one, other]] = np.maximum(clearest[[one, other]], depth)
+    return np.where(np.isfinite(clearest), clearest, 0.0)
+
+
+def _pairs(links: FloatArray, between: FloatArray) -> list[tuple[int, int]]:
+    """Return each pair of a cluster and one of its neighbours once; without links, the nearest clusters."""
+    n_clusters = len(links)
+    own = np.diag(between)
+    distance = own[:, None] + own - 2 * between
+    pairs: set[tuple[int, int]] = set()
+    for cluster in range(n_clusters):
+        others = np.lexsort((distance[cluster], -links[cluster]))
+        others = others[others != cluster][:NEAR_CLUSTERS]
+        pairs.update((min(cluster, int(other)), max(cluster, int(other))) for other in others)
+    return sorted(pairs)
+
+
+def _window_counts(along: FloatArray) -> FloatArray:
+    """Return the number of values in the window around each place."""
+    ordered = np.sort(along)
+    ends = np.searchsorted(ordered, PLACES + HALF_WINDOW, side="right")
+    return np.asarray(ends - np.searchsorted(ordered, PLACES - HALF_WINDOW, side="left"), dtype=np.float64)
+
+
+def valley_depth(counts: FloatArray) -> float:
+    """Return the depth of the deepest valley between two hills, in standard errors.
+
+    Square roots of counts have nearly the same standard error, one half, whatever the counts are. The depth is the
+    difference between the root of the lower hill and that of the valley, divided by the standard error of a difference.
+    """
+    roots = np.sqrt(counts + 0.375)
+    left, right = np.maximum.accumulate(roots), np.maximum.accumulate(roots[::-1])[::-1]
+    middle = np.arange(APART + 4, len(roots) - APART - 4)
+    hills = np.minimum(left[middle - APART], right[middle + APART])
+    return float(np.sqrt(2.0) * (hills - roots[middle]).max())

@@ -1,0 +1,239 @@
+"""Whether measurements have clusters: valleys, links, the reference without clusters, and the doors that use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+from sklearn.cluster import KMeans
+
+from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
+from quorate._structure.evaluating import reference_of
+from quorate._structure.number import chooses_number
+from quorate._structure.reference import (
+    Reference,
+    checked_draws,
+    compare_with_reference,
+    drawn_reference,
+    principal_sample,
+)
+from quorate._structure.separation import links_between, separation, valley_depth
+from quorate._verdict import NO_STRUCTURE, STRONG
+from quorate.cli import main
+from quorate.generation.features import as_features
+
+
+def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal((apart * place, 0), 1, size=(n // k, 2)) for place in range(k)])
+
+
+def by_kmeans(points: np.ndarray, number: int, k: int = 3) -> np.ndarray:
+    return np.asarray(KMeans(k, n_init=1, random_state=number).fit_predict(points))
+
+
+def test_valley_depth_by_hand() -> None:
+    flat = np.full(31, 100.0)
+    assert valley_depth(flat) == 0.0
+    valley = flat.copy()
+    valley[13:18] = 0.0
+    assert valley_depth(valley) == pytest.approx(np.sqrt(2) * (np.sqrt(100.375) - np.sqrt(0.375)))
+    hill = np.where(np.abs(np.arange(31) - 15) < 4, 100.0, 50.0)
+    assert valley_depth(hill) <= 0
+
+
+def test_links_are_those_of_a_tree() -> None:
+    points = blobs(90)
+    labels = np.arange(90) // 30
+    found = links_between(points, labels, 3)
+    near = cKDTree(points).query(points, 11)[1]
+    expected = np.zeros((3, 3))
+    for row, others in enumerate(near):
+        for other in others:
+            expected[labels[row], labels[other]] += 1
+    assert np.array_equal(found, expected + expected.T)
+
+
+def test_separation_of_clusters_and_of_halves_of_one() -> None:
+    points = blobs(300)
+    clear = separation(points, np.arange(300) // 100)
+    assert clear.valley > 6
+    assert clear.cut < 0.01
+    one = np.random.default_rng(0).normal(size=(600, 2))
+    cut = separation(one, (one[:, 0] > 0).astype(int))
+    assert cut.valley < 1.5
+    assert cut.cut > 0.01
+    same = np.zeros((20, 2))
+    assert separation(same, np.arange(20) % 2).valley == 0.0
+
+
+def test_the_reference_has_the_same_covariance_and_is_flat() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(20_000, 3)) * [3.0, 2.0, 1.0]
+    points -= points.mean(axis=0)
+    drawn = drawn_reference(points, rng)
+    assert np.cov(drawn.T) == pytest.approx(np.cov(points.T), abs=0.2)
+    radius = np.linalg.norm(drawn / points.std(axis=0), axis=1) / np.sqrt(5)
+    assert radius.max() <= 1
+    assert np.mean(radius**3) == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_sample_is_rotated_and_keeps_distances() -> None:
+    points = np.column_stack([blobs(300), np.ones(300)])
+    labels = np.where(np.arange(300) < 10, -1, np.arange(300) // 100)
+    sample, codes = principal_sample(as_features(points), labels, 0)
+    assert sample.shape == (290, 2)
+    assert sorted(set(codes.tolist())) == [0, 1, 2]
+    scale = as_features(points).scale
+    one = np.linalg.norm(points[10] - points[250]) * scale
+    assert np.linalg.norm(sample[0] - sample[240]) == pytest.approx(one)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, d: rng.normal(size=(500, d)),
+        lambda rng, d: rng.uniform(size=(500, d)),
+        lambda rng, d: rng.normal(size=(500, d)) @ rng.normal(size=(d, d)),
+        lambda rng, d: rng.standard_t(3, size=(500, d)),
+        lambda rng, d: rng.exponential(size=(500, d)),
+    ],
+    ids=["gaussian", "uniform", "correlated", "heavy tails", "skewed"],
+)
+@pytest.mark.parametrize("d", [2, 20])
+def test_measurements_without_clusters_are_not_beyond_the_reference(draw: Any, d: int) -> None:
+    points = draw(np.random.default_rng(1), d)
+    found = compare_with_reference(as_features(points), by_kmeans(points, 0), by_kmeans, seed=0)
+    assert found is not None
+    assert not found.is_beyond
+
+
+@pytest.mark.parametrize("apart", [4.0, 8.0])
+def test_clusters_are_beyond_the_reference(apart: float) -> None:
+    points = blobs(600, apart)
+    found = compare_with_reference(as_features(points), by_kmeans(points, 0), by_kmeans, seed=0)
+    assert found is not None
+    assert found.is_beyond
+    assert found.p_value == pytest.approx(1 / (1 + found.n_draws))
+    assert found.valley > found.expected
+    again = compare_with_reference(as_features(points), by_kmeans(points, 0), by_kmeans, seed=0, n_draws=3)
+    assert again is not None
+    assert again.n_draws == 3
+
+
+def test_clusters_of_any_shape_are_beyond_the_reference_by_their_links() -> None:
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, size=800)
+    labels = np.arange(800) % 2
+    rings = np.column_stack([np.cos(angle), np.sin(angle)]) * np.where(labels, 1.0, 3.0)[:, None]
+    rings += rng.normal(scale=0.05, size=rings.shape)
+    found = compare_with_reference(
+        as_features(rings), labels, lambda points, number: by_kmeans(points, number, 2), seed=0
+    )
+    assert found is not None
+    assert found.is_beyond
+    assert found.cut < 0.001
+
+
+def test_what_cannot_be_compared() -> None:
+    from scipy.sparse import csr_array
+
+    points = blobs(60)
+    assert compare_with_reference(as_features(points), np.zeros(60, dtype=int), by_kmeans, seed=0) is None
+    assert compare_with_reference(as_features(points[:10]), np.arange(10) % 2, by_kmeans, seed=0) is None
+    assert compare_with_reference(as_features(np.ones((60, 2))), np.arange(60) % 2, by_kmeans, seed=0) is None
+    sparse = as_features(csr_array(points))
+    assert compare_with_reference(sparse, np.arange(60) % 2, by_kmeans, seed=0) is None
+
+
+def test_how_often_to_draw() -> None:
+    assert [checked_draws(value) for value in (None, False, "auto", True, 7)] == [None, None, 0, 0, 7]
+    with pytest.raises(ValueError, match="reference must be between 2 and 10,000"):
+        checked_draws(1)
+    assert [chooses_number(k, "auto") for k in (None, "auto", (2, 5), 3)] == [True, True, True, False]
+    assert [chooses_number(None, method) for method in ("eac", "lwgp")] == [False, True]
+
+
+@pytest.fixture(scope="module")
+def chosen() -> EnsembleClustering:
+    return EnsembleClustering("auto", random_state=0).fit(blobs())
+
+
+def test_every_door_finds_the_same_clusters(chosen: EnsembleClustering, tmp_path: Path) -> None:
+    X = blobs()
+    assert chosen.n_clusters_ == 3
+    assert Reference(**chosen.consensus_.info["reference_test"]).is_beyond
+    given = EnsembleClustering(3, random_state=0).fit(X)
+    assert np.array_equal(given.labels_, chosen.labels_)
+    assert "reference_test" not in given.consensus_.info
+    none = EnsembleClustering(None, random_state=0, reference=None).fit(X)
+    assert np.array_equal(none.labels_, chosen.labels_)
+    table, output = tmp_path / "X.csv", tmp_path / "labels.csv"
+    np.savetxt(table, X, delimiter=",", header="a,b", comments="")
+    for options in ([], ["-k", "auto"]):
+        call = ["cluster", str(table), "-o", str(output), "--force", "--no-null", "--no-reference", *options]
+        assert main(call) == 0
+        found = np.loadtxt(output, delimiter=",", skiprows=1, ndmin=2)[:, 0]
+        assert np.array_equal(found, chosen.labels_), options
+
+
+def test_measurements_without_clusters_have_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = EnsembleClustering("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert model.consensus_.info["choice"].reason.startswith("1 cluster: measurements without clusters")
+    assert model.predict(X[:5]).tolist() == [0] * 5
+    assert model.transform(X[:5]).shape == (5, 1)
+    scores = evaluate(model.consensus_, model.ensemble_, null=19)
+    assert scores.verdict.grade == NO_STRUCTURE
+    assert scores.reference_z is not None
+    table = tmp_path / "X.csv"
+    np.savetxt(table, X, delimiter=",", header="a,b", comments="")
+    assert main(["cluster", str(table), "--json", "--no-null"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["n_clusters"] == 1
+    assert told["verdict"]["grade"] == NO_STRUCTURE
+    within = EnsembleClustering((2, 4), random_state=0).fit(X)
+    assert within.n_clusters_ >= 2
+    assert within.consensus_.info["choice"].reason.endswith("so there may be no clusters at all.")
+
+
+def test_evaluate_with_features() -> None:
+    X = blobs()
+    ensemble = generate(X, 10, k=("default", 3), base="kmeans", random_state=0)
+    result = consensus(ensemble, 3, random_state=0)
+    scores = evaluate(result, ensemble, null=19, features=X)
+    assert scores.reference_z is not None
+    assert scores.reference_z > 3
+    assert scores.verdict.grade == STRONG
+    assert "measurements without clusters" in scores.verdict.reason
+    assert evaluate(result, ensemble, features=X).verdict.grade is None
+    assert "separated better" in evaluate(result, ensemble, features=X).verdict.text
+    plain = evaluate(result.labels, ensemble, features=X, reference=4)
+    assert plain.n_draws == 4
+    assert evaluate(result, ensemble, features=X, reference=None).reference_z is None
+    with pytest.raises(ValueError, match="features must have one row per row of the ensemble, got 10 rows for 300"):
+        evaluate(result, ensemble, features=X[:10])
+
+
+def test_the_comparison_is_kept_in_files(chosen: EnsembleClustering, tmp_path: Path) -> None:
+    path = tmp_path / "result.npz"
+    save_consensus(path, chosen.consensus_)
+    again = load_consensus(path)
+    assert again.info["reference_test"] == chosen.consensus_.info["reference_test"]
+    assert again.info["choice"].n_clusters == 3
+    assert tuple(again.info["choice"].candidates) == chosen.consensus_.info["choice"].candidates
+    assert evaluate(again, chosen.ensemble_).reference_z == chosen.consensus_.info["reference_test"]["z"]
+
+
+def test_a_number_of_draws_compares_a_given_number_of_clusters_too() -> None:
+    X = blobs()
+    model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
+    assert model.consensus_.info["reference_test"]["n_draws"] == 3
+    again = reference_of(model.consensus_, model.labels_, model.ensemble_, as_features(X), 3)
+    assert again is not None
+    assert again.z == model.consensus_.info["reference_test"]["z"]
