@@ -131,10 +131,10 @@ def _thresholds(subject: Subject) -> str:
         f"The words are chosen by these limits. Members, by the mean NMI of two members: {words}. Clusters, by mean "
         f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
         f"confidence is below {subject.ambiguous:g}. A member stands apart if its NMI with the consensus is below "
-        f"{APART:g} times the median of all members. Confidence ({source}) is the estimated probability that the same procedure "
-        f"would place the object in the same cluster on a fresh ensemble. Co-association is the share of the members "
-        f"that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These limits are "
-        f"conventions, not tests of significance."
+        f"{APART:g} times the median of all members. Confidence ({source}) is the estimated probability that the same "
+        f"procedure would place the object in the same cluster on a fresh ensemble. Co-association is the share of "
+        f"the members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. "
+        f"These limits are conventions, not tests of significance."
     )
 
 

@@ -1,4 +1,4 @@
-"""The size of an ensemble, from which methods say what memory they need."""
+"""The size of an ensemble, from which a method states the memory that it needs."""
 
 from __future__ import annotations
 
