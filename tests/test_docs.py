@@ -40,12 +40,12 @@ def test_there_are_guides() -> None:
     assert len(GUIDES) >= 12
 
 
-@pytest.mark.parametrize("name", ["results.md"])
+@pytest.mark.parametrize("name", ["results.md", "out-of-core.md"])
 def test_the_python_blocks_of_a_page_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     import matplotlib.pyplot as plt
 
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) > 5
+    assert blocks
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, name, "exec"), names)

@@ -25,7 +25,7 @@ EACH = pytest.mark.parametrize("module", MODULES)
 
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
-    {"_types", "_check", "_html", "_result_table", "_summaries", "_verdict"},
+    {"_types", "_check", "_ensemble_size", "_html", "_result_table", "_summaries", "_verdict"},
     {"ops"},
     {"_device"},
     {"solvers"},
@@ -38,7 +38,7 @@ LAYERS = [
     {"_comparison"},
     {"plot"},
     {"reporting"},
-    {"estimators", "anndata", "scoring", "stream"},
+    {"_distributed", "dask", "estimators", "anndata", "scoring", "stream"},
     {"cli", "__main__"},
 ]
 

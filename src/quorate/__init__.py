@@ -125,8 +125,9 @@ _HOMES = {
 }
 
 
-# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks.
-_MODULES = {"plot", "stream"}
+# Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks,
+# and quorate.dask for Dask collections.
+_MODULES = {"dask", "plot", "stream"}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._ensemble_size import Size, no_tables
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
 from quorate._verdict import Evidence, Verdict, verdict_of
@@ -289,24 +290,6 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
-
-
-class Size(NamedTuple):
-    """How large an ensemble is: its rows, its members, the clusters of all members and of the largest one.
-
-    `wanted` is the number of clusters asked for.
-    """
-
-    rows: int
-    members: int
-    clusters: int
-    largest: int
-    wanted: int
-
-
-def no_tables(_: Size) -> int:
-    """What a method needs that has no tables between clusters; a method of the register states its own."""
-    return 0
 
 
 @dataclass(frozen=True)

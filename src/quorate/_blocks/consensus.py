@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -224,18 +224,26 @@ def consensus(
 
 
 def solve_job(
-    job: Job, n_clusters: Numbers, settings: dict[str, Any], out: FilePath | None, *, overwrite: bool
+    job: Job,
+    n_clusters: Numbers,
+    settings: dict[str, Any],
+    out: FilePath | None,
+    *,
+    overwrite: bool,
+    method_for: Callable[[Ensemble], str] | None = None,
 ) -> BlockConsensus:
     """Read a source, find the consensus of its distinct rows and, if `out` is given, write the labels of all objects.
 
-    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued.
+    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued. `method_for`
+    may choose the method when the distinct rows are known.
     """
 
     def solve(settled: Settled, work: Workspace | None) -> tuple[Consensus, RowLabels]:
         result = None if work is None else work.solution()
         if result is None:
             seed = (job.settings if work is None else work.plan)["seed"]
-            result = solve_objects(settled.ensemble, n_clusters, random_state=seed, **settings).objects
+            chosen = {} if method_for is None else {"method": method_for(settled.ensemble)}
+            result = solve_objects(settled.ensemble, n_clusters, random_state=seed, **{**settings, **chosen}).objects
             if work is not None:
                 work.save_solution(result)
         return result, row_labels(result, settled.row_of, job.source.id_name)

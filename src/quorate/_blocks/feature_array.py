@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -37,7 +39,7 @@ class BlockArray:
     threads wait for rows by number at the same time, one pass over the pieces can serve all of them; see `gathering`.
     """
 
-    def __init__(self, pieces: list[Piece], n_columns: int, dtype: Any, folder: Any = None) -> None:
+    def __init__(self, pieces: list[Piece], n_columns: int, dtype: Any, folder: Path | None = None) -> None:
         self.pieces = pieces
         self.edges = np.concatenate([[0], np.cumsum([piece.n_rows for piece in pieces])]).astype(np.int64)
         self.shape = (int(self.edges[-1]), n_columns)
@@ -45,8 +47,9 @@ class BlockArray:
         self.gather: Callable[[NDArray[np.int64]], Array] | None = None
         self._kept: OrderedDict[int, Array] = OrderedDict()
         self._lock = threading.Lock()
-        # a temporary folder lives as long as the array that reads from it
-        self._folder = folder
+        if folder is not None:
+            # a temporary folder lives as long as the array that reads from it
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -78,6 +81,10 @@ class BlockArray:
         if not parts:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def column_facts(self, n_rows: int) -> list[tuple[Array, Array, Array]] | None:
+        """Return sums, lows and highs of columns of consecutive blocks of n_rows rows if others compute them."""
+        return None
 
     def piece(self, place: int) -> Array:
         """Return a piece; the last few that were read are kept."""
@@ -141,7 +148,8 @@ def _numbers(column: Any, name: str, source: str) -> Array:
             f"{source}: X must hold numbers, but column {name!r} does not; drop it, or code it first (one column per "
             f"category)."
         )
-    return column
+    numbers: Array = column
+    return numbers
 
 
 def _number(text: str, name: str, source: str) -> float:
@@ -167,12 +175,15 @@ def _common_type(source: Source, parts: list[Part]) -> np.dtype[Any]:
 
 
 def _dtype(column: Any) -> np.dtype[Any]:
+    kind: np.dtype[Any] = np.dtype(np.float64)
     if isinstance(column, np.ndarray):
-        return column.dtype
-    try:
-        return np.dtype(column.type.to_pandas_dtype())
-    except (AttributeError, NotImplementedError, TypeError):
-        return np.dtype(np.float64)
+        kind = column.dtype
+    elif hasattr(column, "type"):
+        try:
+            kind = np.dtype(column.type.to_pandas_dtype())
+        except (NotImplementedError, TypeError):
+            return kind
+    return kind
 
 
 def _spooled(source: Source, most_rows: int) -> BlockArray:
@@ -180,11 +191,19 @@ def _spooled(source: Source, most_rows: int) -> BlockArray:
 
     Ids stay in memory.
     """
-    folder = tempfile.TemporaryDirectory(prefix="quorate-")
-    path = Path(folder.name) / "features"
+    folder = Path(tempfile.mkdtemp(prefix="quorate-"))
+    try:
+        pieces, dtype = _copied(source, folder / "features", most_rows)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return BlockArray(pieces, len(source.names), dtype, folder)
+
+
+def _copied(source: Source, path: Path, most_rows: int) -> tuple[list[Piece], np.dtype[Any]]:
     pieces: list[Piece] = []
     offset = 0
-    dtype = np.dtype(np.float64)
+    dtype: np.dtype[Any] = np.dtype(np.float64)
     with open(path, "wb") as file:
         for part in source.parts(most_rows):
             block = part.read()
@@ -195,7 +214,7 @@ def _spooled(source: Source, most_rows: int) -> BlockArray:
             read = partial(_read_file, path, offset, values.shape, dtype, block.ids)
             pieces.append(Piece(len(values), read, part.name, part.file))
             offset += values.nbytes
-    return BlockArray(pieces, len(source.names), dtype, folder)
+    return pieces, dtype
 
 
 def _read_file(path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], ids: Any) -> tuple[Array, Any]:

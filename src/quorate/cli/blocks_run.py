@@ -73,12 +73,13 @@ def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any],
     with step("scoring"):
         how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
         scores = score_result(result, how["seconds"], null=how["null"])
-    facts = _facts(result, seconds, below)
+    facts = block_facts(result, seconds, below)
     facts |= {"seed": settings["random_state"], "output": arguments.output}
     tell_scored(arguments, facts, scores)
 
 
-def _facts(result: stream.BlockConsensus, seconds: float, below: float) -> dict[str, Any]:
+def block_facts(result: stream.BlockConsensus, seconds: float, below: float) -> dict[str, Any]:
+    """Return the facts about a consensus in blocks."""
     confidence, counts = result.solution.confidence, result.ensemble.counts
     ambiguous = 0 if confidence is None else int(counts[confidence < below].sum())
     facts = consensus_facts(result.solution, result.ensemble, seconds) | table_facts(result.ensemble)

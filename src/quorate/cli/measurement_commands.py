@@ -13,6 +13,7 @@ from quorate.cli.options import (
     add_device_option,
     add_force_option,
     add_labels_output,
+    add_memory_option,
     add_method_options,
     add_null_option,
     add_reference_option,
@@ -36,8 +37,9 @@ def add_generate(commands: Any) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="file to write the clusterings to; - writes to standard output",
+        help="file to write the clusterings to, or a folder for measurements in blocks; - writes to standard output",
     )
+    add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -51,6 +53,7 @@ def add_cluster(commands: Any) -> None:
         "-k", metavar="K", help="number of clusters, auto, or a range such as 2:20 (default: auto, which may find one)"
     )
     add_method_options(parser)
+    add_memory_option(parser)
     add_null_option(parser)
     add_reference_option(parser)
     add_ambiguous_option(parser)
@@ -112,12 +115,12 @@ def run_generate(arguments: argparse.Namespace) -> None:
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.generate_run import (
-            make_ensemble,
-            read_measurements,
-            refuse_ensemble_output,
-            write_ensemble,
-        )
+        from quorate.cli.blocks_run import works_in_blocks
+        from quorate.cli.generate_run import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
+        from quorate.cli.measurement_blocks import generate_in_blocks
+    if works_in_blocks(arguments, arguments.features):
+        generate_in_blocks(arguments, settings, step)
+        return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
     ensemble = make_ensemble(arguments, read_measurements(arguments, step), settings)
@@ -136,6 +139,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, asked)
     step = steps(arguments)
     with step("loading"):
+        from quorate.cli.blocks_run import works_in_blocks
         from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
         from quorate.cli.generate_run import (
             choose_number,
@@ -144,8 +148,12 @@ def run_cluster(arguments: argparse.Namespace) -> None:
             refuse_ensemble_output,
             write_ensemble,
         )
+        from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
         from quorate.generation.trial import method_towards
+    if works_in_blocks(arguments, arguments.features):
+        cluster_in_blocks(arguments, generate_settings, settings, step)
+        return
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()

@@ -55,19 +55,21 @@ def _sees_all(model: Model) -> bool:
     return isinstance(model, Centres) and model.view.is_whole
 
 
-def train_members(array: BlockArray, names: tuple[str, ...], request: Request, entropy: int) -> TrainedMembers:
+def train_members(array: BlockArray, names: tuple[str, ...] | None, request: Request, entropy: int) -> TrainedMembers:
     """Train all members as `generate` does, from the same draws, on samples that are read in a few passes."""
-    features = features_of(array, names, None)
+    features, method = features_of(array, names, None), None
     if is_auto(request.base):
         options = Options(None, False, "", None, keep_models=False)
-        request, reason = Trial(features, request, entropy, options).decided()
+        request, reason, method = Trial(features, request, entropy, options).decided()
     else:
         reason = ", ".join(dict.fromkeys(base.name for base in as_bases(request.base)))
     _refuse_what_needs_all_rows(request)
     plans = make_plans(request, features, entropy)
     trained = Gathering(array).run([partial(_train, features, plan) for plan in plans.members])
     facts = tuple(fact for _, fact in trained)
-    info = {"seed": entropy, "base": reason, "k": plans.k, "members": facts}
+    info: dict[str, Any] = {"seed": entropy, "base": reason, "k": plans.k, "members": facts}
+    if method is not None:
+        info["method"] = method
     return TrainedMembers([model for model, _ in trained], info, features)
 
 

@@ -224,7 +224,9 @@ def _units(data: Array | BlockArray, names: tuple[str, ...] | None) -> tuple[NDA
         return sums_lows_highs
 
     # blocks of a fixed size, because the means must not depend on the number of threads
-    parts = map_fixed_blocks(facts, n_objects, max(256, 8 * BLOCK_VALUES // n_columns))
+    size = max(256, 8 * BLOCK_VALUES // n_columns)
+    elsewhere = data.column_facts(size) if isinstance(data, BlockArray) else None
+    parts = map_fixed_blocks(facts, n_objects, size) if elsewhere is None else elsewhere
     sums, lows, highs = (np.stack(part) for part in zip(*parts, strict=True))
     low, high, total = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0)
     if not np.isfinite(total).all():

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from quorate._blocks.consensus import BlockConsensus, solve_job
 from quorate._blocks.feature_array import feature_array
 from quorate._blocks.labels_out import SKIPPED, RowLabels
 from quorate._blocks.opening import ChooseFrom, open_source
-from quorate._blocks.running import Job, labelled_source
+from quorate._blocks.running import Job, labelled_source, read_source
 from quorate._blocks.settling import Reading, Settled
-from quorate._blocks.store import Store, all_ids, all_numbers
+from quorate._blocks.store import MemoryStore, Store, all_ids, all_numbers
 from quorate._blocks.workspace import Workspace
 from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.run_method import MAX_BYTES
@@ -29,8 +29,9 @@ from quorate._io.load_features import choose_measurements
 from quorate._io.paths import FilePath
 from quorate._io.text import Choice
 from quorate._types import Ensemble
-from quorate.generation.block_members import LabelSource
+from quorate.generation.block_members import LabelSource, TrainedMembers
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
+from quorate.generation.trial import method_towards
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,12 +181,49 @@ def cluster(
     >>> cluster(blocks, 3, random_state=0).sizes.tolist()
     [100, 100, 100]
     """
-    wanted = k_towards(k, base, n_clusters)
-    request = Request(n_members, wanted, base_towards(base, n_clusters), 1.0, columns)
+    if n_clusters is not None:
+        n_clusters = _check.integer(n_clusters, "n_clusters", low=1)
+    # towards one cluster members are made as towards two, because members of one cluster say nothing
+    towards = None if n_clusters is None else max(n_clusters, 2)
+    request = Request(n_members, k_towards(k, base, towards), base_towards(base, towards), 1.0, columns)
     job = _job(source, request, random_state, (ids, features, drop, sep), memory)
     settings = {"method": method, "max_bytes": min(MAX_BYTES, job.budget.n_bytes), **options}
     plan = {**job.settings, "consensus": repr([n_clusters, sorted(settings.items())])}
-    return solve_job(job._replace(settings=plan), n_clusters, settings, out, overwrite=overwrite)
+
+    def method_for(ensemble: Ensemble) -> str:
+        return method if options else method_towards(method, ensemble, n_clusters)
+
+    planned = job._replace(settings=plan)
+    return solve_job(planned, n_clusters, settings, out, overwrite=overwrite, method_for=method_for)
+
+
+def holds_blocks(X: Any) -> bool:
+    """Whether these are measurements that are read in blocks: a path, a pyarrow Dataset or a Zarr array."""
+    is_zarr = type(X).__module__.split(".")[0] == "zarr" and hasattr(X, "shape")
+    return isinstance(X, str | os.PathLike) or hasattr(X, "get_fragments") or is_zarr
+
+
+def is_dask(X: Any) -> bool:
+    """Whether this is a Dask array or data frame; Dask itself is not imported."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+class FittedBlocks(NamedTuple):
+    """Measurements in blocks, labelled by trained members: distinct rows, the row of each object, and the members."""
+
+    ensemble: Ensemble
+    rows: NDArray[np.intp]
+    members: TrainedMembers
+
+
+def fit_blocks(source: Any, request: Request, entropy: int) -> FittedBlocks:
+    """Train members on measurements in blocks and label all objects; used by `EnsembleClustering`."""
+    measurements = open_source(source, _measurements(None, None, ()), None)
+    budget = as_budget(None)
+    labels = LabelSource(feature_array(measurements, budget), measurements, request, entropy)
+    store = MemoryStore()
+    settled = read_source(labels.source(), budget, store, Reading(check=False))
+    return FittedBlocks(settled.ensemble, settled.row_of[all_numbers(store)], labels.trained)
 
 
 def _job(

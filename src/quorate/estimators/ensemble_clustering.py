@@ -1,8 +1,7 @@
-"""scikit-learn estimators: thin wrappers around `consensus`, `generate` and `place`."""
+"""EnsembleClustering, a scikit-learn estimator that makes clusterings of measurements and combines them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -12,15 +11,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
-from quorate._check import brief
 from quorate._consensus.auto import DEFAULT_METHOD
-from quorate._consensus.confidence import kept_scale
-from quorate._consensus.consensus import consensus, solve_objects
+from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
-from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._data.compression import compress
-from quorate._data.ensemble import as_ensemble
+from quorate._consensus.placing import ensemble_of_rows
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
 from quorate._device.device_arrays import copied_in_kind, lives_on_card
@@ -30,158 +24,10 @@ from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
+from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
-
-
-class ConsensusClustering(ClusterMixin, BaseEstimator):
-    """Consensus of many labellings, as a scikit-learn clusterer whose X is a table of labels.
-
-    Parameters
-    ----------
-    n_clusters : int, "auto", (low, high) or None, default 2
-        With "auto", None or a range, `quorate.choose_k` chooses the number; None leaves it to a method that was named
-        and finds the number itself, such as "eac".
-    method : str, default "auto"
-        A name in METHODS.
-    method_options : dict, optional
-        Further options of the method; ``{"confidence": False}`` leaves the confidence out.
-    missing : value or list of values, default -1
-        The values that stand for a missing label, beside nulls.
-    weights : array of shape (n_members,), optional
-        Positive weights of the members; 1 each by default.
-    random_state : None, int or RandomState
-        The same seed gives the same result.
-    max_bytes : int
-        A method that would need more memory than this raises a MemoryError before it starts.
-
-    Attributes
-    ----------
-    labels_ : int32 array of shape (n_objects,)
-        The cluster of each object.
-    confidence_ : float64 array of shape (n_objects,) or None
-        The estimated probability that the same procedure would place the object in the same cluster on a fresh
-        ensemble.
-    n_clusters_ : int
-        Number of clusters found.
-    consensus_ : Consensus
-        The whole result.
-    n_features_in_ : int
-        Number of members.
-
-    See Also
-    --------
-    consensus : The same without scikit-learn.
-    EnsembleClustering : Takes measurements instead of labels.
-
-    Notes
-    -----
-    X always has the shape (n_objects, n_members), also if there are more members than objects, which `as_ensemble`
-    would refuse. X may be a data frame with text columns. Floats are labels like any others, as scikit-learn expects;
-    use `EnsembleClustering` for measurements.
-
-    `predict` places new objects as `quorate.place` does: a new object takes the cluster of the training objects that
-    have the same labels; if there are none, the cluster with which it has the highest mean co-association. Columns are
-    matched by name in data frames, otherwise by place. Labels that were not seen in training count as missing, with a
-    warning. An object without any label seen in training gets -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0, 1, 0], [0, 1, 0], [1, 0, 2], [1, 0, -1]])
-    >>> ConsensusClustering(n_clusters=2, random_state=0).fit_predict(X)
-    array([0, 0, 1, 1], dtype=int32)
-    """
-
-    def __init__(
-        self,
-        n_clusters: int | str | tuple[int, int] | None = 2,
-        *,
-        method: str = DEFAULT_METHOD,
-        method_options: Mapping[str, Any] | None = None,
-        missing: Any = DEFAULT,
-        weights: Any = None,
-        random_state: Any = None,
-        max_bytes: int = MAX_BYTES,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.method = method
-        self.method_options = method_options
-        self.missing = missing
-        self.weights = weights
-        self.random_state = random_state
-        self.max_bytes = max_bytes
-
-    def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
-        """Find the consensus of the labels in X, one column per member; y is ignored, as scikit-learn expects."""
-        _check.no_anndata(X, "X")
-        # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
-        try:
-            validate_data(self, X, skip_check_array=True)
-        except (IndexError, KeyError):
-            raise ValueError(f"X must be a table of labels, (n_objects, n_members), got {brief(X)}.") from None
-        shape = getattr(X, "shape", (1, 1))
-        if len(shape) != 2:
-            raise ValueError(f"X must be (n_objects, n_members), got shape {shape}; one labelling: reshape(-1, 1).")
-        if shape[1] == 0:
-            raise ValueError(f"X has no member: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-        index = getattr(X, "index", None)
-        if not getattr(index, "is_unique", True):
-            # a bootstrap sample of a data frame repeats its index; labels_ follow the rows, as in scikit-learn
-            X = X.reset_index(drop=True)
-        ensemble = as_ensemble(X, missing=self.missing, weights=self.weights, orientation="objects", check=False)
-        self.consensus_: Consensus = consensus(
-            ensemble,
-            self.n_clusters,
-            method=self.method,
-            random_state=self.random_state,
-            max_bytes=self.max_bytes,
-            **(self.method_options or {}),
-        )
-        self.labels_ = self.consensus_.labels
-        self.confidence_ = self.consensus_.confidence
-        self.n_clusters_ = self.consensus_.n_clusters
-        rows, inverse = compress(ensemble)
-        labels = np.empty(rows.n_rows, dtype=np.int32)
-        labels[inverse] = self.labels_
-        self._places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(self.consensus_))
-        return self
-
-    def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Return the cluster of each object of X, new or known; -1 for an object without any label seen in training."""
-        check_is_fitted(self)
-        shape = np.shape(X)
-        if len(shape) != 2:
-            raise ValueError(f"X must be (n_objects, n_members), got shape {shape}. Reshape your data: reshape(-1, 1).")
-        validate_data(self, X, skip_check_array=True, reset=False)
-        names = getattr(self, "feature_names_in_", None)
-        table = X if hasattr(X, "columns") and names is not None else np.asarray(X)
-        new = match_rows(self._places.rows, table, self.missing)
-        placement = place_new(self._places, new, None)
-        if new.unknown:
-            counts = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
-            warnings.warn(f"labels not seen in training count as missing ({counts}).", UserWarning, stacklevel=2)
-        if placement.n_unplaced:
-            warnings.warn(unplaced_words(placement), UserWarning, stacklevel=2)
-        return placement.labels
-
-    def ensemble_of(self, X: Any) -> Ensemble:
-        """Return the labels of X as an Ensemble, read as `fit` reads them, without members that label nothing in X."""
-        return ensemble_of_rows(X if hasattr(X, "columns") else np.asarray(X), self.missing, self.weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.positive_only = True
-        return tags
-
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Fit and return `labels_`."""
-        labels: np.ndarray[Any, np.dtype[np.int32]] = self.fit(X, y).labels_
-        return labels
 
 
 class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -260,6 +106,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ([100, 100, 100], [2, 0])
     """
 
+    # estimators that were pickled before this parameter existed have no value of their own for it
+    reference: Any = "auto"
+
     def __init__(
         self,
         n_clusters: int | str | tuple[int, int] | None = 2,
@@ -290,32 +139,81 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.device = device
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
-        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects."""
+        """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
+
+        X may also be measurements that are larger than memory: a path, a pattern such as "x/*.parquet", a pyarrow
+        Dataset or a Zarr array; or a Dask array or data frame, for which `labels_` and `confidence_` are lazy. In both
+        cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
+        of these rows.
+        """
         entropy = entropy_of(self.random_state)
+        if is_dask(X) or holds_blocks(X):
+            return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
         n_clusters, told = self._number(features, entropy)
+        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
+        request = self._request(n_clusters)
+        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        self._solve(self.ensemble_, n_clusters, entropy)
+        told = self._compared(features, told)
+        self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **told})
+        self.labels_: Any = self.consensus_.labels
+        self.confidence_: Any = self.consensus_.confidence
+        return self
+
+    def _request(self, n_clusters: int | None) -> Request:
+        """Return what members are made of on the way to a number of clusters."""
         # towards one cluster members are made as towards two, because members of one cluster say nothing
         towards = None if n_clusters is None else max(n_clusters, 2)
         k = k_towards(self.k, self.base, towards)
         base = base_towards(self.base, towards)
-        request = Request(self.n_members, k, base, self.rows, self.columns)
-        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
-        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        return Request(self.n_members, k, base, self.rows, self.columns)
+
+    def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
+        if chooses_number(self.n_clusters, self.method):
+            raise ValueError(
+                "n_clusters must be a number for measurements that are larger than memory; choose it on a sample of "
+                "the objects first, with EnsembleClustering('auto').fit(sample).n_clusters_."
+            )
+        n_clusters = cast("int | None", self.n_clusters)
+        if is_dask(X):
+            return self._fit_dask(X, n_clusters, entropy)
+        read = fit_blocks(X, self._request(n_clusters), entropy)
+        self.ensemble_, self._models = read.ensemble, read.members.models
+        seen = read.members.features
+        self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
+        self._solve(read.ensemble, n_clusters, entropy)
+        self.consensus_ = expand(self.consensus_, read.rows)
+        self.labels_, self.confidence_ = self.consensus_.labels, self.consensus_.confidence
+        return self
+
+    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does for a Dask collection."""
+        from quorate.dask import fit_members
+
+        made, members = fit_members(X, self._request(n_clusters), entropy)
+        self.ensemble_, self._models = made.ensemble, members.models
+        self._units, self.n_features_in_ = (members.features.shift, members.features.scale), members.features.n_columns
+        self._solve(made.ensemble, n_clusters, entropy)
+        self.labels_ = made.spread.array(self.consensus_.labels)
+        self.confidence_ = None
+        if self.consensus_.confidence is not None:
+            self.confidence_ = made.spread.array(self.consensus_.confidence)
+        return self
+
+    def _solve(self, ensemble: Ensemble, n_clusters: int | None, entropy: int) -> None:
+        """Find the consensus of an ensemble, and keep what `predict` and `transform` need."""
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
         chosen = self.method_options or {}
-        method = self.method if chosen else method_towards(self.method, self.ensemble_, n_clusters)
-        solved = solve_objects(self.ensemble_, n_clusters, method=method, random_state=seed, **chosen)
-        self.consensus_: Consensus = solved.objects
-        told = self._compared(features, told)
-        self.consensus_ = replace(solved.objects, info={**solved.objects.info, **told})
-        self.labels_ = self.consensus_.labels
-        self.confidence_ = self.consensus_.confidence
+        method = self.method if chosen else method_towards(self.method, ensemble, n_clusters)
+        solved = solve_objects(ensemble, n_clusters, method=method, random_state=seed, **chosen)
+        self.consensus_ = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
-        return self
 
     def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
@@ -343,8 +241,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         return told if found is None else {**told, "reference_test": dict(found._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """Return the cluster of each object of X, new or known."""
+        """Return the cluster of each object of X, new or known; lazily if X is a Dask array."""
         check_is_fitted(self)
+        if is_dask(X):
+            lazy: Any = X.map_blocks(self.predict, dtype=np.int32, drop_axis=1, meta=np.empty(0, dtype=np.int32))
+            return cast("np.ndarray[Any, np.dtype[np.int32]]", lazy)
         placed = place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
         return placed if not lives_on_card(X) else copied_in_kind(placed, X)
 

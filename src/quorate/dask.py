@@ -1,0 +1,281 @@
+"""Dask: consensus, compress, evaluate and generate on arrays and data frames that lie on a cluster.
+
+Chunks are compressed on the workers, their distinct rows are merged in a tree, the method runs once where the call is
+made, and labels are lazy collections with the chunks of the input. Results equal those of the functions of the same
+names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate import _check
+from quorate._blocks.evaluation import drawn_objects
+from quorate._blocks.settling import Reading
+from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.choose_k import Numbers
+from quorate._consensus.consensus import solve_objects
+from quorate._consensus.procedure import Drawn, drawn_places, procedure_of
+from quorate._consensus.run_method import MAX_BYTES
+from quorate._data.building import as_weights
+from quorate._data.missing import DEFAULT
+from quorate._data.selection import select_members
+from quorate._distributed.chunks import Chunks, as_chunks
+from quorate._distributed.dask_features import chunks_of_features, dask_rows, label_leaves
+from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
+from quorate._distributed.tree_runs import (
+    chunk_sizes,
+    persisted_tree,
+    read_chunks,
+    root_of,
+    rows_at_places,
+    settled_root,
+)
+from quorate._evaluation.scores import evaluate_within
+from quorate._io.choosing import Columns
+from quorate._types import Ensemble, Scores
+from quorate.generation.block_members import train_members
+from quorate.generation.plans import Request, entropy_of
+
+__all__ = ["DaskConsensus", "DaskEnsemble", "compress", "consensus", "evaluate", "generate"]
+
+
+def consensus(
+    data: Any,
+    n_clusters: Numbers = None,
+    *,
+    method: str = DEFAULT_METHOD,
+    coarsen: Any = None,
+    random_state: Any = None,
+    max_bytes: int = MAX_BYTES,
+    refine: bool = False,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: Any = DEFAULT,
+    weights: Any = None,
+    check: bool = True,
+    max_rows: int | None = None,
+    **options: Any,
+) -> DaskConsensus:
+    """Find the consensus of a Dask array or data frame; labels are lazy, with the chunks of the input.
+
+    The chunks are compressed on the workers and stay there as 4 bytes per object. Their distinct rows are merged eight
+    at a time in a tree, and come here; the method runs here, once.
+
+    Parameters
+    ----------
+    data : Dask array of shape (n_objects, n_members), Dask data frame, or list of futures or delayed chunks
+        Chunks may have unknown sizes. A data frame keeps its index and divisions.
+    n_clusters, method, coarsen, random_state, max_bytes, refine, **options
+        As for `quorate.consensus`.
+    ids, columns, drop : str, lists of str
+        For data frames: the column that names the objects, the columns that are members, and columns to leave out.
+        No two objects may have the same id, in any chunks.
+    missing, weights, check
+        As for `quorate.consensus`.
+    max_rows : int, optional
+        If a node of the tree has more distinct rows than this, similar rows are merged there, on the worker, until no
+        more are left. ``solution.info["thinned"]`` tells how far: the labels of an object differ from those of the row
+        that stands for it in at most that share of the members. Without it, nothing is lost.
+
+    Returns
+    -------
+    DaskConsensus
+        `labels` and `confidence` are Dask collections; `ensemble` and `solution` are the distinct rows and their
+        consensus.
+
+    See Also
+    --------
+    quorate.consensus : The same for a table in memory.
+    quorate.stream.consensus : The same for files larger than memory, on one machine.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> labels = da.from_array(np.array([[0, 1], [0, 1], [1, 0], [1, 0]]), chunks=(2, 2))
+    >>> result = consensus(labels, 2, random_state=0)
+    >>> result.labels.compute()
+    array([0, 0, 1, 1], dtype=int32)
+    """
+    chunks = as_chunks(data, Columns(ids, columns, tuple(drop)))
+    how = Reading(missing, weights, False, check, declared=columns is not None)
+    most = None if max_rows is None else _check.integer(max_rows, "max_rows", low=1)
+    tree, settled, root = read_chunks(chunks, [], how, most)
+    solved = solve_objects(
+        settled.ensemble,
+        n_clusters,
+        method=method,
+        coarsen=coarsen,
+        random_state=random_state,
+        max_bytes=_check.n_bytes(max_bytes),
+        refine=refine,
+        **options,
+    ).objects
+    if most is not None:
+        thinned = {"max_rows": most, "differing_share": root.theta, "n_rows": settled.ensemble.n_rows}
+        solved = replace(solved, info={**solved.info, "thinned": thinned})
+    return DaskConsensus(settled.ensemble, solved, Spread(chunks, tree, settled.row_of))
+
+
+def compress(
+    data: Any,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: Any = DEFAULT,
+    weights: Any = None,
+    check: bool = True,
+) -> Ensemble:
+    """Reduce a Dask collection to its distinct rows with counts, in order of first appearance.
+
+    Parameters
+    ----------
+    data, ids, columns, drop, missing, weights, check
+        As for `consensus`.
+
+    Returns
+    -------
+    Ensemble
+        The same as ``quorate.compress(quorate.as_ensemble(data.compute()))[0]``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> compress(da.from_array(np.array([[0, 1], [1, 1], [0, 1]]), chunks=(2, 2))).counts
+    array([2, 1])
+    """
+    chunks = as_chunks(data, Columns(ids, columns, tuple(drop)))
+    how = Reading(missing, weights, False, check, declared=columns is not None)
+    return read_chunks(chunks, [], how, None)[1].ensemble
+
+
+def evaluate(labels: Any, data: Any = None, *, truth: Any = None, null: Any = None, **reading: Any) -> Scores:
+    """Score a labelling of a Dask collection, as `quorate.evaluate` does for a table in memory.
+
+    Parameters
+    ----------
+    labels : DaskConsensus, or Dask array or Series with the chunks of `data`
+    data : Dask array or data frame, optional
+        The table; a DaskConsensus holds it already.
+    truth : Dask array or Series, optional
+        Known classes, with the chunks of `data`.
+    null
+        As for `quorate.evaluate`.
+    **reading
+        `ids`, `columns`, `drop`, `missing`, `weights` and `check`, as for `consensus`.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> members = da.from_array(np.array([[0, 1], [0, 1], [1, 0], [1, 0]]), chunks=(2, 2))
+    >>> evaluate(consensus(members, 2, random_state=0)).anmi
+    1.0
+    """
+    if isinstance(labels, DaskConsensus):
+        if data is not None or truth is not None or reading:
+            raise ValueError("a DaskConsensus holds its table already; leave data, truth and how to read it out.")
+        return _score_result(labels, null)
+    names = Columns(reading.pop("ids", None), reading.pop("columns", None), tuple(reading.pop("drop", ())))
+    weights = reading.pop("weights", None)
+    chunks = as_chunks(data, names)
+    beside = [_vectors(values, len(chunks.parts), name) for values, name in ((labels, "labels"), (truth, "truth"))]
+    how = Reading(**reading)._replace(check=False)
+    tree, settled, _ = read_chunks(chunks, [column for column in beside if column], how, None)
+    rows = settled.ensemble
+    n_members = len(chunks.names)
+    codes = rows.labels[:, n_members].astype(np.int32)
+    members = select_members(rows, range(n_members))
+    ensemble = replace(members, weights=as_weights(weights, members.member_names))
+
+    def draw(seed: int) -> Drawn:
+        known = np.flatnonzero(codes >= 0)
+        places = drawn_places(int(rows.counts[known].sum()), n_members, int(rows.n_clusters[n_members]), seed)
+        if len(known) < len(codes):
+            raise ValueError("null needs a label for each object; leave out objects without one.")
+        numbers = rows_at_places(tree, settled.row_of, places, chunk_sizes(tree))
+        return drawn_objects(ensemble, codes, numbers, places is not None)
+
+    classes = None if truth is None else _named(rows, n_members + 1)
+    return evaluate_within(_named(rows, n_members), ensemble, None, truth=classes, null=null, draw=draw)
+
+
+def _named(rows: Ensemble, place: int) -> Any:
+    values = np.full(rows.n_clusters[place] + 1, None, dtype=object)
+    values[:-1] = rows.categories[place]
+    return values[rows.labels[:, place]]
+
+
+def _vectors(values: Any, n_chunks: int, name: str) -> list[Any]:
+    """Return the chunks of a labelling; an empty list if there is none."""
+    if values is None:
+        return []
+    parts = list(np.ravel(values.to_delayed())) if hasattr(values, "to_delayed") else list(values)
+    if len(parts) != n_chunks:
+        raise ValueError(f"{name} must have the chunks of data, {n_chunks} in all, got {len(parts)}; rechunk it.")
+    return parts
+
+
+def _score_result(result: DaskConsensus, null: Any) -> Scores:
+    rows, solution, spread = result.ensemble, result.solution, result.spread
+    seed = procedure_of(solution, solution.n_clusters).seed
+    places = drawn_places(rows.n_objects, rows.n_members, solution.n_clusters, seed)
+    sample = rows_at_places(spread.tree, spread.row_of, places, chunk_sizes(spread.tree))
+    drawn = drawn_objects(rows, solution.labels, sample, places is not None)
+    return evaluate_within(solution, rows, None, null=null, draw=lambda seed: drawn)
+
+
+def generate(
+    X: Any, n_members: int = 20, *, k: Any = None, base: Any = "auto", columns: Any = 1.0, random_state: Any = None
+) -> DaskEnsemble:
+    """Make many clusterings of a Dask array of measurements, as `quorate.generate` does for an array in memory.
+
+    The workers find the range of each column and send the samples that members are trained on; the members are trained
+    here, and label the chunks on the workers.
+
+    Parameters
+    ----------
+    X : Dask array of shape (n_objects, n_columns), or data frame of numbers
+        If the sizes of its chunks are not known, they are counted first.
+    n_members, k, base, columns, random_state
+        As for `quorate.generate`; the base must be "kmeans", "spectral" or "auto", or settings of these.
+
+    Returns
+    -------
+    DaskEnsemble
+        Its `labels` are lazy; `consensus(made.labels, 5)` goes on from there.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> rng = np.random.default_rng(0)
+    >>> X = da.from_array(np.concatenate([rng.normal(m, 1, size=(50, 2)) for m in (0, 6)]), chunks=(30, 2))
+    >>> generate(X, 3, k=2, base="kmeans", random_state=0)
+    DaskEnsemble(100 objects, 2 distinct rows)
+    """
+    return fit_members(X, Request(n_members, k, base, 1.0, columns), entropy_of(random_state))[0]
+
+
+def fit_members(X: Any, request: Request, entropy: int) -> tuple[DaskEnsemble, Any]:
+    """Train members on a Dask array and label its chunks; return the labels and the trained members."""
+    array, names = chunks_of_features(X)
+    trained = train_members(dask_rows(array), names, request, entropy)
+    # the models travel to the workers, the rows that they were trained on do not
+    light = trained._replace(features=replace(trained.features, data=np.empty((0, array.shape[1]))))
+    parts = list(array.to_delayed().ravel())
+    tree = persisted_tree(label_leaves(parts, light), parts, None)
+    members = tuple(f"member {place}" for place in range(request.n_members))
+    settled = settled_root(root_of(tree, parts), members, Reading(check=False))
+    ensemble = replace(settled.ensemble, info=light.info)
+    ensemble.remember(is_distinct=True, is_proven=True)
+    chunks = Chunks(parts, members, None, tuple(map(int, array.chunks[0])), None)
+    return DaskEnsemble(ensemble, Spread(chunks, tree, settled.row_of)), light
