@@ -4,7 +4,11 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers coverage docs docs-serve dist clean
+<<<<<<< HEAD
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers coverage docs docs-serve dist clean
+=======
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
+>>>>>>> refs/heads/harness
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -49,6 +53,10 @@ methods: $(STAMP)   ## the table of docs/methods.md, written anew from the regis
 
 bench: $(STAMP)     ## speed as ratios against named peers, in one run
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+	$(BIN)/python -m benchmarks.scale --page-only
+
+scale: $(STAMP)     ## time and memory for 10^4 to 10^8 objects, and the page docs/scale.md [ARGS="--largest 1000000"]
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 papers: $(STAMP)    ## the five papers' tables and figures beside ours: make papers DATA=folder [ARGS="--quick linear_eac"]
 	$(BIN)/python -m benchmarks.papers $(if $(DATA),--data $(DATA)) $(ARGS)
@@ -65,6 +73,12 @@ peers:              ## Quorate beside other packages, which get an environment o
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps sc3s==0.1.1 OpenEnsembles==2.0.0
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]"
 	.venv-peers/bin/python -m benchmarks.peers $(ARGS)
+
+fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a case: make fuzz [ARGS="--minutes 10"]
+	$(BIN)/python -m benchmarks.reliability fuzz $(ARGS)
+
+soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
+	$(BIN)/python -m benchmarks.reliability soak $(ARGS)
 
 coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)

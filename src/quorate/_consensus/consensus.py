@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.auto import AUTO, DEFAULT_METHOD
 from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._consensus.solve import solve
@@ -140,8 +140,9 @@ def solve_objects(
         return solve_objects_on_card(ensemble, n_clusters, coarsen=coarsen, max_bytes=max_bytes, **settings)
     rows, inverse = compress(ensemble)
     told = {}
-    if coarsen is not None:
-        rows, joined, told["coarsen"] = coarsened(rows, coarsen, n_clusters, max_bytes)
+    merged = coarsened(rows, coarsen, n_clusters, max_bytes, settings.get("method", AUTO))
+    if merged is not None:
+        rows, joined, told["coarsen"] = merged
         inverse = joined[inverse]
     result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
     result = replace(result, info={**result.info, **told})

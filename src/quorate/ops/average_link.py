@@ -179,11 +179,17 @@ def _search(cluster, left, exact, clusters, columns, values, weights, lists, sna
     similarity = np.empty(width + 1)
     used, size = 0, float(clusters.size[cluster])
     floor = 0.0
+    # The candidates of before come first, because most of the others are less similar and are then left out at once.
+    for place in range(lists.used[cluster]):
+        row = snapshot.place[find(clusters.parent, lists.near[cluster, place])]
+        if total[row] > 0:
+            used = place_sorted(near, similarity, used, alive[row], total[row] / (size * snapshot.size[row]))
+            total[row] = 0
     for row in range(alive.size):
-        dot, other = total[row], alive[row]
+        dot = total[row]
         total[row] = 0
-        if dot > floor * clusters.size[other]:
-            used = place_sorted(near, similarity, used, other, dot / (size * clusters.size[other]))
+        if dot > floor * snapshot.size[row]:
+            used = place_sorted(near, similarity, used, alive[row], dot / (size * snapshot.size[row]))
             if used > width:
                 # slightly below the last entry, so that rounding does not reject a cluster that is equally similar
                 floor = similarity[width] * size / _MARGIN
@@ -258,16 +264,17 @@ def _link_some(clusters, columns, values, weights, exact, lists, scratch, rankin
                 snapshot.gone[snapshot.alive.size - left] = snapshot.place[second]
                 left = remove(second, left, ranking)
                 end = _merge(cluster, second, step + 1, clusters, columns, values, lists, end)
+                snapshot.size[snapshot.place[cluster]] = clusters.size[cluster]
             _evaluate(cluster, second, m - left, clusters, columns, values, weights, lists, scratch)
         sink(ranking.position[cluster], left, ranking)
     return snapshot, end, left
 
 
 def average_link(
+    order: NDArray[np.int64],
     clusters: Clusters,
     columns: NDArray[np.int32],
     values: NDArray[np.float64],
-    end: int,
     weights: NDArray[np.float64],
     lists: Lists,
     scratch: Scratch,
@@ -281,15 +288,19 @@ def average_link(
     compared with all others. If its nearest neighbour has changed since, its list is sorted again. Otherwise the two
     are merged. The steps are done some hundreds at a time, so that Ctrl-C is answered between two calls.
 
+    order (m,) holds all clusters. It does not change the result, but what is close to each other in it is close to each
+    other in memory, so that the work is faster if similar clusters are.
+
     Written: merges (m - 1, 2), the two clusters of each merge, the lower one first; similarity (m - 1,). Returns the
     clusters that are left, in increasing order.
     Invariant: lists.top is never less than the similarity of a cluster to its nearest neighbour.
     """
     m = clusters.size.size
     exact = bool(np.all(weights == np.floor(weights)))
-    snapshot = take_snapshot(np.arange(m), clusters, columns, values, weights.size)
-    order = np.arange(m, dtype=np.int32)
-    ranking = Ranking(lists.top, lists.state, lists.best, order, order.copy())
+    end = compact(order, clusters, columns, values)
+    snapshot = take_snapshot(order, clusters, columns, values, weights.size)
+    heap = np.arange(m, dtype=np.int32)
+    ranking = Ranking(lists.top, lists.state, lists.best, heap, heap.copy())
     build(ranking)
     course = (snapshot, end, m)
     while course[2] > limit and lists.top[ranking.heap[0]] > 0:
@@ -297,5 +308,5 @@ def average_link(
             clusters, columns, values, weights, exact, lists, scratch, ranking, course, limit, merges, similarity
         )
     alive = course[0].alive
-    left: NDArray[np.int64] = alive[clusters.parent[alive] == alive]
+    left: NDArray[np.int64] = np.sort(alive[clusters.parent[alive] == alive])
     return left

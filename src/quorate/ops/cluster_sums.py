@@ -28,13 +28,15 @@ class Clusters(NamedTuple):
 class Snapshot(NamedTuple):
     """Inverted lists of the clusters that existed at some time, and what has happened to these clusters since.
 
-    alive (a,): the clusters, increasing. place (m,): the place of each of them in `alive`. start (d + 1,), row and sum:
-    the entries start[f] to start[f + 1] - 1 are the places of the clusters that have a sum in column f, and those sums.
-    gone (a,): the places of the clusters that were merged into others since; as many as fewer clusters are left.
+    alive (a,): the clusters. place (m,): the place of each of them in `alive`. size (a,): the number of objects of each
+    of them, which is kept up to date. start (d + 1,), row and sum: the entries start[f] to start[f + 1] - 1 are the
+    places of the clusters that have a sum in column f, and those sums. gone (a,): the places of the clusters that were
+    merged into others since; as many as fewer clusters are left.
     """
 
     alive: NDArray[np.int64]
     place: NDArray[np.int32]
+    size: NDArray[np.float64]
     start: NDArray[np.int64]
     row: NDArray[np.int32]
     sum: NDArray[np.float64]
@@ -85,7 +87,7 @@ def compact(alive, clusters, columns, values):
 
 @njit(cache=True, nogil=True)
 def take_snapshot(alive, clusters, columns, values, n_columns):
-    """Build the inverted lists of the clusters of `alive`."""
+    """Build the inverted lists of the clusters of `alive`; similar clusters should be close to each other in it."""
     start = np.zeros(n_columns + 1, dtype=np.int64)
     for cluster in alive:
         for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
@@ -102,7 +104,8 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
             entry = target[columns[place]]
             rows[entry], sums[entry] = row, values[place]
             target[columns[place]] += 1
-    return Snapshot(alive, places, start, rows, sums, np.empty(alive.size, dtype=np.int32))
+    sizes = clusters.size[alive].astype(np.float64)
+    return Snapshot(alive, places, sizes, start, rows, sums, np.empty(alive.size, dtype=np.int32))
 
 
 @njit(cache=True, nogil=True)

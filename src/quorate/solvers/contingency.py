@@ -142,8 +142,8 @@ def mean_nmi(tables: list[Contingency], weights: FloatArray, average: Average) -
 
 
 def _is_small(n_cells: int, n_entries: int) -> bool:
-    """Whether a dense table costs no more than the labels it is counted from, or next to nothing."""
-    return n_cells <= max(n_entries, 65_536)
+    """Whether a dense table costs no more memory than sorting the labels it is counted from, or next to nothing."""
+    return n_cells <= max(4 * n_entries, 65_536)
 
 
 def non_empty(table: NDArray[Any]) -> Contingency:

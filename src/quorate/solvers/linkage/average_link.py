@@ -54,7 +54,7 @@ def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) ->
         return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), None)
     found = nearest(ensemble, weighting.columns, CANDIDATES + 1)
     lists = first_lists(*found, weighting.columns, ensemble.counts)
-    return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), lists)
+    return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), lists, order=near_order(ensemble))
 
 
 def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
@@ -74,9 +74,17 @@ def group_tree(ensemble: Ensemble, groups: NDArray[np.int32]) -> FloatArray:
 
 
 def tree_down_to(
-    few: int, weighting: Weighting, start: Start, lists: Lists | None, between: Callable[..., FloatArray] = dots_between
+    few: int,
+    weighting: Weighting,
+    start: Start,
+    lists: Lists | None,
+    between: Callable[..., FloatArray] = dots_between,
+    order: NDArray[np.intp] | None = None,
 ) -> FloatArray:
-    """Merge with the help of lists until `few` clusters are left, then with the matrix that `between` computes."""
+    """Merge with the help of lists until `few` clusters are left, then with the matrix that `between` computes.
+
+    `order` lists the clusters such that similar ones are close to each other; it makes the work faster.
+    """
     clusters, columns, values = start
     counts, weights = clusters.size.copy(), weighting.columns
     m = len(counts)
@@ -84,8 +92,8 @@ def tree_down_to(
     left = np.arange(m)
     if lists is not None:
         scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int8))
-        end = int(clusters.length.sum())
-        left = average_link(clusters, columns, values, end, weights, lists, scratch, few, merges, similarity)
+        order = np.arange(m) if order is None else order
+        left = average_link(order, clusters, columns, values, weights, lists, scratch, few, merges, similarity)
     done = m - len(left)
     if len(left) <= few:
         matrix = between(left, clusters, columns, values, weights)
