@@ -4,7 +4,11 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+<<<<<<< HEAD
 .PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers coverage docs docs-serve dist clean
+=======
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
+>>>>>>> refs/heads/harness
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml
@@ -69,6 +73,12 @@ peers:              ## Quorate beside other packages, which get an environment o
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps sc3s==0.1.1 OpenEnsembles==2.0.0
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]"
 	.venv-peers/bin/python -m benchmarks.peers $(ARGS)
+
+fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a case: make fuzz [ARGS="--minutes 10"]
+	$(BIN)/python -m benchmarks.reliability fuzz $(ARGS)
+
+soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
+	$(BIN)/python -m benchmarks.reliability soak $(ARGS)
 
 coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)

@@ -71,12 +71,24 @@ def test_the_method_with_the_lowest_cut_is_taken(monkeypatch, wanted):
     assert EnsembleClustering(2, base="spectral", random_state=0).fit(X).consensus_.method == "lwgp"
 
 
-def test_average_link_is_not_tried_with_many_objects(monkeypatch):
-    monkeypatch.setattr(trial, "LINK_OBJECTS", 100)
+def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
+    monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
+    monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
     tried = []
     monkeypatch.setattr(trial, "_cut", lambda *given: tried.append(given[-1][1]) or 0.0)
-    generate(spirals()[0], 3, k=("default", 2), random_state=0)
-    assert tried == ["lwgp", "transfer"] * 2
+    ensemble = generate(spirals()[0], 3, k=("default", 2), random_state=0)
+    assert tried == ["lwgp"] * 2
+    assert "method" not in ensemble.info
+
+
+def test_wide_objects_are_tried_in_their_principal_directions(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, truth = rng.normal(size=(400, 200)), np.arange(400) % 2
+    X += 0.8 * rng.normal(size=(2, 200))[truth]
+    monkeypatch.setattr(trial, "TRIAL_OBJECTS", 200)
+    model = EnsembleClustering(2, random_state=0).fit(X)
+    assert "(200 of the objects, 2 clusters)" in model.ensemble_.info["base"]
+    assert adjusted_rand_score(truth, model.labels_) == 1
 
 
 def test_auto_keeps_its_own_choice_where_it_would_take_another_method(monkeypatch):
@@ -99,6 +111,7 @@ def test_the_kind_does_not_depend_on_members_rows_or_workers():
 
 
 def test_a_sample_is_on_trial_where_objects_are_many(monkeypatch):
+    monkeypatch.setattr(trial, "WHOLE_TRIAL", 300)
     monkeypatch.setattr(trial, "TRIAL_OBJECTS", 300)
     X, _ = spirals(900)
     found = generate(X, 3, k=("default", 2), random_state=0)

@@ -31,7 +31,7 @@ from quorate._consensus import confidence as module
 from quorate._consensus.procedure import Drawn
 from quorate._evaluation.matching import matched
 from quorate._evaluation.subject import subject_of
-from quorate.solvers.confidence import own_shares
+from quorate.solvers.own_shares import own_shares
 
 
 def same_places(result: Consensus, other: Consensus) -> np.ndarray:

@@ -29,6 +29,7 @@ from quorate._device.card_rows import code_columns, distinct_rows
 from quorate._device.copies import PART_BYTES
 from quorate._device.device_arrays import in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble, upload
+from quorate.cli import main
 from quorate.generation import KMeans, Projection, Share, Spectral
 from quorate.ops.euclidean import nearest_centres, pad_columns
 from quorate.solvers.label_space import lookup
@@ -306,6 +307,16 @@ def test_features_of_a_wrong_shape_are_refused(card: TwinCard, shape: tuple[int,
         generate(CardArray(np.zeros(shape)), 2, k=2, base="kmeans")
 
 
+def test_the_shell_works_on_a_card(card: TwinCard, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "X.csv", blobs(0, n=300), delimiter=",", header="a,b,c,d,e,f", comments="")
+    wanted, found = tmp_path / "wanted.csv", tmp_path / "found.csv"
+    fixed = ["cluster", str(tmp_path / "X.csv"), "-k", "3", "--base", "kmeans", "--no-null", "--quiet"]
+    assert main([*fixed, "-o", str(wanted)]) == 0
+    assert main([*fixed, "--device", "cuda", "-o", str(found)]) == 0
+    assert "nearest_centres" in card.launched
+    assert found.read_text() == wanted.read_text()
+
+
 class TestNoCard:
     """One clear line where there is no card, or the processor if "auto" was asked for."""
 
@@ -320,8 +331,17 @@ class TestNoCard:
             lambda: compress(as_ensemble(noisy(0)), device="cuda"),
             lambda: EnsembleClustering(2, device="cuda").fit(blobs(0, n=50)),
         ):
-            with pytest.raises(RuntimeError, match=r"^device 'cuda' cannot be used: this machine has no CUDA card.*$"):
+            with pytest.raises(OSError, match=r"^device 'cuda' cannot be used: this machine has no CUDA card.*$"):
                 call()
+
+    def test_the_shell_says_so_in_one_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        table = tmp_path / "labels.csv"
+        table.write_text("a,b\n1,1\n1,1\n2,2\n2,2\n", encoding="utf-8")
+        assert main(["consensus", str(table), "-k", "2", "--device", "cuda", "--no-null", "--quiet"]) != 0
+        told = capsys.readouterr().err
+        assert "no CUDA card" in told
+        assert told.count("\n") == 1
+        assert main(["consensus", str(table), "-k", "2", "--device", "auto", "--no-null", "--quiet"]) == 0
 
     def test_auto_takes_the_processor(self) -> None:
         wanted = consensus(noisy(0), 3, method="kmeans", random_state=0)

@@ -72,8 +72,14 @@ def server() -> Iterator[Server]:
     made.close()
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
-@pytest.mark.parametrize("job", ["generate", "save as csv", "report"])
+@pytest.mark.parametrize(
+    ("job", "name"),
+    [
+        *((job, name) for job in ("generate", "save as csv") for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")),
+        ("report", "SIGKILL"),
+        ("save as zarr", "SIGINT"),
+    ],
+)
 def test_signals(server: Server, job: str, name: str) -> None:
     found = signals.send_signals(server, job, name, 3, seed=1)
     assert found.wrong == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from quorate.ops import chebyshev as kernels
+from quorate.solvers.spectral import filtered
 from quorate.solvers.spectral.filtered import TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
 
 
@@ -62,17 +63,22 @@ def test_vectors_are_those_of_lapack(n_landmarks, wanted, n_parts):
     values, vectors = filtered_eigenvectors(as_sparse(matrix), wanted, np.random.default_rng(0))
     assert vectors.shape == (n_landmarks, wanted)
     assert np.allclose(vectors.T @ vectors, np.eye(wanted), atol=1e-4)
-    missed = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
-    assert missed.max() <= 1.1 * TOLERANCE
-    assert np.allclose(values, np.linalg.eigvalsh(matrix)[::-1][:wanted], atol=TOLERANCE)
+    expected, right = (found[..., ::-1] for found in np.linalg.eigh(matrix))
+    assert np.allclose(values, expected[:wanted], atol=1e-3)
+    # the last vectors may be mixed with the next ones, whose eigenvalues are almost the same
+    inside = np.linalg.norm(right[:, : wanted + 4].T @ vectors, axis=0)
+    assert inside.min() > 1 - TOLERANCE
 
 
-def test_more_parts_than_vectors():
-    """All eigenvalues are 1, and any vectors that are constant within the parts solve the equation."""
-    matrix = graph(4000, 400, n_parts=40)
-    values, vectors = filtered_eigenvectors(as_sparse(matrix), 10, np.random.default_rng(0))
-    assert np.allclose(values, 1, atol=TOLERANCE)
-    assert np.linalg.norm(matrix @ vectors - vectors, axis=0).max() <= 1.1 * TOLERANCE
+def test_more_parts_than_vectors_are_left_to_lapack():
+    """All wanted eigenvalues and those of the block are 1, so that nothing tells the wanted vectors from others."""
+    assert filtered_eigenvectors(as_sparse(graph(4000, 400, n_parts=40)), 10, np.random.default_rng(0)) is None
+
+
+def test_eigenvalues_that_are_nearly_equal_are_left_to_lapack(monkeypatch):
+    """A long chain of landmarks has very many eigenvalues near 1; one round is not enough for it."""
+    monkeypatch.setattr(filtered, "MOST_ROUNDS", 1)
+    assert filtered_eigenvectors(as_sparse(graph(4000, 800)), 10, np.random.default_rng(0)) is None
 
 
 def test_a_matrix_of_zeros():

@@ -299,9 +299,9 @@ def test_weights_count(method: str) -> None:
 
 # ---- laws on many small random tables, which are full of ties
 
-TABLES = 100
+TABLES = 60
 """Random tables on which each of the laws below is tested; `python tests/random_tables.py` takes any number."""
-FEWER = {"mixture": 20, "supra": 20, "sec": 50, "lwgp": 50}
+FEWER = {"mixture": 15, "supra": 15, "sec": 30, "lwgp": 30}
 """Methods that take long even on small tables."""
 
 

@@ -107,7 +107,7 @@ def test_an_object_without_a_known_label_is_not_placed() -> None:
 def test_placed_objects_are_written_with_the_names_of_clusters(tmp_path) -> None:
     result = consensus(SEGMENTS, 2, random_state=0).renamed({0: "old"})
     quorate.save_labels(tmp_path / "new.csv", result.place({"web": ["y", "x"]}, SEGMENTS))
-    assert (tmp_path / "new.csv").read_text().splitlines() == ["label,confidence", "1,0.999149", "old,0.999149"]
+    assert (tmp_path / "new.csv").read_text().splitlines() == ["label,confidence", "1,0.99915", "old,0.99915"]
 
 
 def test_the_estimator_predicts_what_place_says() -> None:

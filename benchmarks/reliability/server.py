@@ -18,21 +18,21 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from benchmarks.reliability.shell import python_path, run_here
 
 
 class Server:
     """The process, seen from the one that asks it to run commands."""
 
     def __init__(self) -> None:
-        paths = [str(Path(_package()).parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        self._warm: list[list[str]] = []
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.reliability.server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             # threads do not live on in a copy of a process
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": python_path(), "NUMBA_NUM_THREADS": "1"},
         )
 
     def run(self, run: list[str], folder: Path, number: int = 0, delay: float = 0.0) -> dict[str, Any]:
@@ -50,19 +50,17 @@ class Server:
 
     def warm_up(self, run: list[str], folder: Path) -> None:
         """Let the process run a command itself, so that its copies have everything imported and compiled."""
-        self.run(run, folder, -1)
+        if run not in self._warm:
+            self._warm.append(run)
+            self.run(run, folder, -1)
 
     def close(self) -> None:
         """End the process."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait(timeout=30)
-
-
-def _package() -> str:
-    import quorate
-
-    return os.path.dirname(quorate.__file__)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 def main() -> None:
@@ -77,8 +75,6 @@ def main() -> None:
 
 def _warm_up(request: dict[str, Any]) -> dict[str, Any]:
     """Run the command in this process, so that its copies have everything imported and compiled."""
-    from benchmarks.reliability.shell import run_here
-
     status, out, err = run_here(request["run"], Path(request["folder"]))
     return {"status": status, "out": out, "err": err, "seconds": 0.0}
 

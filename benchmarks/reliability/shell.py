@@ -127,10 +127,19 @@ def run_in_process(run: Sequence[str], folder: Path, given: str = "") -> tuple[i
             capture_output=True,
             timeout=SECONDS,
             check=False,
+            env={**os.environ, "PYTHONPATH": python_path()},
         )
     except subprocess.TimeoutExpired:
         return None, "", f"TooSlowError: not ended after {SECONDS} s"
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def python_path() -> str:
+    """Return the search path by which another process in any folder imports the same package as this one."""
+    import quorate
+
+    ours = [str(Path(quorate.__file__).parents[1]), str(Path(__file__).parents[2])]
+    return os.pathsep.join([*ours, *filter(None, [os.environ.get("PYTHONPATH", "")])])
 
 
 def faults(case: Case, outcome: Outcome) -> list[str]:

@@ -12,7 +12,7 @@ from benchmarks.accuracy.sets import development_sets, group_of, prepared
 from benchmarks.trust.tables import Table, planted_table, random_table
 from quorate import Consensus, Ensemble, EnsembleClustering, as_ensemble, compress, consensus, generate
 from quorate._evaluation.matching import matched
-from quorate.solvers.confidence import own_shares
+from quorate.solvers.own_shares import own_shares
 
 Record = dict[str, Any]
 Labels = NDArray[Any]
@@ -63,7 +63,7 @@ def measure_confidence(name: str) -> Record:
         "before": counted(before, same, right),
         "times": round(first.times, 2),
     }
-    if group == GROUPS[0]:
+    if group in GROUPS[:2]:
         record["clusters"] = _clusters(first.result, before, same, truth)
     return record
 

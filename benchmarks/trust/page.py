@@ -12,6 +12,7 @@ from benchmarks.accuracy.tables import table_text
 from benchmarks.trust.confidence import GROUPS, half_of
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.noise_sets import kind_of
+from benchmarks.trust.numbers import numbers_section, read_results
 from benchmarks.trust.runs import Record, Results
 from quorate._verdict import GRADES, NO_STRUCTURE
 
@@ -98,7 +99,8 @@ def of_group(results: Results, group: str, half: str) -> dict[str, Record]:
 
 
 def _mean(values: Any) -> float:
-    return float(np.mean(list(values))) if len(list(values)) else float("nan")
+    known = list(values)
+    return float(np.mean(known)) if known else float("nan")
 
 
 def _called(records: list[Record]) -> int:
@@ -142,10 +144,6 @@ at most {max(seconds):.0f} s.
 
 
 def _numbers() -> str:
-    try:
-        from benchmarks.trust.numbers import numbers_section, read_results
-    except ImportError:
-        return "Not measured yet."
     return numbers_section(read_results())
 
 

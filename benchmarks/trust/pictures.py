@@ -28,7 +28,8 @@ def draw_reliability(results: Results, path: Path) -> None:
                     _curve(axes, records, which, colour)
             axes.set_title(f"{group}, {half}, {len(records)} cases", fontsize=9)
             axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="confidence", ylabel="share that stays in place")
-    panels[0, 0].legend(fontsize=8, frameon=False)
+    for which, colour, height in (("before", ORANGE, 0.95), ("now", BLUE, 0.87)):
+        panels[0, 0].text(0.03, height, which, color=colour, fontsize=9)
     _save(figure, path)
 
 
@@ -38,7 +39,7 @@ def _curve(axes: Any, records: list[Any], which: str, colour: str) -> None:
     filled = table[:, 0] > 0
     shares = table[filled, 0] / len(records)
     x, y = table[filled, 1] / table[filled, 0], table[filled, 2] / table[filled, 0]
-    axes.plot(x, y, color=colour, lw=1, label=which)
+    axes.plot(x, y, color=colour, lw=1)
     axes.scatter(x, y, s=8 + 260 * shares, color=colour, alpha=0.75, edgecolors="none")
 
 

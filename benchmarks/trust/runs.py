@@ -10,9 +10,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.trust import confidence, noise, noise_sets, verdicts
+from benchmarks.trust import confidence, noise, noise_sets, numbers, verdicts
 
 Record = dict[str, Any]
+NUMBERS = "numbers"
+"""The part about numbers of clusters, which has its own file."""
 
 
 class Part(NamedTuple):
@@ -65,10 +67,25 @@ class Results:
 
 def measure_missing(results: Results, parts: list[str], jobs: int, *, quick: bool = False) -> None:
     """Measure what is missing, in several processes of one thread each."""
-    wanted = [(part, case) for part in parts for case in results.missing(part, quick=quick)]
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as workers:
+    wanted = [(part, case) for part in parts if part in PARTS for case in results.missing(part, quick=quick)]
+    with _workers(jobs) as workers:
         runs = {workers.submit(PARTS[part].measure, case): (part, case) for part, case in wanted}
         for run in as_completed(runs):
             results.write(*runs[run], run.result())
             print(*runs[run], flush=True)
+
+
+def measure_numbers(jobs: int) -> None:
+    """Measure the numbers of clusters that are missing; `numbers.measure` keeps them in a file of its own."""
+    done = {(record["set"], record["algorithm"]) for record in numbers.read_results()}
+    wanted = [(name, algorithm) for algorithm in numbers.ALGORITHMS for name in numbers.SETS]
+    with _workers(jobs) as workers:
+        runs = {workers.submit(numbers.measure, [case[0]], case[1]): case for case in wanted if case not in done}
+        for run in as_completed(runs):
+            run.result()
+            print(NUMBERS, *runs[run], flush=True)
+
+
+def _workers(jobs: int) -> ProcessPoolExecutor:
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))

@@ -216,8 +216,7 @@ class Consensus(ResultTable):
     Parameters
     ----------
     labels : int32 array
-        Clusters are numbered by first appearance: the first object is in cluster 0, and each new cluster takes the
-        next integer.
+        Clusters are numbered 0, 1, 2, ... by first appearance, so that the first object is in cluster 0.
     objective : float
         The value that the method optimised; its docstring says which quantity and in which direction.
     n_iter, converged : int, bool
@@ -237,10 +236,8 @@ class Consensus(ResultTable):
         Names of the objects, if the data had them.
     runner_up : int32 array or None
         For each object, the best other cluster by mean co-association; -1 if no other cluster shares a label with it.
-    cluster_names : tuple of str or None
-        Names given to the clusters by `renamed`.
-    id_name : str
-        The name of the column of the objects' names.
+    cluster_names, id_name : tuple of str or None, str
+        Names given to the clusters by `renamed`, and the name of the column of the objects' names.
     """
 
     labels: NDArray[np.int32]
@@ -304,14 +301,12 @@ class Method:
     options that are not checked yet, and `instead` is the advice to the user if they are too many. `tables` returns the
     bytes of the tables between clusters from the size of the ensemble alone; see `solvers.sizes`. A method that
     `combines` others gets the argument `runs`: for each method that does not combine others, a function of n_clusters
-    and a generator that runs it on the same ensemble within the same limits. A method that takes `soft` members gets
-    an Ensemble or a SoftEnsemble, the others an Ensemble only.
+    and a generator that runs it on the same ensemble within the same limits. Only `soft` methods get a SoftEnsemble.
 
     A method gets the members sorted by their labels, so that their order cannot change its result. If it gets them in
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
-    method's info that are mappings from member names; they are returned in the given order of the members. `solve`
-    estimates `Consensus.confidence` alike for all methods; what a method itself returns there is kept, for the rows, as
-    ``info["method_confidence"]``.
+    method's info that are mappings from member names; they are returned in the given order of the members. Confidence
+    is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
     """
 
     solve: Callable[..., Consensus]

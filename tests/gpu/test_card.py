@@ -12,9 +12,11 @@ from operations import CLOSE, EXACT
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensus, evaluate, generate, merge, solve
+from quorate._data import rows_in_blocks
+from quorate._device import card_features, card_rows
 from quorate._device.card import Card
 from quorate._device.choose import find_card
-from quorate.generation import Projection, Spectral
+from quorate.generation import Projection, Spectral, device_features
 from quorate.solvers.label_space import lookup
 from quorate.solvers.spectral import euclidean_kmeans
 
@@ -207,3 +209,31 @@ def test_large_ensembles_give_the_answer_of_the_processor() -> None:
         found = consensus(labels, 8, method=method, random_state=0, device="cuda")
         assert found.info["device"] == card().name
         same(wanted.labels, found.labels, method)
+
+
+def test_data_larger_than_the_card_go_through_it_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_features, "ROOM", 0.0)
+    monkeypatch.setattr(card_features, "BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(rows_in_blocks, "ROOM", 0.0)
+    monkeypatch.setattr(rows_in_blocks, "BLOCK_SHARE", 1e-5)
+    X = blobs(4, 300_001)
+    wanted = generate(X, 6, k=(5, 20), base="kmeans", random_state=0)
+    found = generate(X, 6, k=(5, 20), base="kmeans", random_state=0, device="cuda")
+    assert (wanted.labels != found.labels).mean() <= 1e-5
+    labels = noisy(5, n=400_001, k=6, members=7, missing=0.05).astype(np.int16)
+    for method in ("kmeans", "eac"):
+        few = labels[:, :4] if method == "eac" else labels
+        one, two = (consensus(few, 6, method=method, random_state=0, device=d) for d in (None, "cuda"))
+        assert np.array_equal(one.labels, two.labels)
+        assert np.array_equal(one.rows, two.rows)
+
+
+def test_a_billion_labels_are_read_in_parts() -> None:
+    """CuPy's own reductions change at 2^31 values; ours must not."""
+    labels = card().xp.zeros((1 << 28, 9), dtype=card().xp.int8)
+    labels[-1, -1] = 3
+    labels[12345, 4] = -1
+    assert card_rows.extent(labels) == (-1, 3)
+    coded = card_rows.code_columns(card(), labels)
+    assert coded is not None
+    assert [len(known) for known in coded[1]] == [1] * 8 + [2]

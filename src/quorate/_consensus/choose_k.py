@@ -209,13 +209,23 @@ def choose(
     ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
 ) -> tuple[Choice, Consensus]:
     """The recommended number among those wanted, and the method's answer for it."""
+    choice, answers = choose_with_answers(
+        ensemble, asked, random_state=random_state, max_bytes=max_bytes, refine=refine
+    )
+    return choice, answers[choice.n_clusters]
+
+
+def choose_with_answers(
+    ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
+) -> tuple[Choice, dict[int, Consensus]]:
+    """The recommended number among those wanted, and the method's answers for all numbers that were tried."""
     # one seed for every number, so that the answer for the chosen one is the answer one gets by asking for it
     known = isinstance(random_state, numbers.Integral)
     seed = random_state if known else int(_check.generator(random_state).integers(2**62))
     run: Run = partial(_run, ensemble, asked, seed, max_bytes, refine)
     shared = shared_structure(in_content_order(ensemble), seed % 2**32) if asked.null else None
     if asked.is_open and shared is not None and not shared.is_beyond:
-        return _nothing_shared(shared, asked.method), run(asked.method, 1)
+        return _nothing_shared(shared, asked.method), {1: run(asked.method, 1)}
     values, drawn = _profiles(ensemble, asked, run, seed, max_bytes)
     tried = list(asked.wanted)
     if len(tried) > ALL_TRIED:
@@ -237,7 +247,7 @@ def choose(
         decision.undecided,
         _as_facts(shared),
     )
-    return choice, answers[decision.n_clusters]
+    return choice, answers
 
 
 def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:

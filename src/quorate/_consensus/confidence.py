@@ -38,10 +38,10 @@ from quorate._evaluation.matching import matched
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
-from quorate.solvers.confidence import own_shares
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.label_rows import entries_of, on_host
 from quorate.solvers.member_order import in_content_order
+from quorate.solvers.own_shares import own_shares
 
 N_DIVISIONS = 2
 """How often the members are divided into two halves; each division costs about as much as one consensus."""
@@ -51,7 +51,7 @@ WEIGHT_OF_CLUSTER = 10.0
 """Objects that a cluster counts for at most in one division: they often move together, so more say nothing more."""
 LEVEL, SLOPE = 2.0, 5.0
 """Where the fit starts and, if there is little to learn from, ends: the log odds at a share of 1/2, and their slope."""
-PULL, PULL_OF_CLUSTER = 0.2, 10.0
+PULL, PULL_OF_CLUSTER = 0.2, 2.0
 """How strongly the fit is pulled towards this start, and the clusters towards one another."""
 MOST_STEPS = 50
 CLOSE = 1e-7

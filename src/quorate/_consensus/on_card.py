@@ -17,7 +17,7 @@ from quorate._data.rows_in_blocks import compress_in_blocks, is_too_large
 from quorate._data.rows_on_card import compress_on_card, ensemble_on_card, is_plain_table
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import card_for, is_out_of_memory
-from quorate._device.device_arrays import Kind, in_kind, kind_of
+from quorate._device.device_arrays import Kind, in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble
 from quorate._types import Consensus, SoftEnsemble
 
@@ -49,8 +49,8 @@ def consensus_on_card(
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        if device != "auto" or kind_of(labels) != "numpy" or isinstance(labels, DeviceEnsemble):
-            raise MemoryError(f"the card's memory does not suffice: {error}") from error
+        if device != "auto" or lives_on_card(labels):
+            raise
         logger.info("device: the processor, because the card's memory does not suffice (%s)", error)
         return None
 
@@ -76,7 +76,16 @@ def _solved_in_blocks(
 def solve_objects_on_card(
     ensemble: Any, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
 ) -> Solved:
-    """Do what `solve_objects` does; rows are coarsened in host memory."""
+    """Do what `solve_objects` does; rows are coarsened in host memory. Too little memory on the card is one line."""
+    try:
+        return _solved(ensemble, n_clusters, coarsen, max_bytes, settings)
+    except Exception as error:
+        if not is_out_of_memory(error) or isinstance(error, MemoryError):
+            raise
+        raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
+
+
+def _solved(ensemble: Any, n_clusters: Numbers, coarsen: Any, max_bytes: int, settings: dict[str, Any]) -> Solved:
     rows: Any
     rows, inverse = compress_on_card(ensemble)
     told = {}

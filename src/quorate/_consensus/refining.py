@@ -11,8 +11,8 @@ from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
 from quorate.solvers.anmi import anmi
 from quorate.solvers.cluster_means import completed
-from quorate.solvers.confidence import with_standing
 from quorate.solvers.label_space.climbing import climb
+from quorate.solvers.own_shares import with_standing
 
 MAX_SWEEPS = 100
 

@@ -17,8 +17,8 @@ from quorate._consensus.row_order import in_row_order
 from quorate._device.device_arrays import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.methods import METHODS
-from quorate.solvers.confidence import with_standing
 from quorate.solvers.member_order import in_content_order
+from quorate.solvers.own_shares import with_standing
 from quorate.solvers.sizes import linear_bytes, size_of
 
 MAX_BYTES = 4_000_000_000

@@ -19,6 +19,7 @@ PATIENCE = 128
 """Steps in the hash table after which it is called too full."""
 FIRST_ROWS = 4096
 """Rows by which members are put in order, unless two members are equal there."""
+PART_VALUES = 1 << 30
 SEEDS = 8
 """Hash functions that are tried; each fails once in 2^64 / n^2 times."""
 
@@ -31,6 +32,16 @@ class Firsts(NamedTuple):
     counts: Any
 
 
+def extent(values: Any) -> tuple[int, int]:
+    """Return the least and the largest of integers on the card.
+
+    They are read in parts, because CuPy is many times slower on arrays of 2^31 values or more.
+    """
+    flat = values.reshape(-1)
+    parts = [flat[start : start + PART_VALUES] for start in range(0, len(flat), PART_VALUES)]
+    return min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+
+
 def code_columns(card: Card, values: Any, dtype: Any = None) -> tuple[Any, list[NDArray[np.int64]]] | None:
     """Code every column of integers (n, H) by first appearance; -1 stays -1.
 
@@ -39,7 +50,7 @@ def code_columns(card: Card, values: Any, dtype: Any = None) -> tuple[Any, list[
     """
     xp = card.xp
     n_rows, width = values.shape
-    low, high = int(values.min()), int(values.max())
+    low, high = extent(values)
     span = high + 2
     if low < -1 or span * width > MOST_CODES or n_rows > MOST_ROWS:
         return None

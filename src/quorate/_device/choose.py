@@ -13,7 +13,7 @@ from quorate._device.device_arrays import DEVICES, lives_on_card
 logger = logging.getLogger("quorate")
 
 
-class NoCardError(RuntimeError):
+class NoCardError(OSError):
     """Raised if a card was asked for and there is none that works; the message is one line."""
 
 

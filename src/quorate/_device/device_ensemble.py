@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import Card
-from quorate._device.card_rows import content_order
+from quorate._device.card_rows import content_order, extent
 from quorate._device.device_arrays import Kind
 from quorate._types import Ensemble, read_only
 
@@ -41,7 +41,7 @@ class DeviceEnsemble(Ensemble):
 
     @cached_property
     def has_missing(self) -> bool:
-        return bool(self.card_labels.min() < 0)
+        return extent(self.card_labels)[0] < 0
 
     def __getattr__(self, name: str) -> Any:
         # called only for what is not there yet

@@ -25,8 +25,8 @@ from quorate._result_table import AMBIGUOUS
 from quorate._summaries import Profiles
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate._verdict import Evidence, Verdict, verdict_of
-from quorate.solvers.confidence import own_shares
 from quorate.solvers.member_agreement import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
+from quorate.solvers.own_shares import own_shares
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,9 @@ Measurements tell more than labels: links between nearest neighbours, and whethe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from quorate._consensus.auto import AUTO, resolve
 from quorate._consensus.choice import Choice
-from quorate._consensus.choose_k import Asked, Links, candidates, choose
+from quorate._consensus.choose_k import Asked, Links, candidates, choose_with_answers
 from quorate._consensus.run_method import MAX_BYTES, checked_options
 from quorate._consensus.solve import solve
 from quorate._data.compression import compress
@@ -71,7 +73,8 @@ def explore(
 
     First members of many clusters are made: spectral ones, unless the request names another base. Then the numbers are
     compared, by the criteria of `choose_k` and by links between nearest neighbours. Last, the clusters of the chosen
-    number are compared with those of measurements without clusters; if they are separated no better, the answer is 1.
+    number are compared with those of measurements without clusters. If they are separated no better, the next
+    candidate is taken; if none is separated better, the answer is 1.
 
     Parameters
     ----------
@@ -101,13 +104,25 @@ def explore(
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     asked = Asked(wanted, name, checked_options(name, method_options), is_open, null=False, links=links)
-    choice, answer = choose(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
+    choice, answers = choose_with_answers(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
     if draws is None:
         return Explored(choice, None, ensemble)
-    again = procedure(request, method, method_options, choice.n_clusters)
-    seed = entropy % 2**32
-    found = compare_with_reference(features, answer.labels[inverse], again, seed=seed, n_draws=draws)
-    return Explored(_judged(choice, found, is_open), found, ensemble)
+    compare = partial(_compare, features, request, method, method_options, entropy % 2**32, draws)
+    labels = {k: answers[k].labels[inverse] for k in choice.candidates or (choice.n_clusters,)}
+    return Explored(*_judged(choice, labels, compare, is_open), ensemble)
+
+
+def _compare(
+    features: Features,
+    request: Request,
+    method: str,
+    method_options: dict[str, Any],
+    seed: int,
+    draws: int,
+    labels: NDArray[Any],
+) -> Reference | None:
+    again = procedure(request, method, method_options, int(labels.max()) + 1)
+    return compare_with_reference(features, labels, again, seed=seed, n_draws=draws)
 
 
 def procedure(request: Request, method: str, method_options: dict[str, Any], n_clusters: int) -> Cluster:
@@ -128,18 +143,41 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
     return cluster
 
 
-def _judged(choice: Choice, found: Reference | None, is_open: bool) -> Choice:
-    """Replace the choice by 1 if the clusters are separated no better than those of measurements without clusters."""
-    if found is None or found.is_beyond:
-        return choice
+def _judged(
+    choice: Choice, labels: dict[int, NDArray[Any]], compare: Callable[[NDArray[Any]], Reference | None], is_open: bool
+) -> tuple[Choice, Reference | None]:
+    """Take the first candidate whose clusters are separated better than those of measurements without clusters.
+
+    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
+    """
+    first: Reference | None = None
+    for k, part in labels.items():
+        found = compare(part)
+        first = found if first is None else first
+        if found is None or found.is_beyond:
+            return _taken(choice, k), found
+    if first is None:
+        return choice, None
     told = (
-        f"measurements without clusters give clusters that are separated as well (valleys of {found.valley:.1f} "
-        f"standard errors, expected {found.expected:.1f})"
+        f"measurements without clusters give clusters that are separated as well (valleys of {first.valley:.1f} "
+        f"standard errors, expected {first.expected:.1f})"
     )
     if not is_open:
-        return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all.")
+        return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all."), first
     reason = f"1 cluster: {told}. With clusters it would be: {choice.reason}"
-    return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False)
+    return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False), first
+
+
+def _taken(choice: Choice, k: int) -> Choice:
+    """Return the choice with another candidate in the first place; the same if it is there already."""
+    if k == choice.n_clusters:
+        return choice
+    others = tuple(other for other in choice.candidates if other != k)
+    reason = (
+        f"{k} clusters: they are separated better than those of measurements without clusters. More criteria speak for "
+        f"another number, whose clusters are not: {choice.reason}"
+    )
+    return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)
 
 
 def _links_of(features: Features, inverse: NDArray[np.intp], entropy: int) -> Links | None:

@@ -12,7 +12,9 @@ from quorate.generation.landmarks import Landmarks
 from quorate.generation.trial import normalised_cut
 
 NEIGHBOURS = 10
-"""The number of nearest neighbours that each object is linked with."""
+"""The number of nearest neighbours that each object is linked with if links are counted to merge clusters."""
+CUT_NEIGHBOURS = 5
+"""The same if the links that leave a cluster are counted: more of them would reach across narrow gaps."""
 NEAR_CLUSTERS = 5
 """The number of other clusters with which each cluster is compared: those with which it shares most links."""
 PLACES = np.linspace(-0.25, 1.25, 31)
@@ -51,20 +53,20 @@ def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
     without clusters, all of whose level sets are convex, has no valley on such a line, so that what is found there is
     sampling noise. Clusters that are not convex may have no valley between their means; they have few links across.
     """
-    near = _neighbours(points)
+    near = _neighbours(points, CUT_NEIGHBOURS)
     valleys = _valleys(points, labels, _links(near, labels, int(labels.max()) + 1))
     return Separation(float(valleys.mean()), normalised_cut(labels, near))
 
 
 def links_between(points: NDArray[Any], labels: NDArray[Any], n_clusters: int) -> FloatArray:
     """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
-    return _links(_neighbours(points), labels, n_clusters)
+    return _links(_neighbours(points, NEIGHBOURS), labels, n_clusters)
 
 
-def _neighbours(points: NDArray[Any]) -> NDArray[np.int32]:
+def _neighbours(points: NDArray[Any], size: int) -> NDArray[np.int32]:
     """Return the nearest neighbours of each object, which include the object itself."""
     rows = np.ascontiguousarray(points, dtype=np.float32)
-    n_near = min(NEIGHBOURS + 1, len(rows))
+    n_near = min(size + 1, len(rows))
     nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
     return Landmarks(rows, n_near, None, *nothing).search(rows)[0]
 

@@ -36,6 +36,11 @@ def cluster_in_blocks(
     arguments: argparse.Namespace, generating: dict[str, Any], settings: dict[str, Any], step: Step
 ) -> None:
     """Cluster measurements in blocks, find the consensus, write the labels and the summary."""
+    if not isinstance(settings["n_clusters"], int):
+        raise ValueError(
+            "-k must be a number for measurements that are larger than memory; choose it on a sample of the objects "
+            "first, with quorate cluster without -k"
+        )
     if arguments.ensemble is not None:
         raise ValueError("--ensemble does not go together with blocks; write the clusterings by quorate generate")
     reading = _reading(arguments, generating)
@@ -66,6 +71,7 @@ def _reading(arguments: argparse.Namespace, settings: dict[str, Any]) -> dict[st
         ("--row-share", settings["rows"] != 1),
         ("--checkpoint", settings["checkpoint"] is not None),
         ("--jobs", settings["n_jobs"] is not None),
+        ("--device", settings["device"] not in (None, "auto", "cpu")),
     ):
         if given:
             raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")

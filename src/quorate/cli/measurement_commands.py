@@ -152,12 +152,6 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         from quorate.generation.plans import base_towards
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
-        if not isinstance(asked, int):
-            raise ValueError(
-                "-k must be a number for measurements that are larger than memory; choose it on a sample of the "
-                "objects first, with quorate cluster without -k"
-            )
-        generate_settings["base"] = base_towards(arguments.base, asked)
         cluster_in_blocks(arguments, generate_settings, settings, step)
         return
     refuse_outputs(arguments)

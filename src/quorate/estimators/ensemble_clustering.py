@@ -106,6 +106,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ([100, 100, 100], [2, 0])
     """
 
+    # estimators that were pickled before this parameter existed have no value of their own for it
+    reference: Any = "auto"
+
     def __init__(
         self,
         n_clusters: int | str | tuple[int, int] | None = 2,

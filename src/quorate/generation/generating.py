@@ -60,8 +60,8 @@ def generate(
     base : None, str, KMeans, Spectral, clusterer, callable, or a list of these
         The clusterer of the members, or a list of clusterers that members take in turn.
 
-        - "auto": "kmeans" or "spectral", chosen by a trial on at most 3,000 objects; ``info["base"]`` gives the
-          reason, and ``info["method"]`` the consensus function that suited the trial best;
+        - "auto": "kmeans" or "spectral", chosen by a trial of both; ``info["base"]`` gives the reason, and
+          ``info["method"]``, if all objects were on trial, the consensus function that suited it best;
         - "kmeans" or None: the built-in k-means; ``quorate.generation.KMeans(...)`` changes its settings;
         - "spectral": the landmark-spectral clusterer, which finds clusters of any shape;
           ``quorate.generation.Spectral(...)`` changes its settings;
@@ -109,11 +109,12 @@ def generate(
 
     Notes
     -----
-    With base="auto" the trial costs the clustering of at most 3,000 objects by 20 members of both kinds; if these are
-    all objects, the members of the trial are used in the ensemble. The built-in k-means costs one pass over X for each
-    member, O(n k d), which members that get all of X share, plus training on a sample whose size does not depend on n.
-    For spectral members see `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of
-    rows, the samples, and the labels of the members that are being computed.
+    With base="auto" up to 10,000 objects (3,000 if they have more than 128 columns or are sparse) are clustered on
+    trial by 20 members of both kinds, and the members of the chosen kind are used in the ensemble; of more objects,
+    3,000 are drawn for the trial. The built-in k-means costs one pass over X for each member, O(n k d), which members
+    that get all of X share, plus training on a sample whose size does not depend on n. For spectral members see
+    `quorate.generation.Spectral`. The memory needed beyond X and the labels is a few blocks of rows, the samples, and
+    the labels of the members that are being computed.
 
     Examples
     --------

@@ -181,8 +181,11 @@ def cluster(
     >>> cluster(blocks, 3, random_state=0).sizes.tolist()
     [100, 100, 100]
     """
-    wanted = k_towards(k, base, n_clusters)
-    request = Request(n_members, wanted, base_towards(base, n_clusters), 1.0, columns)
+    if n_clusters is not None:
+        n_clusters = _check.integer(n_clusters, "n_clusters", low=1)
+    # towards one cluster members are made as towards two, because members of one cluster say nothing
+    towards = None if n_clusters is None else max(n_clusters, 2)
+    request = Request(n_members, k_towards(k, base, towards), base_towards(base, towards), 1.0, columns)
     job = _job(source, request, random_state, (ids, features, drop, sep), memory)
     settings = {"method": method, "max_bytes": min(MAX_BYTES, job.budget.n_bytes), **options}
     plan = {**job.settings, "consensus": repr([n_clusters, sorted(settings.items())])}

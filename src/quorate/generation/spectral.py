@@ -135,14 +135,14 @@ def train_and_label(
     n_landmarks = settings.n_landmarks(n_rows, n_clusters)
     part = _draw(n_rows, 10 * n_landmarks, rng)
     sample = features.prepared(part if rows is None else rows[part], view)
-    with _one_blas_thread():
+    with one_blas_thread():
         landmarks = find_landmarks(sample, n_landmarks, settings.neighbours, settings.n_sweeps, rng, stop)
     size = settings.sample * n_landmarks
     drawn = None if n_rows <= 2 * size else np.sort(rng.choice(n_rows, size, replace=False, shuffle=False))
     linked = rows if drawn is None else drawn if rows is None else rows[drawn]
     near = _links(features.taken(linked), (None, view), landmarks, stop)
     width = float(np.sqrt(near[1], dtype=np.float64).mean())
-    with _one_blas_thread():
+    with one_blas_thread():
         table = _eigenvectors(near, width, len(landmarks), n_clusters, rng)
     stop.check()
     trained = _centres(near, width, table, n_clusters, rng, settings.max_iter, stop)
@@ -235,11 +235,10 @@ def _eigenvectors(
     degree = folded.sum(axis=1)
     # a landmark that no object is linked with has degree 0, and its row stays zero
     root = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
-    wanted = min(n_vectors, n_landmarks)
-    if n_landmarks < max(SPARSE_LANDMARKS, 4 * block_size(wanted)):
-        values, vectors = _dense(folded, root, wanted)
-    else:
-        values, vectors = filtered_eigenvectors(_sparse(folded, root), wanted, rng)
+    wanted, found = min(n_vectors, n_landmarks), None
+    if n_landmarks >= max(SPARSE_LANDMARKS, 4 * block_size(wanted)):
+        found = filtered_eigenvectors(_sparse(folded, root), wanted, rng)
+    values, vectors = _dense(folded, root, wanted) if found is None else found
     return np.ascontiguousarray(vectors[:, values > LEAST_VALUE * values[0]] * root[:, None])
 
 
@@ -274,7 +273,7 @@ def _blas() -> Any:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, because its sums depend on their number, and members already run on all threads.
 
     The limit holds for the whole process; the last thread that leaves removes it.

@@ -17,21 +17,31 @@ from quorate._types import Ensemble
 from quorate.generation.coded import as_coded
 from quorate.generation.features import WHOLE, Features
 from quorate.generation.k_rules import first_k, k_within
-from quorate.generation.landmarks import Landmarks, SparseLandmarks, unit_rows
+from quorate.generation.landmarks import (
+    DIRECTIONS,
+    Landmarks,
+    SparseLandmarks,
+    principal_directions,
+    projected,
+    unit_rows,
+)
 from quorate.generation.members import Member, Plan
 from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import Finished, Options, run_plans
+from quorate.generation.spectral import one_blas_thread
 
 KINDS = ("spectral", "kmeans")
 """The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""
 
+WHOLE_TRIAL = 10_000
+"""The largest number of objects that are all clustered on trial, if they have at most 2 * DIRECTIONS columns."""
 TRIAL_OBJECTS = 3_000
-"""The largest number of objects that are clustered on trial; of more objects, so many are drawn at random."""
+"""The number of objects that are drawn for the trial otherwise, unless there are fewer."""
 TRIAL_MEMBERS = 20
 METHODS_TRIED = ("lwgp", "transfer", "lwea")
-"""The consensus functions that are compared; the first is taken if they are equal. It is the one that "auto" takes."""
-LINK_OBJECTS = 20_000
-"""The largest number of objects up to which lwea is compared, because its time grows faster than linearly."""
+"""The consensus functions that are compared; the first is taken if they are equal, and it is the one that "auto" takes.
+If only a part of the objects is on trial, the first alone is used: the method that is best for a part of the objects is
+not always right for all of them."""
 NEIGHBOURS = 10
 
 FEW_ZEROS = 0.1
@@ -53,11 +63,11 @@ class Decision(NamedTuple):
 class Trial:
     """A trial of both kinds of members, which decides from the features alone which kind suits them.
 
-    First some of the objects are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of each kind is
-    computed by several methods. The kind and the method whose consensus has the lowest normalised cut in the graph of
-    nearest neighbours are chosen. This needs the number of clusters of the consensus, which is the lowest number that
-    the rule for k is given. The number of members asked for and the shares of objects and columns that they get are not
-    used, so that the choice does not depend on them.
+    First all objects, or a sample of them, are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of
+    each kind is computed, by several methods if the trial is of all objects. The kind and the method whose consensus
+    has the lowest normalised cut in the graph of nearest neighbours are chosen. This needs the number of clusters of
+    the consensus, which is the lowest number that the rule for k is given. The number of members asked for and the
+    shares of objects and columns that they get are not used, so that the choice does not depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -84,7 +94,7 @@ class Trial:
             f"neighbours, that of {other} members by {cuts[other][1]} {cuts[other][0]:.2%} ({seen}, {n_clusters:,} "
             f"clusters)"
         )
-        return Decision(self._request._replace(base=best), reason, cuts[best][1])
+        return Decision(self._request._replace(base=best), reason, cuts[best][1] if self._base else None)
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
         """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
@@ -98,18 +108,28 @@ class Trial:
         }
 
     def _sample(self) -> Features:
-        """Return at most TRIAL_OBJECTS of the objects, shifted and scaled as all objects are."""
+        """Return all objects, or TRIAL_OBJECTS of them, shifted and scaled as all objects are.
+
+        If objects are drawn and have many columns, their principal directions are enough to compare kinds of members.
+        """
         features = self._features
-        if features.n_objects <= TRIAL_OBJECTS:
+        few = WHOLE_TRIAL if features.n_columns <= 2 * DIRECTIONS and not features.is_sparse else TRIAL_OBJECTS
+        if features.n_objects <= few:
             return features
         rng = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_TRIAL,)))
         drawn = np.sort(rng.choice(features.n_objects, TRIAL_OBJECTS, replace=False, shuffle=False))
-        return features.taken(drawn)
+        sample = features.taken(drawn)
+        if features.is_sparse or features.n_columns <= 2 * DIRECTIONS:
+            return sample
+        rows = sample.prepared(slice(None), WHOLE)
+        with one_blas_thread():
+            directions = principal_directions(rows, rng)
+        return Features(projected(rows, directions), np.zeros(DIRECTIONS), 1.0)
 
     def _cuts(self, sample: Features, n_clusters: int) -> dict[str, tuple[float, str]]:
         """Return for each kind the lowest normalised cut, and the method that reached it."""
         near = _neighbours(sample)
-        tried = METHODS_TRIED if self._features.n_objects <= LINK_OBJECTS else METHODS_TRIED[:-1]
+        tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
         cuts = {}
         for base in KINDS:
             ensemble = self._ensemble(sample, base)

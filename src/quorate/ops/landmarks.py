@@ -20,6 +20,10 @@ LEAST_WEIGHT = 1e-8
 """The weight of an edge is never below this, so that a row far from all landmarks is still connected to its nearest."""
 
 
+GRID = 1024.0
+"""The coordinates of points are rounded to multiples of 1 / GRID."""
+
+
 @njit(cache=True, nogil=True)
 def _place(near, squared, landmark, value):
     """Insert a landmark into the sorted lists near (K,) and squared (K,); equal distances keep their order."""
@@ -123,39 +127,48 @@ def nearest_landmarks_by_groups(rows, landmarks, groups, starts, around, near, s
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
+def _four_products(tile, directions, first, products):
+    """Write to products (4, TILE) the products of a tile's rows with the directions first..first + 3.
+
+    tile (d, TILE) is transposed: it holds columns as rows, and d is a multiple of 4.
+    """
+    products[:] = 0
+    p0, p1, p2, p3 = products[0], products[1], products[2], products[3]
+    u, v, w, z = directions[first], directions[first + 1], directions[first + 2], directions[first + 3]
+    for column in range(0, tile.shape[0], 4):
+        x0, x1, x2, x3 = tile[column], tile[column + 1], tile[column + 2], tile[column + 3]
+        u0, u1, u2, u3 = u[column], u[column + 1], u[column + 2], u[column + 3]
+        v0, v1, v2, v3 = v[column], v[column + 1], v[column + 2], v[column + 3]
+        w0, w1, w2, w3 = w[column], w[column + 1], w[column + 2], w[column + 3]
+        z0, z1, z2, z3 = z[column], z[column + 1], z[column + 2], z[column + 3]
+        for row in range(256):
+            p0[row] = p0[row] + x0[row] * u0 + x1[row] * u1 + x2[row] * u2 + x3[row] * u3
+            p1[row] = p1[row] + x0[row] * v0 + x1[row] * v1 + x2[row] * v2 + x3[row] * v3
+            p2[row] = p2[row] + x0[row] * w0 + x1[row] * w1 + x2[row] * w2 + x3[row] * w3
+            p3[row] = p3[row] + x0[row] * z0 + x1[row] * z1 + x2[row] * z2 + x3[row] * z3
+
+
+@njit(cache=True, nogil=True)
 def project(rows, directions, result):
     """Write the products of each row with each direction to result (n, m).
 
-    rows (n, d) is float32. directions (m, padded d) is float32, padded with zeros to a multiple of 8. A tile of rows is
-    transposed so that the inner loop runs over rows in vector registers. All rows go through the same sums in the same
-    order, so a row's result does not depend on its position. BLAS is faster, but its sums depend on the block.
+    rows (n, d) is float32. directions (m, padded d) is float32; m is a multiple of 4, and zeros pad d to one. All rows
+    go through the same sums in the same order, so a row's result does not depend on its position. BLAS is faster, but
+    its sums depend on the number of rows.
     """
     n_rows, n_columns = rows.shape
     tile = np.zeros((directions.shape[1], TILE), dtype=np.float32)
-    total = np.empty(TILE, dtype=np.float32)
+    products = np.empty((4, TILE), dtype=np.float32)
     for start in range(0, n_rows, TILE):
         n_here = min(TILE, n_rows - start)
         for row in range(n_here):
             for column in range(n_columns):
                 tile[column, row] = rows[start + row, column]
-        for place in range(directions.shape[0]):
-            total[:] = 0
-            direction = directions[place]
-            for column in range(0, tile.shape[0], 8):
-                x0, x1, x2, x3 = tile[column], tile[column + 1], tile[column + 2], tile[column + 3]
-                x4, x5, x6, x7 = tile[column + 4], tile[column + 5], tile[column + 6], tile[column + 7]
-                c0, c1, c2, c3 = direction[column], direction[column + 1], direction[column + 2], direction[column + 3]
-                c4, c5, c6, c7 = (
-                    direction[column + 4],
-                    direction[column + 5],
-                    direction[column + 6],
-                    direction[column + 7],
-                )
-                for row in range(256):
-                    first = total[row] + x0[row] * c0 + x1[row] * c1 + x2[row] * c2 + x3[row] * c3
-                    total[row] = first + x4[row] * c4 + x5[row] * c5 + x6[row] * c6 + x7[row] * c7
+        for first in range(0, directions.shape[0], 4):
+            _four_products(tile, directions, first, products)
             for row in range(n_here):
-                result[start + row, place] = total[row]
+                for place in range(4):
+                    result[start + row, first + place] = products[place, row]
 
 
 @njit(cache=True, nogil=True)
@@ -209,7 +222,9 @@ def add_landmark_pairs(near, weight, folded):
 def points_of_rows(near, weight, table, points):
     """Write to points[i] the sum of weight * table[landmark] over the landmarks of row i, scaled to length 1.
 
-    A sum of zeros remains zero. near and weight are (n, K); table is (p, m) float64; points (n, m) float32 is written.
+    Coordinates are rounded to multiples of 1 / GRID: objects of one part of the graph often have the same point, and
+    without rounding, k-means would divide such a part by the errors of the eigenvectors. A sum of zeros remains zero.
+    near and weight are (n, K); table is (p, m) float64; points (n, m) float32 is written.
     """
     n_columns = table.shape[1]
     total = np.empty(n_columns)
@@ -225,4 +240,4 @@ def points_of_rows(near, weight, table, points):
             length += total[column] * total[column]
         scale = 1.0 / math.sqrt(length) if length > 0 else 0.0
         for column in range(n_columns):
-            points[row, column] = total[column] * scale
+            points[row, column] = math.floor(total[column] * scale * GRID + 0.5) / GRID

@@ -132,9 +132,9 @@ def _thresholds(subject: Subject) -> str:
         f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
         f"confidence is below {subject.ambiguous:g}. A member stands apart if its NMI with the consensus is below "
         f"{APART:g} times the median of all members. Confidence ({source}) is the estimated probability that the same "
-        f"procedure would place the object in the same cluster on a fresh ensemble. Co-association is the share of the "
-        f"members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. These "
-        f"limits are conventions, not tests of significance."
+        f"procedure would place the object in the same cluster on a fresh ensemble. Co-association is the share of "
+        f"the members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. "
+        f"These limits are conventions, not tests of significance."
     )
 
 

@@ -6,7 +6,7 @@ Four families, each with a list of its modules and of the methods that use them:
 - `label_rows`: what methods ask of rows, for labels and soft memberships alike; the one place that knows both.
 - `anmi`: ANMI of a labelling and of members.
 - `cluster_means`: mean rows of clusters, and gaps of a labelling filled by them.
-- `confidence`: how clearly each row belongs to its cluster; `solve` makes the confidence of all methods out of it.
+- `own_shares`: how clearly each row belongs to its cluster; `solve` makes the confidence of all methods out of it.
 - `contingency`: tables of two labellings, and NMI, ARI and accuracy from them.
 - `draws`: random draws by weight, and the repair of empty clusters.
 - `local_weights`: weights of base clusters by how sure the ensemble is of them (lwea, lwgp).

@@ -13,9 +13,12 @@ Floats = NDArray[np.float32]
 
 DEGREE = 10
 """The degree of the polynomial that damps the unwanted eigenvectors in one round."""
-TOLERANCE = 1e-3
-"""Rounds end if no wanted vector misses its eigenvalue equation by more than this; the largest eigenvalue is 1."""
-MOST_ROUNDS = 30
+TOLERANCE = 0.05
+"""Rounds end if no wanted vector misses its eigenvalue equation by more than this share of the distance between the
+lowest wanted eigenvalue and the lowest of the block, which bounds the sine of its angle with the right space."""
+LEAST_TOLERANCE = 2e-6
+"""Errors below this cannot be expected of float32."""
+MOST_ROUNDS = 8
 FIRST_CUT = 0.6
 """The value below which eigenvectors are damped in the first round, when none of the eigenvalues is known."""
 
@@ -36,8 +39,10 @@ def block_size(n_vectors: int) -> int:
     return -(-(n_vectors + n_vectors // 4 + 8) // 8) * 8
 
 
-def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.Generator) -> tuple[Any, Any]:
+def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.Generator) -> tuple[Any, Any] | None:
     """Return the n_vectors largest eigenvalues, in descending order, and their vectors as columns, float32.
+
+    None is returned if they do not converge within MOST_ROUNDS rounds, because too many eigenvalues are nearly equal.
 
     Each round has three steps. First a polynomial of the matrix multiplies all vectors of a block. The polynomial is
     small on [0, cut] and grows fast above, so that the wanted vectors become large in comparison with the others. Then
@@ -63,9 +68,10 @@ def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.G
         block = np.ascontiguousarray(basis @ turn)
         cut = min(max(float(values[0]), 0.01), 0.999)
         missed = (product @ turn - block * values)[:, -n_vectors:]
-        if np.einsum("ij,ij->j", missed, missed).max() <= TOLERANCE**2:
-            break
-    return values[: -n_vectors - 1 : -1], block[:, : -n_vectors - 1 : -1]
+        allowed = max(LEAST_TOLERANCE, TOLERANCE * float(values[-n_vectors] - values[0]))
+        if np.einsum("ij,ij->j", missed, missed).max() <= allowed**2:
+            return values[: -n_vectors - 1 : -1], block[:, : -n_vectors - 1 : -1]
+    return None
 
 
 def _filtered(matrix: SparseMatrix, block: Floats, cut: float) -> Floats:

@@ -1,0 +1,110 @@
+"""The measurements behind docs/trust.md: their cases, that a stopped run goes on, and what the page tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.trust import confidence, noise, noise_sets, page, pictures
+from benchmarks.trust.__main__ import RESULTS
+from benchmarks.trust.runs import PARTS, Results
+
+from quorate._verdict import GRADES, NO_STRUCTURE
+
+ROOT = Path(__file__).parents[1]
+
+
+def made_up(tmp_path: Path) -> Results:
+    """A few records of each part."""
+    results = Results(tmp_path / "results.jsonl")
+    for number, name in enumerate(["measured / without / 0", "table / without / 1", "table / with / 1"]):
+        record = {"level": 1.0, "grade": GRADES[number], "z": 2.0 + number, "reference_z": 1.0, "seconds": 2.0}
+        results.write("noise", name, record | ({"findable": 0.9, "ari": 0.9} if "/ with /" in name else {}))
+    for number, name in enumerate(
+        ["default / iris", "k-means members / wine", "planted labels / 2", "random labels / 3"]
+    ):
+        bins = [[0, 0.0, 0.0, 0.0]] * 8 + [[10, 8.5, 7.5, 6.0], [10, 9.5, 9.0 - number, 8.0]]
+        record = {"objects": 20, "k": 2, "same": 0.8, "now": bins, "before": bins, "times": 2.0}
+        results.write("confidence", name, record | ({"clusters": [[20, 0.9, 0.9, 0.8, 0.7]]} if number < 2 else {}))
+    told = {"objects": 150, "k": 3, "grade": GRADES[3], "ari": 0.9, "reproducibility": 0.8, "z": 9.0}
+    results.write("verdict", "iris", told | {"reference_z": None})
+    return results
+
+
+def test_the_page_is_made_from_the_stored_results() -> None:
+    if not RESULTS.exists():
+        pytest.skip("nothing was measured yet")
+    assert (ROOT / "docs" / "trust.md").read_text(encoding="utf-8") == page.text(Results(RESULTS))
+
+
+def test_every_part_of_the_page_is_filled_in(tmp_path: Path) -> None:
+    text = page.text(made_up(tmp_path))
+    assert "<!--" not in text
+    assert "1 of 2" in text  # sets without clusters that are called so
+    assert "| random labels | 1 | 0 | 1 | 0 | 0 |  |" in text
+    assert "| default, half B | 1 | 0.900 | 0.825 | 0.075 | 0.075 |" in text
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    results = made_up(tmp_path)
+    with results.path.open("a") as file:
+        file.write('{"part": "noise", "ca')  # killed while writing
+    again = Results(results.path)
+    assert again.found == results.found
+    assert "iris" not in again.missing("verdict", quick=True)
+    again.write("noise", "table / with / 2", {"grade": NO_STRUCTURE})
+    assert Results(results.path).found["noise"]["table / with / 2"] == {"grade": NO_STRUCTURE}
+    assert all(set(part.quick) <= set(part.names()) for part in PARTS.values())
+
+
+def test_there_are_100_sets_without_clusters_and_100_with() -> None:
+    names = noise_sets.names()
+    assert len(names) == len(set(names)) == 200
+    assert sum("/ without /" in name for name in names) == 100
+    kinds = {noise_sets.kind_of(name) for name in names if "/ without /" in name}
+    assert kinds == {*noise_sets.KINDS, "random labels"}
+
+
+@pytest.mark.parametrize(
+    "name", ["measured / without / 7", "measured / with / 33", "table / without / 3", "table / with / 5"]
+)
+def test_a_case_is_always_the_same_set(name: str) -> None:
+    one, other = noise_sets.make(name), noise_sets.make(name)
+    values = [part.X if part.labels is None else part.labels for part in (one, other)]
+    assert np.array_equal(*values)
+    assert (one.truth is None) == ("/ without /" in name)
+
+
+def test_planted_centres_are_as_far_apart_as_told() -> None:
+    centres = noise_sets._centres(5, 3, np.random.default_rng(0))
+    gaps = np.linalg.norm(centres[:, None] - centres[None], axis=-1) + 9 * np.eye(5)
+    assert gaps.min() == pytest.approx(1.0)
+
+
+def test_random_labels_are_called_noise_and_planted_ones_are_not() -> None:
+    assert noise.measure_noise("table / without / 0")["grade"] == NO_STRUCTURE
+    names = [f"table / with / {number}" for number in range(noise_sets.TABLES)]
+    clear = next(name for name in names if noise_sets.make(name).level > 0.8)
+    found = noise.measure_noise(clear)
+    assert found["grade"] != NO_STRUCTURE
+    assert found["findable"] > 0.7
+
+
+def test_confidence_is_counted_in_bins() -> None:
+    record = confidence.measure_confidence("planted labels / 2")
+    table = np.array(record["now"])
+    assert table[:, 0].sum() == record["objects"]
+    assert table[:, 2].sum() / table[:, 0].sum() == pytest.approx(record["same"], abs=0.01)
+    assert page.calibration_error(record["now"]) < page.calibration_error(record["before"])
+
+
+def test_the_calibration_error_is_the_mean_distance_over_bins() -> None:
+    assert page.calibration_error([[10, 9.0, 7.0], [30, 12.0, 15.0]]) == pytest.approx((2 + 3) / 40)
+
+
+def test_the_pictures_are_drawn(tmp_path: Path) -> None:
+    results = made_up(tmp_path)
+    pictures.draw_reliability(results, tmp_path / "one.png")
+    pictures.draw_noise(results, tmp_path / "two.png")
+    assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png"))
