@@ -26,7 +26,6 @@ from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensu
 from quorate._data import rows_in_blocks
 from quorate._device import card_features, card_rows, choose
 from quorate._device.card_rows import code_columns, distinct_rows
-from quorate._device.copies import PART_BYTES
 from quorate._device.device_arrays import in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble, upload
 from quorate.cli import main
@@ -386,7 +385,6 @@ def test_kinds_of_arrays_are_recognised_without_imports() -> None:
     assert kind_of(tensor) == "numpy"
     assert not lives_on_card(as_ensemble(noisy(0)))
     assert in_kind(None, "torch") is None
-    assert PART_BYTES % 4096 == 0
 
 
 def test_nothing_of_the_device_is_imported_unless_asked_for() -> None:

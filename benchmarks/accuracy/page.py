@@ -83,9 +83,14 @@ number of clusters. The page is made from {len(results.found):,} stored runs by 
 goes on where it was stopped; `ARGS=--quick` takes two minutes.
 
 Mean NMI with the classes on the sets that every algorithm could cluster: {"; ".join(told)}. On **half A** settings \
-were chosen (decision [11](decisions/0011-members-that-suit-the-data.md)), **half B** was only reported there; \
-the sets in **neither** were no part of it. The consensus function was chosen with k-means members on other halves \
-of 60 sets (decision [32](decisions/0032-default-consensus.md))."""
+were chosen (decisions [11](decisions/0011-members-that-suit-the-data.md), \
+[62](decisions/0062-the-trial-chooses-the-consensus-too.md) and [63](decisions/0063-sparse-eigenvectors.md), which say \
+what was changed after half B had been seen), **half B** was only reported there; the sets in **neither** were no part \
+of it.
+
+For labels alone, where there are no features to compare neighbours in, all consensus functions are compared in two \
+protocols on [the page about the default method](default-method.md), with halves of their own \
+(decision [32](decisions/0032-default-consensus.md))."""
 
 
 def summary(results: Results) -> str:
