@@ -13,7 +13,7 @@ from typing import Any
 
 from quorate import Scores, stream
 from quorate._blocks.evaluation import LabelledTable, read_labelled, score_labelled, score_result
-from quorate._blocks.labels_out import FOLDER, output_format, refuse_out
+from quorate._blocks.labels_out import refuse_out
 from quorate._blocks.opening import is_many
 from quorate._blocks.placing import BlockPlacement, place_source
 from quorate._blocks.running import temporary_store
@@ -56,7 +56,8 @@ def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _is_folder(output: str) -> bool:
-    return output.endswith(("/", os.sep)) or output_format(Path(output)) == FOLDER
+    """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
+    return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
