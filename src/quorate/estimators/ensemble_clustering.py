@@ -109,6 +109,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     # estimators that were pickled before this parameter existed have no value of their own for it
     reference: Any = "auto"
 
+    # options that version 0.1 did not have, for objects that it pickled
+    reference: Any = "auto"
+    device: str | None = None
+
     def __init__(
         self,
         n_clusters: int | str | tuple[int, int] | None = 2,
