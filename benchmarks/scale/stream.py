@@ -70,7 +70,9 @@ def run_features(folder: Path, memory: str, method: str, k: int, base: str = "km
     out = folder.with_name(folder.name + "-labels")
     shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
-    result = stream.cluster(folder, k, out=out, ids="id", base=base, method=method, random_state=0, memory=memory)
+    # with the default, up to 100 clusters per member, nearly all rows of labels would be distinct
+    how: dict[str, Any] = {"base": base, "k": (k, 2 * k), "method": method, "random_state": 0, "memory": memory}
+    result = stream.cluster(folder, k, out=out, ids="id", **how)
     facts = _facts(result, "measurements in Parquet to labels in Parquet", memory, time.perf_counter() - start)
     return {**facts, "base": result.ensemble.info["base"]}
 
