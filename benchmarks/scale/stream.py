@@ -63,14 +63,16 @@ def make_features(n_objects: int, folder: Path, *, n_columns: int = 16, n_true: 
         pyarrow.parquet.write_table(pyarrow.table(columns), place, row_group_size=500_000, use_dictionary=False)
 
 
-def run_features(folder: Path, memory: str, method: str, k: int) -> dict[str, Any]:
+def run_features(folder: Path, memory: str, method: str, k: int, base: str = "kmeans") -> dict[str, Any]:
     """Read measurements in blocks, make 20 clusterings and their consensus, write labels in blocks."""
     from quorate import stream
 
     out = folder.with_name(folder.name + "-labels")
     shutil.rmtree(out, ignore_errors=True)
     start = time.perf_counter()
-    result = stream.cluster(folder, k, out=out, ids="id", method=method, random_state=0, memory=memory)
+    # with the default, up to 100 clusters per member, nearly all rows of labels would be distinct
+    how: dict[str, Any] = {"base": base, "k": (k, 2 * k), "method": method, "random_state": 0, "memory": memory}
+    result = stream.cluster(folder, k, out=out, ids="id", **how)
     facts = _facts(result, "measurements in Parquet to labels in Parquet", memory, time.perf_counter() - start)
     return {**facts, "base": result.ensemble.info["base"]}
 
@@ -107,14 +109,15 @@ def main() -> None:
     parser.add_argument("rest", nargs="+")
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--method", default="auto")
+    parser.add_argument("--base", default="kmeans", help="of measurements; spectral members take many times as long")
     parser.add_argument("-k", type=int, default=10)
     arguments = parser.parse_args()
     if arguments.what.startswith("make"):
         make = make_labels if arguments.what == "make" else make_features
         make(int(arguments.rest[0].replace("_", "")), Path(arguments.rest[1]))
     else:
-        run = run_labels if arguments.what == "labels" else run_features
-        print(json.dumps(run(Path(arguments.rest[0]), arguments.memory, arguments.method, arguments.k)))
+        how = (Path(arguments.rest[0]), arguments.memory, arguments.method, arguments.k)
+        print(json.dumps(run_labels(*how) if arguments.what == "labels" else run_features(*how, arguments.base)))
 
 
 if __name__ == "__main__":
