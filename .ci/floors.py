@@ -10,7 +10,9 @@ import re
 import sys
 from pathlib import Path
 
-REQUIREMENT = re.compile(r'^\s*"(?P<name>[A-Za-z0-9_.-]+)>=(?P<floor>[0-9][0-9a-zA-Z.]*)\s*(?P<marker>;[^"]*)?",?\s*$')
+REQUIREMENT = re.compile(
+    r'^"(?P<name>[A-Za-z0-9_.-]+)(\[[a-z0-9,]*\])?>=(?P<floor>[0-9][0-9a-zA-Z.]*)\s*(?P<marker>;[^"]*)?"$'
+)
 # tools that no result depends on, and what is needed only to build or to check the code
 NOT_TESTED = {"hatchling", "coverage", "ruff", "mypy", "pandas-stubs", "anndata"}
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from quorate.ops.landmarks import GRID
+
 UNSEEN = 0xFFFFFFFF
 
 
@@ -227,7 +229,8 @@ def label_by_landmarks(types: Any, rows: Any, n: int, d: int, columns: Any, used
     for place in range(types["NEAR"]):
         total += weight[:, place, None].astype(np.float64) * table[near[:, place]]
     length = np.sqrt((total * total).sum(axis=1, keepdims=True))
-    points = (total / np.where(length > 0, length, 1)).astype(np.float32)
+    unit = np.where(length > 0, 1 / np.where(length > 0, length, 1), 0)
+    points = (np.floor(total * unit * GRID + 0.5) / GRID).astype(np.float32)
     labels[:, 0] = _distances(points, centres).argmin(axis=1)
 
 

@@ -39,7 +39,7 @@ class CardArray:
     def __getattr__(self, name: str) -> Any:
         if name in ("shape", "dtype", "nbytes", "ndim", "size", "flags"):
             return getattr(self.host, name)
-        if name.startswith("__"):
+        if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(name)
         return lambda *args, **options: wrap(getattr(self.host, name)(*map(bare, args), **options))
 

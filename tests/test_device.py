@@ -26,11 +26,11 @@ from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensu
 from quorate._data import rows_in_blocks
 from quorate._device import card_features, card_rows, choose
 from quorate._device.card_rows import code_columns, distinct_rows
-from quorate._device.copies import PART_BYTES
 from quorate._device.device_arrays import in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble, upload
 from quorate.cli import main
 from quorate.generation import KMeans, Projection, Share, Spectral
+from quorate.ops import landmarks
 from quorate.ops.euclidean import nearest_centres, pad_columns
 from quorate.solvers.label_space import lookup
 from quorate.solvers.spectral import euclidean_kmeans
@@ -66,6 +66,7 @@ def test_every_kernel_has_a_twin_and_every_twin_a_kernel() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in CUDA.glob("*.cu"))
     kernels = {part.split("(")[0].split()[-1] for part in text.split('extern "C" __global__ void')[1:]}
     kernels = {name for name in kernels if name != "__launch_bounds__"}
+    assert f"#define GRID {landmarks.GRID}" in text
     bounded = {part.split("(")[1].split(")\n")[-1].split()[-1] for part in text.split("__launch_bounds__")[1:]}
     assert kernels | bounded == set(TWINS)
 
@@ -208,11 +209,9 @@ def test_the_estimator_gives_the_answer_of_the_processor_in_kind(card: TwinCard,
     there = EnsembleClustering(3, **settings).fit(CardArray(X))
     assert np.array_equal(found.labels_, wanted.labels_)
     assert isinstance(there.labels_, CardArray)
-    assert isinstance(there.confidence_, CardArray)
     assert np.array_equal(there.labels_.get(), wanted.labels_)
     assert np.array_equal(found.predict(X), wanted.labels_)
     elsewhere = pickle.loads(pickle.dumps(found))
-    assert type(elsewhere.ensemble_) is quorate.Ensemble
     assert np.array_equal(elsewhere.predict(X[:40]), wanted.labels_[:40])
     assert (
         evaluate(found.consensus_, found.ensemble_).as_dict() == evaluate(wanted.consensus_, wanted.ensemble_).as_dict()
@@ -386,7 +385,6 @@ def test_kinds_of_arrays_are_recognised_without_imports() -> None:
     assert kind_of(tensor) == "numpy"
     assert not lives_on_card(as_ensemble(noisy(0)))
     assert in_kind(None, "torch") is None
-    assert PART_BYTES % 4096 == 0
 
 
 def test_nothing_of_the_device_is_imported_unless_asked_for() -> None:

@@ -14,8 +14,8 @@ from memory_peaks import shapes
 
 from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
 from quorate._consensus.run_method import bytes_beyond_linear
+from quorate._ensemble_size import no_tables
 from quorate._io.table_size import refuse_large_tables, table_bytes
-from quorate._types import no_tables
 from quorate.cli import main
 from quorate.solvers.sizes import linear_bytes, size_of
 

@@ -84,7 +84,7 @@ def _judge(
     after = snapshot(folder)
     if "Traceback" in answer["err"] or len(answer["err"].splitlines()) > 1:
         wrong.append(f"standard error: {answer['err'][-600:]}")
-    expected = {0, 130} if name == "SIGINT" else {0, -SIGNALS[name]}
+    expected = {0, -SIGNALS[name]} if name == "SIGKILL" else {0, 128 + SIGNALS[name]}
     if answer["status"] not in expected:
         wrong.append(f"exit status {answer['status']}")
     for path, content in _outputs(after).items():
@@ -94,6 +94,6 @@ def _judge(
         wrong.append("a file is gone")
     if any(after[path] != before[path] for path in before if path not in good):
         wrong.append("an input was changed")
-    if name == "SIGINT" and any(path.endswith(".part") for path in after):
+    if name != "SIGKILL" and any(path.endswith(".part") for path in after):
         wrong.append("a part was left behind")
     return wrong

@@ -22,6 +22,7 @@ RELIABILITY, ROC = "trust-confidence.png", "trust-noise.png"
 AIM = 0.06
 """The expected calibration error that was aimed at."""
 HALVES = ("half A", "half B")
+NOT_YET = "Not measured yet."
 CALIBRATION_HEAD = [
     "", "cases", "mean confidence", "share that stays", "ECE", "ECE before", "largest ECE", "placed right",
     "distance from right",
@@ -58,6 +59,8 @@ def text(results: Results) -> str:
 def summary(results: Results) -> str:
     """The main figures, one line each."""
     noise, lines = results.found["noise"], []
+    if not any(results.found.values()):
+        return NOT_YET
     if noise:
         without = [record for name, record in noise.items() if " / without / " in name]
         findable = [record for record in noise.values() if record.get("findable", 0.0) >= FOUND]
@@ -66,7 +69,9 @@ def summary(results: Results) -> str:
             f"- Sets with planted clusters that can be found (ARI of {FOUND} or more) and are called so: "
             f"{_called(findable)} of {len(findable)}.",
         ]
-    for title, which in (("", "now"), (", by the confidence of before,", "before")):
+    for title, which in (
+        (("", "now"), (", by the confidence of before,", "before")) if results.found["confidence"] else ()
+    ):
         errors = [_mean(calibration_errors(results, which, half).values()) for half in HALVES]
         lines.append(
             f"- Expected calibration error of confidence{title} against fresh ensembles: {errors[0]:.3f} on half A, "
@@ -110,7 +115,7 @@ def _called(records: list[Record]) -> int:
 def _noise(results: Results) -> str:
     noise = results.found["noise"]
     if not noise:
-        return "Not measured yet."
+        return NOT_YET
     kinds: dict[str, list[Record]] = {}
     for name in sorted(noise):
         kind, clusters, _ = name.split(" / ")
@@ -148,6 +153,8 @@ def _numbers() -> str:
 
 
 def _confidence(results: Results) -> str:
+    if not results.found["confidence"]:
+        return NOT_YET
     rows = []
     for group in GROUPS:
         for half in HALVES:
@@ -200,7 +207,7 @@ def _tight_groups(results: Results) -> str:
 def _verdicts(results: Results) -> str:
     found = results.found["verdict"]
     if not found:
-        return "Not measured yet."
+        return NOT_YET
     rows = []
     for half in HALVES:
         for grade in GRADES:

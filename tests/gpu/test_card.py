@@ -222,7 +222,8 @@ def test_data_larger_than_the_card_go_through_it_in_blocks(monkeypatch: pytest.M
     assert (wanted.labels != found.labels).mean() <= 1e-5
     labels = noisy(5, n=400_001, k=6, members=7, missing=0.05).astype(np.int16)
     for method in ("kmeans", "eac"):
-        few = labels[:, :4] if method == "eac" else labels
+        few = labels[:, :4].copy() if method == "eac" else labels
+        few[few.max(axis=1) < 0, 0] = 0
         one, two = (consensus(few, 6, method=method, random_state=0, device=d) for d in (None, "cuda"))
         assert np.array_equal(one.labels, two.labels)
         assert np.array_equal(one.rows, two.rows)

@@ -18,7 +18,7 @@ from quorate._blocks.ids import as_numpy
 from quorate._blocks.store import Store, write_file
 from quorate._io.dialect import DELIMITERS
 from quorate._io.parquet import need_pyarrow
-from quorate._io.paths import FORMATS, format_of
+from quorate._io.paths import format_of
 from quorate._io.write import Column, write_csv
 from quorate._io.zarr_store import need_zarr
 
@@ -50,7 +50,7 @@ class LabelledBlock(NamedTuple):
 
 def output_format(out: Path) -> str:
     """Return the format of an output by its suffix; "folder" if it has none."""
-    return FOLDER if out.suffix.lower() not in (*FORMATS, ".gz") else format_of(out)
+    return format_of(out) if out.suffix else FOLDER
 
 
 def refuse_out(out: Path, overwrite: bool) -> None:
@@ -68,11 +68,24 @@ def refuse_out(out: Path, overwrite: bool) -> None:
         need_pyarrow()
     if kind == "zarr":
         need_zarr()
+    _refuse_other_folder(out, kind)
     empty = out.is_dir() and not any(out.iterdir())
     if out.exists() and not empty and not overwrite:
         raise FileExistsError(
             f"{out} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
         )
+
+
+def _refuse_other_folder(out: Path, kind: str) -> None:
+    """Raise if `out` is a folder that holds anything but what is written there, because replacing it deletes it."""
+    if not out.is_dir():
+        return
+    if kind == "zarr" and any((out / mark).is_file() for mark in ("zarr.json", ".zgroup", ".zarray")):
+        return
+    strange = next((file for file in out.rglob("*") if file.suffix != ".parquet" and not file.is_dir()), None)
+    if kind != FOLDER or strange is not None:
+        held = "" if strange is None else f" and holds {strange.name!r}"
+        raise IsADirectoryError(f"cannot write {out}: a folder of that name is there{held}; choose another name.")
 
 
 def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:

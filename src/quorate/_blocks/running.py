@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quorate._blocks.budget import Budget
 from quorate._blocks.collecting import collect
 from quorate._blocks.labels_out import SKIPPED, RowLabels, refuse_out, write_labels
-from quorate._blocks.settling import Reading, Settled, settle
+from quorate._blocks.settling import Reading, Settled, merged_rows, settle
 from quorate._blocks.source import Source
 from quorate._blocks.store import FolderStore, MemoryStore, Store
 from quorate._blocks.workspace import Workspace
@@ -47,7 +47,7 @@ class Done(NamedTuple):
 def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> Settled:
     """Make the pass over a source, and return its distinct rows."""
     table, _ = collect(source, budget, store)
-    settled = settle(table, source.names, source.kinds, how, source.title)
+    settled = settle(merged_rows(table), source.names, source.kinds, how, source.title)
     if source.info is None:
         return settled
     told = vary(settled.ensemble, info=source.info())

@@ -41,6 +41,14 @@ class Reading(NamedTuple):
     takes_all: bool = False
 
 
+class MergedRows(NamedTuple):
+    """The distinct rows of all blocks: their labels, their counts, and the value that each code stands for."""
+
+    labels: Array
+    counts: NDArray[np.int64]
+    categories: tuple[Array, ...]
+
+
 class Settled(NamedTuple):
     """The distinct rows of all blocks as an ensemble, and the row of it that each row of the table became.
 
@@ -52,19 +60,26 @@ class Settled(NamedTuple):
     n_skipped: int
 
 
-def settle(table: RowTable, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
+def merged_rows(table: RowTable) -> MergedRows:
+    """Return the distinct rows of a table that all blocks were added to."""
+    return MergedRows(table.labels, table.counts, tuple(values.array() for values in table.values))
+
+
+def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
     """Give the values of a table their meaning, and return its distinct rows as an ensemble.
 
     `kinds` has one kind for each member, and `source` is what error messages call the data.
     """
-    if not table.n_rows:
+    if not len(rows.labels):
         raise ValueError(f"{source} holds no rows; at least one object is needed.")
     rule = missing_rule(how.missing)
-    members = zip(table.values, names, kinds, strict=True)
-    coded = [_meaning(values.array(), name, kind, rule) for values, name, kind in members]
+    members = zip(rows.categories, names, kinds, strict=True)
+    coded = [_meaning(values, name, kind, rule) for values, name, kind in members]
+    # codes that stay as they are cannot make two rows one
+    unchanged = all(np.array_equal(codes, np.arange(len(codes))) for codes, _ in coded)
     categories = tuple(labels for _, labels in coded)
     dtype = narrowest(max(map(len, categories)))
-    labels = recoded(table.labels, [np.append(codes, -1) for codes, _ in coded], dtype)
+    labels = recoded(rows.labels, [np.append(codes, -1) for codes, _ in coded], dtype)
     if how.takes_all:
         known = [place for place, values in enumerate(categories) if len(values)]
         labels, names = labels[:, known], tuple(names[place] for place in known)
@@ -72,14 +87,14 @@ def settle(table: RowTable, names: tuple[str, ...], kinds: Sequence[Kind], how: 
         if not known:
             raise ValueError(f"{source}: no member labels any object.")
     empty = (labels.max(axis=1) < 0) & (not how.takes_all)
-    n_skipped = int(table.counts[empty].sum())
+    n_skipped = int(rows.counts[empty].sum())
     if n_skipped and not how.skip_empty:
-        refuse_unlabelled_objects(n_skipped, int(table.counts.sum()), source)
+        refuse_unlabelled_objects(n_skipped, int(rows.counts.sum()), source)
     if how.check:
-        counts = table.counts
+        counts = rows.counts
         refuse_suspects(labels, names, categories, source=source, declared=how.declared, counts=counts)
-    stacked = build_ensemble(labels, names, categories, weights=how.weights, counts=table.counts, keep_unlabelled=True)
-    return _without_empty(stacked, empty, n_skipped)
+    stacked = build_ensemble(labels, names, categories, weights=how.weights, counts=rows.counts, keep_unlabelled=True)
+    return _without_empty(stacked, empty, n_skipped, unchanged=unchanged)
 
 
 def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:
@@ -96,8 +111,11 @@ def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[A
     return code_values(values, name, rule)
 
 
-def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int) -> Settled:
+def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int, *, unchanged: bool) -> Settled:
     """Merge rows that became equal, and drop rows without labels, in order of first appearance."""
+    if unchanged and not n_skipped:
+        ensemble.remember(is_distinct=True, is_proven=True)
+        return Settled(ensemble, np.arange(ensemble.n_rows), 0)
     kept = np.flatnonzero(~empty)
     part = label_rows.take(ensemble, kept, ensemble.counts[kept]) if n_skipped else ensemble
     first, inverse = label_rows.distinct(part)

@@ -17,7 +17,7 @@ from quorate._types import Ensemble
 logger = logging.getLogger("quorate")
 BLOCK = 1_000_000
 """Rows of a block: its tree takes about half a gigabyte. Ensembles of fewer rows fit into any memory."""
-LEAST_BYTES = 60
+LEAST_BYTES = 70
 """Bytes for each row that the most modest of the methods behind "auto" takes, `kmeans`; see docs/scale.md."""
 
 

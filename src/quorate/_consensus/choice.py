@@ -113,6 +113,10 @@ class Choice:
     undecided: bool = False
     chance: Mapping[str, float] = field(default_factory=dict)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled choice; one that an earlier version pickled knows no comparison with chance."""
+        self.__dict__.update({"chance": {}, **state})
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -160,7 +160,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
                 repeat(procedure, select_members(members, np.sort(half)), 2 * number + place)
                 for place, half in enumerate(halves)
             ]
-        except ValueError:
+        except (ValueError, MemoryError):
             # for example a method that takes one of the members as it is, and none of a half has so many clusters
             continue
         both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))

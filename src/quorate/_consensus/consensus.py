@@ -61,7 +61,9 @@ def consensus(
     coarsen : float, mapping or "auto", optional
         Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
         "auto" for as little merging as leaves 5,000 rows; ``dict(max_rows=...)`` sets another number.
-        ``info["coarsen"]`` tells what was done and why.
+        ``info["coarsen"]`` tells what was done and why. Without this option rows are merged only if `method` is
+        "auto" and even k-means on more than a million distinct rows would need more than `max_bytes`; a warning says
+        so.
     random_state : None, int, Generator or RandomState
         One seed, one answer. The global random state is never touched.
     max_bytes : int

@@ -88,7 +88,7 @@ def _run(
     k = _cluster_number(n_clusters, ensemble, method, entry)
     _refuse_memory(method, entry, ensemble, options, max_bytes, k)
     given = ensemble if entry.own_order else in_content_order(ensemble)
-    ordered = in_row_order(ensemble) if isinstance(ensemble, Ensemble) and by_content(entry) else None
+    ordered = in_row_order(ensemble) if by_content(entry) else None
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._blocks.row_table import RowTable
-from quorate._blocks.settling import Reading, Settled, settle
+from quorate._blocks.settling import MergedRows, Reading, Settled, settle
 from quorate._distributed.chunks import (
     Chunks,
     code_chunk,
@@ -19,7 +18,7 @@ from quorate._distributed.chunks import (
     part_of,
     repeated_key,
 )
-from quorate._distributed.merge_tree import Node, Tree, build_tree, values_at, values_of_leaves
+from quorate._distributed.merge_tree import Node, Tree, build_tree, node_alone, values_at, values_of_leaves
 
 Array = NDArray[Any]
 SMALL = 4_000_000
@@ -50,7 +49,8 @@ def persisted_tree(leaves: list[Any], parts: list[Any], most_rows: int | None) -
 def root_of(tree: Tree, parts: list[Any]) -> Node:
     """Wait for the root of the tree and bring it here; an error names the chunk that failed."""
     try:
-        (root,) = need_dask().compute(tree.levels[-1][0])
+        dask = need_dask()
+        (root,) = dask.compute(dask.delayed(node_alone)(tree.levels[-1][0]))
     except Exception as error:
         raise _naming_chunk(error, tree, parts) from error
     node: Node = root
@@ -104,9 +104,8 @@ def read_chunks(
 
 def settled_root(root: Node, names: tuple[str, ...], how: Reading) -> Settled:
     """Give the values of the distinct rows of all chunks their meaning."""
-    table = RowTable(len(names))
-    table.add(root.block)
-    return settle(table, names, ("values",) * len(names), how, "the Dask collection")
+    rows = MergedRows(root.block.labels, root.block.counts, root.block.categories)
+    return settle(rows, names, ("values",) * len(names), how, "the Dask collection")
 
 
 def refuse_repeated_ids(tree: Tree) -> None:

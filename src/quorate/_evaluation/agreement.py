@@ -80,7 +80,7 @@ def reproducibility(drawn: Drawn, procedure: Procedure) -> float | None:
                 repeat(procedure, select_members(drawn.ensemble, half), 2 * number + place)
                 for place, half in enumerate(halves)
             )
-        except ValueError:
+        except (ValueError, MemoryError):
             return None
         table = contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, drawn.ensemble.counts)
         if len(table.counts):
@@ -102,7 +102,7 @@ def _judge_consensus(
     """Return the NMI of each judge with the consensus of the others, and its importance; nothing if that is refused."""
     try:
         labels = repeat(procedure, select_members(ensemble, others), number)
-    except ValueError:
+    except (ValueError, MemoryError):
         # for example a method that takes one of the members as it is, and none of the others has so many clusters
         return []
     tables = member_contingencies(select_members(ensemble, judges), labels, int(labels.max()) + 1)

@@ -57,12 +57,15 @@ def chance_agreement(
     Returns
     -------
     Chance or None
-        None if there is only one member, or if the test would take too long.
+        None if there is only one member, or if the test would take too long or too much memory.
     """
     if drawn.ensemble.n_members < 2:
         return None
     start = time.perf_counter()
-    found = anmi(drawn.ensemble, repeat(procedure, drawn.ensemble, 0), procedure.n_clusters)
+    try:
+        found = anmi(drawn.ensemble, repeat(procedure, drawn.ensemble, 0), procedure.n_clusters)
+    except MemoryError:
+        return None
     if seconds is not None and time.perf_counter() - start > seconds / FEWEST:
         start = time.perf_counter()  # the first run may have loaded compiled code
         repeat(procedure, drawn.ensemble, 0)

@@ -244,6 +244,6 @@ def _decoded(value: Any, arrays: Mapping[str, Array]) -> Any:
     facts = _decoded(content, arrays)
     made = {"Choice": Choice, "Candidate": Candidate}[kind]
     if made is Choice:
-        facts["table"] = tuple(facts["table"])
+        facts = {**facts, "table": tuple(facts["table"]), "candidates": tuple(facts.get("candidates", ()))}
     known = {entry.name for entry in fields(made)}
     return made(**{name: fact for name, fact in facts.items() if name in known})

@@ -13,7 +13,7 @@ from typing import Any
 
 from quorate import Scores, stream
 from quorate._blocks.evaluation import LabelledTable, read_labelled, score_labelled, score_result
-from quorate._blocks.labels_out import FOLDER, output_format, refuse_out
+from quorate._blocks.labels_out import refuse_out
 from quorate._blocks.opening import is_many
 from quorate._blocks.placing import BlockPlacement, place_source
 from quorate._blocks.running import temporary_store
@@ -43,13 +43,21 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
     if getattr(arguments, "report", None) is not None:
         raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "safe_cells", False):
+        raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":
         raise ValueError("labels of a table in blocks cannot go to standard output; name a folder or a file")
     return True
 
 
+def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the table; those of text cells alone are left out."""
+    return {name: value for name, value in table_options(arguments).items() if name != "formulas"}
+
+
 def _is_folder(output: str) -> bool:
-    return output.endswith(("/", os.sep)) or output_format(Path(output)) == FOLDER
+    """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
+    return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
@@ -66,7 +74,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any],
             out=arguments.output,
             memory=arguments.memory,
             overwrite=arguments.force,
-            **table_options(arguments),
+            **_table_options(arguments),
             **settings,
         )
     seconds = time.perf_counter() - start
@@ -98,7 +106,7 @@ def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Sc
 
 def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
     """Read a table and a labelling of it in blocks."""
-    options = table_options(arguments)
+    options = _table_options(arguments)
     if options["skip_empty"]:
         raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
     wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
@@ -136,7 +144,7 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
     called = labelling.categories.tolist()
     names = None if called == list(range(len(called))) else tuple(map(str, called))
     pairs = pair_rows(read.ensemble, labelling.codes, labelling.n_clusters)
-    options = table_options(arguments)
+    options = _table_options(arguments)
     with step(f"placing the objects of {arguments.new}"):
         placed = place_source(
             places_of(pairs, compress(read.ensemble)[0], scale_of(None, pairs)),

@@ -8,7 +8,7 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.local_weights import cluster_certainty, edge_weights
 from quorate.solvers.member_order import by_member_name
-from quorate.solvers.sizes import cut_of_clusters
+from quorate.solvers.sizes import weighted_cut_of_clusters
 from quorate.solvers.spectral.transfer_cut import transfer_cut
 
 
@@ -68,7 +68,7 @@ METHOD = Method(
     solve=lwgp,
     title="spectral cut of the graph of objects and locally weighted clusters",
     reference="doi:10.1109/TCYB.2017.2702343",
-    tables=cut_of_clusters,
+    tables=weighted_cut_of_clusters,
     stochastic=True,
     by_member=("certainty",),
 )

@@ -42,7 +42,9 @@ def refine_colours(labels, offsets, counts, members, rows):
     for member in range(labels.shape[1]):
         total = np.uint64(0)
         for place in range(offsets[member], offsets[member + 1]):
-            total += mixed(clusters[place])
+            # a cluster without rows, as soft members may have one, is no part of the content
+            if clusters[place] != 0:
+                total += mixed(clusters[place])
         members[member] = mixed(members[member] ^ mixed(total))
         for place in range(offsets[member], offsets[member + 1]):
             clusters[place] = mixed(clusters[place] ^ members[member])

@@ -64,8 +64,13 @@ def voting_by_shares(size: Size) -> int:
 
 def cut_of_clusters(size: Size) -> int:
     """A spectral cut: matrices over base clusters if these are few, Lanczos vectors if not, and the points of rows."""
-    matrices = 12 * size.clusters**2 if size.clusters <= 2_000 else 4 * size.clusters * min(size.wanted + 20, 1_000)
-    return member_tables(size) + NUMBER * (matrices + 4 * size.rows * min(size.wanted, size.clusters))
+    matrices = 7 * size.clusters**2 if size.clusters <= 2_000 else 4 * size.clusters * min(size.wanted + 20, 1_000)
+    return few_tables(size) + NUMBER * (matrices + 4 * size.rows * min(size.wanted, size.clusters))
+
+
+def weighted_cut_of_clusters(size: Size) -> int:
+    """A spectral cut with certainties of the clusters, which are counted one member after the other."""
+    return cut_of_clusters(size) + member_tables(size)
 
 
 def embedding(size: Size) -> int:

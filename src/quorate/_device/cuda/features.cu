@@ -185,6 +185,7 @@ extern "C" __global__ void nearest_centres_wide(const float* rows, i64 n_rows, i
 }
 
 #ifdef NEAR
+#define GRID 1024.0
 __device__ __forceinline__ float squared_distance(const float* x, const float* other) {
     float total = 0.0f;
 #pragma unroll
@@ -275,7 +276,8 @@ label_by_landmarks(const VALUE* rows, i64 n_rows, i64 n_columns, const int* colu
 #pragma unroll
             for (int place = 0; place < NEAR; ++place)
                 total += (double)weight[place] * table[(i64)near[place] * VECTORS + column];
-            point[column] = (float)(total * unit);
+            // as on the processor, coordinates are multiples of 1 / GRID
+            point[column] = (float)(floor(total * unit * GRID + 0.5) / GRID);
         }
         float least = __int_as_float(0x7f800000);
         int best = 0;
