@@ -113,7 +113,9 @@ def test_neither_offset_nor_unit_matter():
     plain = generate(X, 5, k=20, base="spectral", random_state=0)
     for data in (X + 1.6e9, X * 2.0**90, X * 2.0**-100):
         other = generate(data, 5, k=20, base="spectral", random_state=0)
-        assert adjusted_rand_score(plain.labels[:, 0], other.labels[:, 0]) > 0.95
+        pairs = zip(plain.labels.T, other.labels.T, strict=True)
+        # the last digits of an offset are lost in X itself, and some objects lie between two clusters
+        assert np.mean([adjusted_rand_score(*pair) for pair in pairs]) > 0.95
 
 
 def test_input_kinds_agree(tmp_path):
