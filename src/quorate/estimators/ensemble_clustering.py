@@ -109,10 +109,6 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     # estimators that were pickled before this parameter existed have no value of their own for it
     reference: Any = "auto"
 
-    # options that version 0.1 did not have, for objects that it pickled
-    reference: Any = "auto"
-    device: str | None = None
-
     def __init__(
         self,
         n_clusters: int | str | tuple[int, int] | None = 2,
@@ -303,6 +299,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             self._units = features.shift, features.scale
         names = getattr(self, "feature_names_in_", None)
         return features if names is None else replace(features, names=tuple(str(name) for name in names))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled estimator; one that version 0.1 pickled lacks the options that are new since then."""
+        super().__setstate__({"reference": "auto", "device": None, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
