@@ -4,11 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-<<<<<<< HEAD
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers coverage docs docs-serve dist clean
-=======
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
->>>>>>> refs/heads/harness
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -68,6 +69,7 @@ class Results:
 def measure_missing(results: Results, parts: list[str], jobs: int, *, quick: bool = False) -> None:
     """Measure what is missing, in several processes of one thread each."""
     wanted = [(part, case) for part in parts if part in PARTS for case in results.missing(part, quick=quick)]
+    random.Random(0).shuffle(wanted)  # so that what an interrupted run has measured is a fair sample
     with _workers(jobs) as workers:
         runs = {workers.submit(PARTS[part].measure, case): (part, case) for part, case in wanted}
         for run in as_completed(runs):
