@@ -13,7 +13,10 @@ from quorate.methods.kmeans import kmeans
 def test_a_quadratic_method_is_refused_before_it_allocates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "pairs", Method(kmeans, "for this test", "doi:none", memory="quadratic"))
     assert consensus(noisy(0), 3, method="pairs", random_state=0).n_clusters == 3
-    with pytest.raises(MemoryError, match=r"'pairs' on \d+ distinct rows would need .* more than max_bytes = 100 B"):
+    with pytest.raises(
+        MemoryError,
+        match=r"'pairs' on \d+ distinct rows and \d+ clusters of members would need .* more than max_bytes = 100 B",
+    ):
         consensus(noisy(0), 3, method="pairs", max_bytes=100)
 
 

@@ -58,7 +58,8 @@ CALLS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_searches_its_table_once(call: str, searched: list[int], tmp_path: Path) -> None:
     CALLS[call](tmp_path)
-    assert searched == [200]
+    # tables with fewer rows are parts of the table, on which the procedure is repeated
+    assert searched.count(200) == 1
 
 
 @pytest.fixture
@@ -90,7 +91,8 @@ def test_a_shell_command_searches_its_table_once(
 ) -> None:
     words = [word.format(table=table, folder=table.parent) for word in COMMANDS[command]]
     assert main([*words, *MEMBERS]) == 0, capsys.readouterr().err
-    assert searched == [200]
+    # tables with fewer rows are parts of the table, on which the procedure is repeated
+    assert searched.count(200) == 1
 
 
 def test_the_count_counts(searched: list[int]) -> None:

@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import labelled_tables, labelling_pairs
 
-from quorate import Consensus, as_ensemble
+from quorate import Consensus, as_ensemble, evaluate
 from quorate._evaluation.scores import (
     accuracy,
     anmi,
     ari,
     cluster_density,
     density,
-    evaluate,
     inter_density,
     member_anmi,
     member_nmi_matrix,

@@ -12,13 +12,12 @@ from hypothesis import given
 from strategies import labelled_tables
 from test_evaluate import _ensemble
 
-from quorate import as_ensemble, compress
+from quorate import as_ensemble, compress, evaluate
 from quorate._evaluation.scores import (
     accuracy,
     anmi,
     ari,
     cluster_density,
-    evaluate,
     member_nmi_matrix,
     nmi,
 )

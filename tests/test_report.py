@@ -130,14 +130,19 @@ def test_the_map_of_a_tree_is_in_the_order_of_its_leaves(tmp_path: Path) -> None
     _, labels = noisy_with_truth(4, 60, 3, 5)
     result = consensus(as_ensemble(labels, ids=np.arange(60)), 3, method="eac")
     maps = Page(report(result, as_ensemble(labels, ids=np.arange(60)), tmp_path / "r.html", numbers=None)).data["maps"]
-    leaves = [result.rows[int(row)] for row in maps["sample"]]
-
-    def under(node: int) -> list[int]:
-        return [node] if node < n_leaves else [*under(int(tree[node][0])), *under(int(tree[node][1]))]
-
+    leaves = [int(result.rows[int(row)]) for row in maps["sample"]]
+    cluster = dict(zip(result.rows.tolist(), result.labels.tolist(), strict=True))
+    order = [leaf for leaf, _ in itertools.groupby(leaves)]
     n_leaves = len(result.tree) + 1
-    tree = dict(enumerate(result.tree, start=n_leaves))
-    assert [leaf for leaf, _ in itertools.groupby(leaves)] == under(2 * n_leaves - 2)
+    assert sorted(order) == list(range(n_leaves))
+    position = {leaf: place for place, leaf in enumerate(order)}
+    under = [{leaf} for leaf in range(n_leaves)]
+    for left, right, *_ in result.tree:
+        under.append(under[int(left)] | under[int(right)])
+        places = [position[leaf] for leaf in under[-1]]
+        # what the tree joins within a cluster is next to one another
+        if len({cluster[leaf] for leaf in under[-1]}) == 1:
+            assert max(places) - min(places) == len(places) - 1
 
 
 def test_the_map_of_many_objects_keeps_the_means_of_clusters(made: tuple[Any, Any, Page]) -> None:
@@ -299,7 +304,9 @@ def test_rows_with_counts_tell_of_objects(tmp_path: Path) -> None:
     rows, inverse = compress(as_ensemble(labels))
     result = solve(rows, 3, random_state=0)
     one = Page(report(result, rows, tmp_path / "rows.html", numbers=None)).data
-    other = Page(report(result.labels[inverse], labels, tmp_path / "all.html", numbers=None)).data
+    whole = consensus(labels, 3, random_state=0)
+    assert np.array_equal(whole.labels, result.labels[inverse])
+    other = Page(report(whole, labels, tmp_path / "all.html", numbers=None)).data
     for name in ("n_objects", "n_ambiguous", "histogram", "clusterConfidence"):
         assert one[name] == other[name]
     assert one["stops"][0]["sizes"] == other["stops"][0]["sizes"]

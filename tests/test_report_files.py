@@ -114,8 +114,9 @@ def test_in_a_shell(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "<title>&lt;Mine&gt;</title>" in text.text
     assert "of the objects are placed right" in text.words
     assert unpack(text.data["download"]["ids"])[:2] == ["x0", "x1"]
-    # computed for the report, it is what the method gave
-    assert np.array_equal(*(unpack(Page(p).data["download"]["confidence"]) for p in (page, made)))
+    # estimated anew for labels from a file, whose seed is not known, it is close to what the result has
+    again, given = (np.array(unpack(Page(p).data["download"]["confidence"]), dtype=float) for p in (page, made))
+    assert abs(again - given).mean() < 0.1 * given.mean()
     assert main(told) == 2
     assert "exists already" in capsys.readouterr().err
     assert main([*told, "--force", "--json"]) == 0

@@ -115,7 +115,7 @@ class ResultTable:
         >>> import pandas as pd
         >>> from quorate import consensus
         >>> people = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]}, index=["ann", "bob", "cid"])
-        >>> consensus(people, 2).to_frame()
+        >>> consensus(people, 2).to_frame().round(2)
              label  confidence  runner_up
         ann      0         1.0       <NA>
         bob      0         1.0       <NA>

@@ -21,6 +21,7 @@ def refuse_large_tables(paths: Sequence[FilePath], max_bytes: int) -> None:
 
     Tables whose size is not known before they are read count nothing: standard input, .csv.gz and .xlsx.
     """
+    max_bytes = _check.n_bytes(max_bytes)
     needed = sum(table_bytes(path) for path in paths)
     named = ", ".join(os.fspath(path) for path in paths)
     _check.memory(needed, max_bytes, f"the table {named} alone", "leave out columns, or take a sample of the objects,")

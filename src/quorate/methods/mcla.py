@@ -62,8 +62,8 @@ def mcla(
     >>> from quorate import consensus
     >>> members = [[0, 0, 0, 1, 1, 2, 2], [1, 1, 1, 2, 2, 0, 0], [0, 0, 1, 1, 2, 2, 2], [0, 1, None, 0, 1, None, None]]
     >>> result = consensus(members, 3, method="mcla", random_state=0)
-    >>> result.labels.tolist(), result.confidence.round(2).tolist()
-    ([0, 0, 0, 1, 1, 2, 2], [0.75, 1.0, 0.67, 1.0, 0.5, 1.0, 1.0])
+    >>> result.labels.tolist(), result.info["method_confidence"].round(2).tolist()
+    ([0, 0, 0, 1, 1, 2, 2], [0.75, 1.0, 0.67, 1.0, 0.5, 1.0])
     """
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
 

@@ -13,6 +13,7 @@ Four families, each with a list of its modules and of the methods that use them:
 - `member_agreement`: how the members agree with one another, and which labels are missing.
 - `member_order`: members sorted by their labels; done by `solve` for all methods.
 - `overlaps`: what any two base clusters have in common.
+- `sizes`: the bytes that methods need beside the rows, stated from the size of an ensemble.
 - `weights`: weights of members and base clusters in every form that is needed.
 - `whole_numbers`: real numbers kept as integers of a fixed unit.
 """
