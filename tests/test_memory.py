@@ -19,6 +19,8 @@ from quorate._io.table_size import refuse_large_tables, table_bytes
 from quorate.cli import main
 from quorate.solvers.sizes import linear_bytes, size_of
 
+BUFFERS = 64_000_000
+"""What OpenBLAS may keep for two threads, which it allocates when a method first needs it, whatever the ensemble is."""
 LIMIT = 200_000_000
 """The limit under which methods are run here; those that say they need more must refuse."""
 
@@ -50,7 +52,7 @@ def test_statements_bound_the_measured_peaks() -> None:
             broken.append(entry)
         stated = beyond + linear_bytes(size_of(rows, number))
         # a tenth more is granted, because the allocator rounds and keeps some of what was given back
-        if entry["peak"] is not None and entry["peak"] > 1.1 * stated:
+        if entry["peak"] is not None and entry["peak"] > 1.1 * stated + BUFFERS:
             broken.append({**entry, "stated": stated})
     assert broken == []
 
