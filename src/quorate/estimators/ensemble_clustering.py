@@ -141,7 +141,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
 
-        X may also be measurements that are larger than memory: a path, a pattern such as "x/*.parquet", a pyarrow
+        X may also be measurements that are larger than memory: a path, a pattern such as ``"x/*.parquet"``, a pyarrow
         Dataset or a Zarr array; or a Dask array or data frame, for which `labels_` and `confidence_` are lazy. In both
         cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
         of these rows.
