@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import suppress
 
 import numpy as np
@@ -43,13 +42,13 @@ def resident(entry: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def peak_of(method: str, ensemble: Ensemble, n_clusters: int | None, max_bytes: int) -> int | None:
+def peak_of(method: str, ensemble: Ensemble, n_clusters: int | None, max_bytes: int, *, confidence: bool) -> int | None:
     """Bytes beyond those resident before; None if the method refuses."""
     with open("/proc/self/clear_refs", "w", encoding="ascii") as refs:
         refs.write("5")
     before = resident("VmRSS")
     try:
-        solve(ensemble, n_clusters, method=method, random_state=0, max_bytes=max_bytes)
+        solve(ensemble, n_clusters, method=method, random_state=0, max_bytes=max_bytes, confidence=confidence)
     except MemoryError:
         return None
     return resident("VmHWM") - before
@@ -68,15 +67,15 @@ def main() -> None:
                 continue
             number = None if method == "best" else k
             with suppress(ValueError):
-                peak_of(method, small[name][0], number and min(number, small[name][0].n_rows), limit)
-            start = time.perf_counter()
+                few = number and min(number, small[name][0].n_rows)
+                peak_of(method, small[name][0], few, limit, confidence=True)
             try:
-                peak = peak_of(method, ensemble, number, limit)
+                alone = peak_of(method, ensemble, number, limit, confidence=False)
+                whole = peak_of(method, ensemble, number, limit, confidence=True)
             except ValueError:
                 # the method does not take so many clusters
                 continue
-            seconds = time.perf_counter() - start
-            sys.stdout.write(json.dumps({"method": method, "shape": name, "peak": peak, "seconds": seconds}) + "\n")
+            sys.stdout.write(json.dumps({"method": method, "shape": name, "alone": alone, "whole": whole}) + "\n")
             sys.stdout.flush()
 
 

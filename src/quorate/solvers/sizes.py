@@ -76,7 +76,7 @@ def weighted_cut_of_clusters(size: Size) -> int:
 def embedding(size: Size) -> int:
     """Singular vectors of the rows, from a matrix over the smaller side if that is small."""
     side = min(size.rows, size.clusters)
-    dense = 6 * side**2 if side <= max(2_000, 2 * size.wanted) else 0
+    dense = 4 * side**2 if side <= max(2_000, 2 * size.wanted) else 0
     vectors = 8 * size.rows * size.wanted + 4 * size.clusters * size.wanted
     return few_tables(size) + NUMBER * (dense + vectors)
 
