@@ -7,7 +7,8 @@ STAMP  := $(VENV)/.installed
 .PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
 .DELETE_ON_ERROR:
 
-$(STAMP): pyproject.toml
+# the version that an installation states comes from __init__.py
+$(STAMP): pyproject.toml src/quorate/__init__.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@
@@ -81,7 +82,7 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 DOCS_STAMP := .venv-docs/.installed
-$(DOCS_STAMP): pyproject.toml
+$(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@
