@@ -96,10 +96,11 @@ docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8
 dist:               ## source archive and wheel, checked; the tests run against the installed wheel: make dist [ARGS="-n 2"]
 	rm -rf dist .venv-dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6"
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6" "py-rattler-build>=0.70"
 	.venv-dist/bin/python -m build --outdir dist .
 	.venv-dist/bin/python -m twine check --strict dist/*
 	.venv-dist/bin/python release/check_dist.py dist
+	.venv-dist/bin/python release/conda_recipe.py dist
 	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
 	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
