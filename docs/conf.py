@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "reference_pages",
+    "edit_links",
     "notebooks",
 ]
 templates_path = ["_templates"]

@@ -41,7 +41,7 @@ GROUPS = {
     "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
     "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation"),
 }
-MODULES = ("plot", "generation", "datasets")
+MODULES = ("plot", "generation", "stream", "dask", "anndata", "datasets")
 
 
 def public_names() -> list[str]:
