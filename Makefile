@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
 
 # the version that an installation states comes from __init__.py
@@ -89,6 +89,12 @@ $(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 
 docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
 	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going $(ARGS) docs docs/_build/html
+
+docs-check: $(STAMP)  ## the site without executing tutorials, in the environment of the tests: warnings are errors, links are checked
+	$(BIN)/python -m sphinx -q -b dummy -W --keep-going -D nb_execution_mode=off docs docs/_build/check
+
+docs-look: docs     ## every page of the site in Chromium: two widths, light and dark, console, pictures, search, keyboard
+	.venv-docs/bin/python docs/look.py $(LOOK)
 
 docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8000]
 	.venv-docs/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(or $(PORT),8000)
