@@ -25,6 +25,9 @@ from browser import Browser, Page, find_browser
 SITE = HERE / "_build" / "html"
 WIDTHS = {"wide": 1280, "phone": 390}
 LOADED = "document.readyState === 'complete' && location.href !== 'about:blank'"
+# without movement, so that a menu that slides away is not taken for a part of the page
+STILL = """document.head.insertAdjacentHTML('beforeend',
+    '<style>*, *::before, *::after { transition: none !important; animation: none !important; }</style>')"""
 TOO_WIDE = """[...document.querySelectorAll('body *')].filter(e => {
     const box = e.getBoundingClientRect();
     if (box.width === 0 || box.right <= innerWidth + 1) return false;
@@ -83,6 +86,7 @@ def served(folder: Path) -> Iterator[str]:
 
 def faults_of_page(page: Page, shots: Path | None, name: str) -> list[str]:
     """Return what is wrong with the page that is open, at both widths and in both modes."""
+    page.run(STILL)
     found = [f"no text for the picture {source}" for source in page.run(WITHOUT_TEXT)]
     for width, pixels in WIDTHS.items():
         page.resize(pixels, 900)
