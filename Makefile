@@ -88,10 +88,10 @@ $(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 	@touch $@
 
 docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
-	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going $(ARGS) docs docs/_build/html
+	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going -d docs/_build/doctrees $(ARGS) docs docs/_build/html
 
 docs-check: $(STAMP)  ## the site without executing tutorials, in the environment of the tests: warnings are errors, links are checked
-	$(BIN)/python -m sphinx -q -b dummy -W --keep-going -D nb_execution_mode=off docs docs/_build/check
+	$(BIN)/python -m sphinx -q -b dummy -W --keep-going -D nb_execution_mode=off -d docs/_build/check-doctrees docs docs/_build/check
 
 docs-look: docs     ## every page of the site in Chromium: two widths, light and dark, console, pictures, search, keyboard
 	.venv-docs/bin/python docs/look.py $(LOOK)
