@@ -2,8 +2,8 @@
 
 Run it as `make docs-look`, or as `python docs/look.py [--shots folder] [pages ...]` after `make docs`. Each page is
 opened at two widths, in light and in dark mode. A fault is a message in the console, a request that fails or leaves the
-site, a page that scrolls sideways, a picture without a text, text that is hard to read on its background, a search that
-finds nothing, or something that the keyboard does not reach.
+site, a page that scrolls sideways, text that is cut off or hard to read on its background, a picture without a text, a
+search that finds nothing, or something that the keyboard does not reach.
 """
 
 from __future__ import annotations
@@ -37,6 +37,15 @@ TOO_WIDE = """[...document.querySelectorAll('body *')].filter(e => {
     }
     return true;
 }).slice(0, 3).map(e => `${e.tagName}.${e.className}`.slice(0, 80))"""
+# text that ends beyond the edge, and that cannot be scrolled to
+CUT = """[...document.querySelectorAll('article :is(h1, h2, h3, h4, p, li, dt, dd)')].filter(e => {
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    if (range.getBoundingClientRect().right <= innerWidth + 1) return false;
+    for (let p = e; p && p.tagName !== 'ARTICLE'; p = p.parentElement)
+        if (['auto', 'scroll'].includes(getComputedStyle(p).overflowX)) return false;
+    return !e.querySelector('table, pre');
+}).slice(0, 3).map(e => e.textContent.trim().slice(0, 60))"""
 WITHOUT_TEXT = r"""[...document.querySelectorAll('img')]
     .filter(e => !e.alt.trim() || /\.(png|svg|jpe?g)$/.test(e.alt)).map(e => e.getAttribute('src'))"""
 # the contrast of WCAG 2.1 between text and the nearest background that is not transparent: at least 4.5 to 1
@@ -98,6 +107,7 @@ def faults_of_page(page: Page, shots: Path | None, name: str) -> list[str]:
             where = f"{width}, {mode}"
             if page.run("document.documentElement.scrollWidth") > pixels:
                 found.append(f"{where}: scrolls sideways because of {page.run(TOO_WIDE)}")
+            found += [f"{where}: cut off: {text}" for text in page.run(CUT)]
             found += [f"{where}: contrast {text}" for text in page.run(PALE)]
             if shots is not None:
                 target = shots / f"{name.replace('/', '-')}-{width}-{mode}.png"
