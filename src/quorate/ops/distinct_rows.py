@@ -49,7 +49,7 @@ def added_counts(inverse: NDArray[np.intp], counts: NDArray[np.int64], n_distinc
         lambda part, _: _add_counts(inverse, counts, edges[part], edges[part + 1], sums[part]), n_parts, block=1
     )
     if n_parts == 1:
-        return sums[0]
+        return sums.reshape(-1)
     added = np.empty(n_distinct, dtype=np.int64)
     map_blocks(lambda start, stop: np.sum(sums[:, start:stop], axis=0, out=added[start:stop]), n_distinct)
     return added
