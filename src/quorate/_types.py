@@ -18,6 +18,7 @@ from quorate._verdict import Evidence, Verdict, verdict_of
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
+_R = TypeVar("_R", bound="_Rows")
 
 NEEDS_LABELS = (
     "members are soft (matrices of memberships, or a SoftEnsemble), and labels are needed here; pass "
@@ -73,6 +74,14 @@ class _Rows:
     is_proven: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
+
+    def on_host(self: _R) -> _R:
+        """Return the same ensemble in host memory: itself, unless it lives on a card."""
+        return self
+
+    def counts_beside_rows(self) -> Any:
+        """Return the counts in the memory of the rows: on the card if the rows are there."""
+        return self.counts
 
     def remember(self, **facts: Any) -> None:
         """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""
@@ -262,8 +271,7 @@ class Consensus(ResultTable):
         state = "" if self.converged else ", not converged"
         return (
             f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
-            f"{self.method or 'a method'}, "
-            f"objective {self.objective:.6g}{state})"
+            f"{self.method or 'a method'}, objective {self.objective:.6g}{state})"
         )
 
     def _repr_html_(self) -> str:
