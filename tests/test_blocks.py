@@ -16,6 +16,7 @@ import pytest
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from zarr_files import zarr_array
 
 import quorate
 from quorate import Ensemble, stream
@@ -60,7 +61,7 @@ def sources(labels: Array, folder: Path) -> dict[str, Any]:
     frame = as_frame(labels)
     frame.to_csv(folder / "labels.csv", index=False)
     np.save(folder / "labels.npy", labels)
-    array = zarr.create_array(str(folder / "labels.zarr"), data=labels, chunks=(400, 6))
+    array = zarr_array(folder / "labels.zarr", labels, (400, 6))
     parts = write_parts(folder / "parts", frame)
     return {
         "folder": parts,
@@ -243,6 +244,23 @@ def test_arrow_columns_mean_what_they_mean_in_memory(column: Any, edge: int, tmp
     pyarrow.parquet.write_table(table, tmp_path / "whole.parquet")
     pyarrow.parquet.write_table(table.slice(0, edge), folder / "0.parquet")
     pyarrow.parquet.write_table(table.slice(edge), folder / "1.parquet")
+    wanted = quorate.compress(quorate.load_labels(tmp_path / "whole.parquet"))[0]
+    assert_same_rows(stream.compress(folder), wanted)
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.type))
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_column_without_values_agrees_with_every_kind(column: Any, empty: int, tmp_path: Path) -> None:
+    """pandas writes a column of texts as null if a file has no rows, or if all of its cells are missing."""
+    known = pyarrow.table({"a": column, "b": pyarrow.array([1, 1, 2, 2, 2, 2])})
+    nothing = pyarrow.table({"a": pyarrow.nulls(3), "b": pyarrow.array([1, 2, 2])})
+    parts = [nothing, known] if empty == 0 else [known, nothing]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for place, part in enumerate([*parts, nothing.slice(3)]):
+        pyarrow.parquet.write_table(part, folder / f"{place}.parquet")
+    whole = pyarrow.concat_tables([part.cast(known.schema) for part in parts]).unify_dictionaries()
+    pyarrow.parquet.write_table(whole, tmp_path / "whole.parquet")
     wanted = quorate.compress(quorate.load_labels(tmp_path / "whole.parquet"))[0]
     assert_same_rows(stream.compress(folder), wanted)
 
