@@ -269,7 +269,7 @@ def test_options_of_reading(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 9, 9, 2], "b": [9, 9, 1, 1], "c": [1, 2, 3, 4], "name": list("wxyz")})
     write_parts(tmp_path / "in", frame, (0, 1, 3, 4))
     options: dict[str, Any] = {"ids": "name", "drop": ["c"], "missing": [9], "weights": {"a": 2.0}}
-    with pytest.raises(ValueError, match=r"1 of 4 objects have no label.*skip_empty"):
+    with pytest.raises(ValueError, match=r"1 of 4 objects has no label.*skip_empty"):
         stream.compress(tmp_path / "in", **options)
     result = stream.consensus(tmp_path / "in", 2, random_state=0, skip_empty=True, out=tmp_path / "out", **options)
     path = tmp_path / "whole.parquet"

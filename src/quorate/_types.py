@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import counted
 from quorate._ensemble_size import Size, no_tables
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
@@ -19,7 +20,6 @@ IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
 _R = TypeVar("_R", bound="_Rows")
-
 NEEDS_LABELS = (
     "members are soft (matrices of memberships, or a SoftEnsemble), and labels are needed here; pass "
     "quorate.harden(members), in which each object has the label of its likeliest cluster."
@@ -97,11 +97,11 @@ class _Rows:
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} to {high} clusters" if low != high else f"{low} clusters"
-        rows = "" if self.n_rows == self.n_objects else f" in {self.n_rows:,} rows"
+        clusters = f"{low} to {high} clusters" if low != high else counted(low, "cluster")
+        rows = "" if self.n_rows == self.n_objects else f" in {counted(self.n_rows, 'row')}"
         missing = ", labels missing" if self.has_missing else ""
-        name = type(self).__name__
-        return f"{name}({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
+        objects, members = counted(self.n_objects, "object"), counted(self.n_members, "member")
+        return f"{type(self).__name__}({objects}{rows}, {members}, {clusters}{missing})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,7 +270,7 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
+            f"Consensus({counted(len(self.labels), 'object')} in {counted(self.n_clusters, 'cluster')} by "
             f"{self.method or 'a method'}, objective {self.objective:.6g}{state})"
         )
 

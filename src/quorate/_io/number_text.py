@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief, option
+from quorate._check import brief, counted, option
 from quorate._check import places as places_of
 from quorate._io.dialect import LINES_LOOKED_AT, OpenTable, has_decimal_commas, open_table
 from quorate._io.text import Choice, Choose, read_header
@@ -132,8 +132,8 @@ class _Lines:
         commas = self.delimiter == "," and n_cells > len(self.header)
         advice = " If these are decimal commas, write points, or separate the columns by tabs (.tsv)." if commas else ""
         raise ValueError(
-            f"{self.name}, data row {row} has {n_cells} cells, but the header has {len(self.header)}; every row needs "
-            f"one cell per column.{advice}"
+            f"{self.name}, data row {row} has {counted(n_cells, 'cell')}, but the header has {len(self.header)}; "
+            f"every row needs one cell per column.{advice}"
         )
 
 

@@ -117,8 +117,8 @@ class _Rows:
             if len(row) != self.width:
                 if row:
                     raise ValueError(
-                        f"{self.name}, line {line} has {len(row)} cells, but the header has {self.width}; "
-                        f"every row needs one cell per column, which is empty if there is no label."
+                        f"{self.name}, line {line} has {_check.counted(len(row), 'cell')}, but the header has "
+                        f"{self.width}; every row needs one cell per column, which is empty if there is no label."
                     )
                 blank = blank or line
                 continue
