@@ -20,14 +20,6 @@ from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import drawn_rows
 
 
-def on_host(ensemble: E) -> E:
-    """The same ensemble in host memory; one that lives there already is returned as it is."""
-    if ensemble.card is None:
-        return ensemble
-    plain: E = ensemble.on_host()  # type: ignore[union-attr]
-    return plain
-
-
 def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
     """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
     if ensemble.card is None:
@@ -328,11 +320,6 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 def _work(ensemble: SoftEnsemble) -> int:
     """A row costs as much as this many plain rows of about 16 labels."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
-
-
-def row_masses(ensemble: AnyEnsemble) -> Any:
-    """The counts of the rows, on the card if the rows are there."""
-    return ensemble.counts if ensemble.card is None else ensemble.counts_on_card()  # type: ignore[union-attr]
 
 
 def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:
