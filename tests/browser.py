@@ -1,8 +1,12 @@
-"""A headless Chromium driven through a pair of pipes: the DevTools protocol, and nothing but the standard library."""
+"""A headless Chromium driven through a pair of pipes: the DevTools protocol, and nothing but the standard library.
+
+At the end stands what tests ask of a page.
+"""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import select
@@ -13,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -42,8 +48,10 @@ PATIENCE = 60.0
 REPORT_IS_READY = "document.documentElement?.dataset?.ready === 'yes'"
 
 
-def find_browser() -> str | None:
-    return next((found for found in map(shutil.which, NAMES) if found), None)
+PROGRAM = next((found for found in map(shutil.which, NAMES) if found), None)
+needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium")
+if PROGRAM is None and os.environ.get("QUORATE_BROWSER") == "required":
+    raise RuntimeError("QUORATE_BROWSER=required, and no Chromium was found; apt-get install chromium")
 
 
 class Browser:
@@ -230,3 +238,40 @@ class Page:
 
     def close(self) -> None:
         self.browser.call("Target.closeTarget", targetId=self.target)
+
+
+def text(page: Page, selector: str) -> str:
+    found: str = page.run(f"document.querySelector({selector!r}).textContent")
+    return found
+
+
+def pixels(png: bytes) -> Any:
+    from matplotlib.image import imread
+
+    return imread(io.BytesIO(png))
+
+
+def canvas(page: Page, chart: str) -> str:
+    """The picture of a chart as text, once it has come to rest."""
+    page.run(f"document.getElementById({chart!r}).scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    page.until(f"document.querySelectorAll('#{chart} canvas').length > 0")
+    code = f"[...document.querySelectorAll('#{chart} canvas')].map(c => c.toDataURL()).join()"
+    before, now = "", page.run(code)
+    while now != before:
+        page.browser.listen(0.15)
+        before, now = now, page.run(code)
+    return before
+
+
+def downloaded(page: Page, folder: Path) -> bytes:
+    folder.mkdir()
+    page.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+    page.run("document.getElementById('download').click()")
+    done = "Browser.downloadProgress"
+    for _ in range(200):
+        page.browser.listen(0.05)
+        states = [event["params"]["state"] for event in page.browser.events if event["method"] == done]
+        if states and states[-1] == "completed":
+            page.browser.events[:] = [event for event in page.browser.events if event["method"] != done]
+            return next(folder.iterdir()).read_bytes()
+    raise TimeoutError("nothing was downloaded")
