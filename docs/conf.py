@@ -55,6 +55,7 @@ add_module_names = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = f"Quorate {version}"
 html_static_path = ["_static"]

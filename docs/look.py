@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from browser import Browser, Page, find_browser
+from browser import PROGRAM, Browser, Page
 
 SITE = HERE / "_build" / "html"
 WIDTHS = {"wide": 1280, "phone": 390}
@@ -144,14 +144,13 @@ def faults_of_search(page: Page, address: str) -> list[str]:
 
 def look(names: list[str], shots: Path | None) -> list[str]:
     """Look at the pages of these names, all pages if there are none, and return the faults."""
-    program = find_browser()
-    if program is None:
+    if PROGRAM is None:
         raise RuntimeError("no Chromium was found; apt-get install chromium")
     names = names or sorted(
         str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if path.parent.name != "_static"
     )
     found = []
-    browser = Browser(program)
+    browser = Browser(PROGRAM)
     try:
         with served(SITE) as address:
             for name in names:

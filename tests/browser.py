@@ -18,8 +18,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless",
@@ -49,7 +47,7 @@ REPORT_IS_READY = "document.documentElement?.dataset?.ready === 'yes'"
 
 
 PROGRAM = next((found for found in map(shutil.which, NAMES) if found), None)
-needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium")
+NO_BROWSER = "no Chromium here: apt-get install chromium"
 if PROGRAM is None and os.environ.get("QUORATE_BROWSER") == "required":
     raise RuntimeError("QUORATE_BROWSER=required, and no Chromium was found; apt-get install chromium")
 

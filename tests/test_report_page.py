@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, Page, canvas, downloaded, needs_browser, pixels, text
+from browser import NO_BROWSER, PROGRAM, Browser, Page, canvas, downloaded, pixels, text
 from ensembles import noisy_with_truth
 from test_report import HOSTILE, hostile
 
 from quorate import as_ensemble, consensus, report, save_labels
 
-pytestmark = needs_browser
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 
 FORMULAS = ["=1+1", "+49 30", "-cmd|' /C calc'!A0", "@SUM(A1)", "\ttab", "-7", "+1.5e3", "plain", 'a "quote"', "a=b"]
 
