@@ -32,8 +32,8 @@ ODD: list[Any] = [
     None, True, -1, 0, 10**30, 1.5, math.nan, math.inf, -math.inf, "", "x" * 5000, "\x1b[2J", b"x", [], [[]], {},
     {"a": 1}, (), (2, 1), (None, None), ("a", "b"), range(0), range(5, 2), set(), object(), int, len, 1 + 2j,
     slice(3), Ellipsis,
-    decimal.Decimal("NaN"), datetime.date(2020, 1, 1), np.array(3), np.zeros((0, 3)), np.zeros((2, 2, 2)),
-    np.array([None]), np.datetime64("NaT", "D"), np.array([2**63], dtype=np.uint64), [2**70, 1], [1, [2]], [[1, 2], [3]],
+    decimal.Decimal("NaN"), datetime.date(2020, 1, 1), np.array(3), np.zeros((0, 3)), np.zeros((2, 2, 2)), np.array([None]),
+    np.datetime64("NaT", "D"), np.array([2**63], dtype=np.uint64), [2**70, 1], [1, [2]], [[1, 2], [3]],
     np.bool_(True), np.float32(0.5), pd.DataFrame(), pd.DataFrame({"a": [1, 2]}), pd.Series([1]), iter([1, 2]),
     sparse.csr_array(np.eye(3)), ENSEMBLE, SOFT, [ENSEMBLE, None], {"a": ENSEMBLE}, X, memoryview(b"ab"), "\ud800",
 ]  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import gc
 import errno
+import gc
 import io
 import os
 import resource
