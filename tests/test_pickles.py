@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 
 from quorate import datasets
 
@@ -16,6 +17,10 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.pickle"))
 
 
 def load(name: str) -> Any:
+    """Read a pickle; one that holds estimators of scikit-learn is for the version that wrote them, and later ones."""
+    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    if name == "mixed" and version < (1, 9):
+        pytest.skip("it holds estimators of scikit-learn 1.9, which an older scikit-learn does not read")
     return pickle.loads((FOLDER / f"{name}.pickle").read_bytes())
 
 
