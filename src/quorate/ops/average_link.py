@@ -20,54 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.ops.candidate_lists import MARGIN, Lists, Union, first_unsure, join_lists, move, settle
 from quorate.ops.cluster_sums import Clusters, compact, join_sums, take_snapshot
 from quorate.ops.compiling import njit
-from quorate.ops.neighbours import before, place_sorted
-from quorate.ops.ranking import BOUNDED, EXACT, LISTED, Ranking, build, find, remove, rise, sink
+from quorate.ops.neighbours import place_sorted
+from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, rise, sink
 
-# Bounds are sums of floating-point numbers; the margin is much larger than their rounding errors.
-_MARGIN = 1 + 1e-12
-# Whole numbers below this are found again after a division and a multiplication.
-_SAFE = 2.0**50
 # One step compares a cluster with all others at most, some milliseconds with 300,000 rows.
 _STEPS = 200
-
-
-class Lists(NamedTuple):
-    """A short list of near clusters for each cluster, and a bound for all clusters outside of the list.
-
-    near[c, :used[c]] is the list of cluster c, and value[c, :used[c]] are the similarities, the largest first.
-    stamp[c, :used[c]] tells after how many merges each similarity was computed, or is -1 if it was not computed and
-    `value` is only known to be no less than it. A similarity of which a cluster has grown since is out of date: it is
-    then no larger than the old value or the bound, whichever is larger. bound (m,): no cluster outside of the list is
-    more similar than this. bound_row (m,): a cluster outside of the list that attains the bound, or -1 if it is not
-    known that any does. top, state and best are those of `Ranking`. best_size (m,): the size that `best` had when it
-    was chosen, from which its later growth is recognised.
-    """
-
-    near: NDArray[np.int32]
-    value: NDArray[np.float64]
-    stamp: NDArray[np.int32]
-    used: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    bound_row: NDArray[np.int32]
-    best: NDArray[np.int32]
-    best_size: NDArray[np.int64]
-    top: NDArray[np.float64]
-    state: NDArray[np.int8]
-
-
-class Union(NamedTuple):
-    """Working memory for the union of two lists, with room for 2 * width candidates.
-
-    near: the candidates; its contents do not matter between uses. most (2, 2 * width): the largest similarity that each
-    can have to the two clusters, -1 if it is not in the list of that cluster. dot (2, 2 * width): the dot products with
-    the two clusters, -1 if it is not known. Both are filled with -1 between uses.
-    """
-
-    near: NDArray[np.int32]
-    most: NDArray[np.float64]
-    dot: NDArray[np.float64]
 
 
 class Scratch(NamedTuple):
@@ -107,64 +67,13 @@ def _dot(columns, values, begin, length, weights, dense):
 
 
 @njit(cache=True, nogil=True)
-def _first_unsure(near, value, stamp, used, parent, changed):
-    """Return the first entry of a list that may be the most similar and is out of date, or -1 if there is none.
-
-    The arrays are those of one list; parent and changed are those of `Clusters`. Entries that are less than the first
-    entry cannot be the most similar.
-    """
-    for place in range(used):
-        if value[place] < value[0]:
-            break
-        other = near[place]
-        if parent[other] != other or changed[other] > stamp[place]:
-            return place
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _settle(cluster, unsure, sizes, lists):
-    """Note what follows from the list of a cluster: its nearest neighbour, a candidate to be measured, or a bound.
-
-    unsure: the result of `_first_unsure`. sizes (m,): the numbers of objects.
-    """
-    bound = lists.bound[cluster]
-    lists.state[cluster] = BOUNDED
-    lists.top[cluster] = bound
-    if lists.used[cluster] == 0:
-        return
-    value, best = lists.value[cluster, 0], lists.near[cluster, 0]
-    if unsure >= 0:
-        if value >= bound:
-            lists.state[cluster] = LISTED
-            lists.top[cluster] = value
-    elif before(value, best, bound, lists.bound_row[cluster]):
-        lists.state[cluster] = EXACT
-        lists.top[cluster] = value
-        lists.best[cluster] = best
-        lists.best_size[cluster] = sizes[best]
-
-
-@njit(cache=True, nogil=True)
-def _move(near, value, stamp, used, place, other, new_value, new_stamp):
-    """Replace the entry at `place` of a list and restore the order of the list."""
-    while place > 0 and before(new_value, other, value[place - 1], near[place - 1]):
-        near[place], value[place], stamp[place] = near[place - 1], value[place - 1], stamp[place - 1]
-        place -= 1
-    while place < used - 1 and before(value[place + 1], near[place + 1], new_value, other):
-        near[place], value[place], stamp[place] = near[place + 1], value[place + 1], stamp[place + 1]
-        place += 1
-    near[place], value[place], stamp[place] = other, new_value, new_stamp
-
-
-@njit(cache=True, nogil=True)
 def _measure(cluster, floor, n_merges, clusters, columns, values, weights, lists, dense):
     """Measure the first candidates of a cluster until its nearest neighbour is known or surely less than `floor`."""
     parent, changed, sizes = clusters.parent, clusters.changed, clusters.size
     begins, lengths = clusters.begin, clusters.length
     near, value, stamp, used = lists.near[cluster], lists.value[cluster], lists.stamp[cluster], lists.used[cluster]
     limit = max(floor, lists.bound[cluster])
-    unsure = _first_unsure(near, value, stamp, used, parent, changed)
+    unsure = first_unsure(near, value, stamp, used, parent, changed)
     if unsure >= 0 and value[0] >= limit:
         begin, length = begins[cluster], lengths[cluster]
         for place in range(begin, begin + length):
@@ -173,87 +82,11 @@ def _measure(cluster, floor, n_merges, clusters, columns, values, weights, lists
             other = find(parent, near[unsure])
             dot = _dot(columns, values, begins[other], lengths[other], weights, dense)
             similarity = dot / (float(sizes[cluster]) * sizes[other])
-            _move(near, value, stamp, used, unsure, other, similarity, n_merges)
-            unsure = _first_unsure(near, value, stamp, used, parent, changed)
+            move(near, value, stamp, used, unsure, other, similarity, n_merges)
+            unsure = first_unsure(near, value, stamp, used, parent, changed)
         for place in range(begin, begin + length):
             dense[columns[place]] = 0.0
-    _settle(cluster, unsure, sizes, lists)
-
-
-@njit(cache=True, nogil=True)
-def _gather(near, value, stamp, used, bound, size, clusters, union, side, n_found, mark):
-    """Add the candidates of a list to the union of two lists, and note what is known of their similarities.
-
-    near, value and stamp are the arrays of the list, `bound` is its bound, and `size` the number of objects of its
-    cluster. side: 0 for the first and 1 for the second list. mark[c] is the place of cluster c in the union, -1 if it
-    is not there yet, -2 if it must not be. Returns the number of candidates.
-    """
-    parent, changed, sizes = clusters.parent, clusters.changed, clusters.size
-    for place in range(used):
-        other, amount, dot = near[place], value[place], -1.0
-        if parent[other] == other and changed[other] <= stamp[place]:
-            # the division is undone: the dot product is a whole number, far below 2^53 if it is made use of
-            dot = np.rint(amount * (float(size) * sizes[other]))
-        else:
-            other, amount = find(parent, other), max(amount, bound)
-        where = mark[other]
-        if where == -1:
-            where = n_found
-            mark[other] = where
-            union.near[where] = other
-            n_found += 1
-        if where >= 0:
-            union.most[side, where] = max(union.most[side, where], amount)
-            union.dot[side, where] = max(union.dot[side, where], dot)
-    return n_found
-
-
-@njit(cache=True, nogil=True)
-def _join_lists(a, b, sizes, exact, n_merges, clusters, lists, union, mark):
-    """Make one list of those of cluster a and of cluster b, which has just been merged into it.
-
-    sizes: the numbers of objects of the two before the merge. No sums are looked at. If the similarities of both to a
-    candidate are known, they are added up. Otherwise that of the merged cluster is bounded by their mean, weighted by
-    the sizes; a cluster that is in one list only is no nearer to the other cluster than the bound of its list.
-    """
-    near, value, stamp, width = lists.near[a], lists.value[a], lists.stamp[a], lists.near.shape[1]
-    bound_a, bound_b = lists.bound[a], lists.bound[b]
-    mark[a] = -2
-    n = _gather(near, value, stamp, lists.used[a], bound_a, sizes[0], clusters, union, 0, 0, mark)
-    n = _gather(
-        lists.near[b], lists.value[b], lists.stamp[b], lists.used[b], bound_b, sizes[1], clusters, union, 1, n, mark
-    )
-    mark[a] = -1
-    size = sizes[0] + sizes[1]
-    share = sizes[0] / size
-    bound = (share * bound_a + (1 - share) * bound_b) * _MARGIN
-    used = 0
-    for place in range(n):
-        other = union.near[place]
-        first, second = union.most[0, place], union.most[1, place]
-        dot_a = 0.0 if first < 0 and bound_a == 0 else union.dot[0, place]
-        dot_b = 0.0 if second < 0 and bound_b == 0 else union.dot[1, place]
-        if exact and dot_a >= 0 and dot_b >= 0 and dot_a + dot_b < _SAFE:
-            amount, known = (dot_a + dot_b) / (float(size) * clusters.size[other]), n_merges
-        else:
-            first, second = first if first >= 0 else bound_a, second if second >= 0 else bound_b
-            amount, known = (share * first + (1 - share) * second) * _MARGIN, -1
-        mark[other] = -1
-        union.most[:, place], union.dot[:, place] = -1.0, -1.0
-        if used < width:
-            used += 1
-        else:
-            # what does not find room is covered by the bound
-            bound = max(bound, min(amount, value[width - 1]))
-            if not before(amount, other, value[width - 1], near[width - 1]):
-                continue
-        near[used - 1], value[used - 1] = other, amount
-        _move(near, value, stamp, used, used - 1, other, amount, known)
-    lists.used[a] = used
-    lists.bound[a] = bound
-    lists.bound_row[a] = -1 if bound > 0 else 0
-    unsure = _first_unsure(near, value, stamp, used, clusters.parent, clusters.changed)
-    _settle(a, unsure, clusters.size, lists)
+    settle(cluster, unsure, sizes, lists)
 
 
 @njit(cache=True, nogil=True)
@@ -295,7 +128,7 @@ def _choose(cluster, clusters, lists, snapshot, total, near, similarity):
             used = place_sorted(near, similarity, used, alive[row], dot / (size * sizes[row]))
             if used == near.size:
                 # slightly below the last entry, so that rounding does not reject a cluster that is equally similar
-                floor = similarity[used - 1] * size / _MARGIN
+                floor = similarity[used - 1] * size / MARGIN
     return used
 
 
@@ -324,13 +157,13 @@ def _search(cluster, left, exact, clusters, columns, values, weights, lists, sna
     if used > width:
         lists.bound[cluster], lists.bound_row[cluster] = similarity[width], near[width]
         if not exact:
-            lists.bound[cluster], lists.bound_row[cluster] = similarity[width] * _MARGIN, -1
+            lists.bound[cluster], lists.bound_row[cluster] = similarity[width] * MARGIN, -1
         used = width
     for place in range(used):
         lists.near[cluster, place], lists.value[cluster, place] = near[place], similarity[place]
         lists.stamp[cluster, place] = clusters.size.size - left
     lists.used[cluster] = used
-    _settle(cluster, -1, clusters.size, lists)
+    settle(cluster, -1, clusters.size, lists)
 
 
 @njit(cache=True, nogil=True)
@@ -354,7 +187,7 @@ def _merge(a, b, exact, n_merges, clusters, columns, values, lists, union, mark,
     clusters.size[a] = size_a + size_b
     clusters.parent[b] = a
     clusters.changed[a] = n_merges
-    _join_lists(a, b, (size_a, size_b), exact, n_merges, clusters, lists, union, mark)
+    join_lists(a, b, (size_a, size_b), exact, n_merges, clusters, lists, union, mark)
     return end
 
 

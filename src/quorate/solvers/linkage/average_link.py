@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
-from quorate.ops.average_link import Lists, Scratch, average_link
+from quorate.ops.average_link import Scratch, average_link
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
+from quorate.ops.candidate_lists import MARGIN, Lists
 from quorate.ops.cluster_sums import Clusters, dots_between
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
@@ -28,7 +29,6 @@ DENSE_CLUSTERS = 512
 """Once no more clusters than this are left, the matrix between them is smaller and quicker than any list."""
 WORK = 64
 """Comparing a row with all rows that share something with it costs as much as this many plain rows."""
-MARGIN = 1 + 1e-12
 
 
 Start = tuple[Clusters, NDArray[np.int32], FloatArray]
