@@ -1,8 +1,12 @@
-"""A headless Chromium driven through a pair of pipes: the DevTools protocol, and nothing but the standard library."""
+"""A headless Chromium driven through a pair of pipes: the DevTools protocol, and nothing but the standard library.
+
+At the end stands what tests ask of a page.
+"""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import select
@@ -13,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -39,10 +45,13 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 PATIENCE = 60.0
 """Seconds to wait for the browser before it counts as stuck."""
+REPORT_IS_READY = "document.documentElement?.dataset?.ready === 'yes'"
 
 
-def find_browser() -> str | None:
-    return next((found for found in map(shutil.which, NAMES) if found), None)
+PROGRAM = next((found for found in map(shutil.which, NAMES) if found), None)
+needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium")
+if PROGRAM is None and os.environ.get("QUORATE_BROWSER") == "required":
+    raise RuntimeError("QUORATE_BROWSER=required, and no Chromium was found; apt-get install chromium")
 
 
 class Browser:
@@ -107,8 +116,17 @@ class Browser:
             self.events.append(message)
         return message
 
-    def open(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> Page:
-        return Page(self, path, width, height, dark)
+    def open(
+        self,
+        path: Path | str,
+        *,
+        width: int = 1200,
+        height: int = 900,
+        dark: bool = False,
+        ready: str = REPORT_IS_READY,
+    ) -> Page:
+        """Open a file or an address, and wait until an expression in the page is true."""
+        return Page(self, path if isinstance(path, str) else path.resolve().as_uri(), width, height, dark, ready)
 
     def close(self) -> None:
         try:
@@ -128,16 +146,21 @@ class Browser:
 class Page:
     """One page of its own, and what it complained about and asked the network for."""
 
-    def __init__(self, browser: Browser, path: Path, width: int, height: int, dark: bool) -> None:
-        self.browser, self.path = browser, path
+    def __init__(self, browser: Browser, address: str, width: int, height: int, dark: bool, ready: str) -> None:
+        self.browser, self.address = browser, address
         self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.resize(width, height)
         self.prefer(dark=dark)
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        self.until("document.documentElement?.dataset?.ready === 'yes'")
+        self.go(address, ready)
+
+    def go(self, address: str, ready: str) -> None:
+        """Open another page in the same place."""
+        self.address = address
+        self.call("Page.navigate", url=address)
+        self.until(ready)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self.browser.call(method, self.session, **parameters)
@@ -200,7 +223,55 @@ class Page:
     def requests(self) -> list[str]:
         """Addresses asked for, the page itself and data of its own left out."""
         asked = [entry["request"]["url"] for entry in self._events("Network.requestWillBeSent")]
-        return [url for url in asked if url != self.path.resolve().as_uri() and not url.startswith(("data:", "blob:"))]
+        return [url for url in asked if url != self.address and not url.startswith(("data:", "blob:"))]
+
+    def failures(self) -> list[str]:
+        """Addresses that could not be fetched, and why."""
+        asked = {entry["requestId"]: entry["request"]["url"] for entry in self._events("Network.requestWillBeSent")}
+        failed = [
+            f"{asked.get(entry['requestId'])}: {entry['errorText']}"
+            for entry in self._events("Network.loadingFailed")
+            if not entry.get("canceled")
+        ]
+        answers = [entry["response"] for entry in self._events("Network.responseReceived")]
+        return failed + [f"{answer['url']}: {answer['status']}" for answer in answers if answer["status"] >= 400]
 
     def close(self) -> None:
         self.browser.call("Target.closeTarget", targetId=self.target)
+
+
+def text(page: Page, selector: str) -> str:
+    found: str = page.run(f"document.querySelector({selector!r}).textContent")
+    return found
+
+
+def pixels(png: bytes) -> Any:
+    from matplotlib.image import imread
+
+    return imread(io.BytesIO(png))
+
+
+def canvas(page: Page, chart: str) -> str:
+    """The picture of a chart as text, once it has come to rest."""
+    page.run(f"document.getElementById({chart!r}).scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    page.until(f"document.querySelectorAll('#{chart} canvas').length > 0")
+    code = f"[...document.querySelectorAll('#{chart} canvas')].map(c => c.toDataURL()).join()"
+    before, now = "", page.run(code)
+    while now != before:
+        page.browser.listen(0.15)
+        before, now = now, page.run(code)
+    return before
+
+
+def downloaded(page: Page, folder: Path) -> bytes:
+    folder.mkdir()
+    page.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+    page.run("document.getElementById('download').click()")
+    done = "Browser.downloadProgress"
+    for _ in range(200):
+        page.browser.listen(0.05)
+        states = [event["params"]["state"] for event in page.browser.events if event["method"] == done]
+        if states and states[-1] == "completed":
+            page.browser.events[:] = [event for event in page.browser.events if event["method"] != done]
+            return next(folder.iterdir()).read_bytes()
+    raise TimeoutError("nothing was downloaded")

@@ -1,7 +1,35 @@
-"""One thing only: kernels run as plain Python (make coverage) overflow on purpose, as hashes do."""
+"""What all tests share: kernels that run as plain Python, and the browser of the tests of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
+import pytest
+from browser import PROGRAM, Browser, Page
 
 if numba.config.DISABLE_JIT:
+    # as plain Python (make coverage), kernels overflow on purpose, as hashes do
     np.seterr(over="ignore")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for the tests of a module."""
+    assert PROGRAM is not None
+    started = Browser(PROGRAM)
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, made: tuple[Any, Any, Path]) -> Iterator[Page]:
+    """The report that the module's fixture `made` wrote, opened; it must neither complain nor ask for anything."""
+    opened = browser.open(made[2])
+    yield opened
+    assert opened.complaints() == []
+    assert opened.requests() == []
+    opened.close()

@@ -16,6 +16,7 @@ import pytest
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from zarr_files import zarr_array
 
 import quorate
 from quorate import Ensemble, stream
@@ -60,7 +61,7 @@ def sources(labels: Array, folder: Path) -> dict[str, Any]:
     frame = as_frame(labels)
     frame.to_csv(folder / "labels.csv", index=False)
     np.save(folder / "labels.npy", labels)
-    array = zarr.create_array(str(folder / "labels.zarr"), data=labels, chunks=(400, 6))
+    array = zarr_array(folder / "labels.zarr", labels, (400, 6))
     parts = write_parts(folder / "parts", frame)
     return {
         "folder": parts,
@@ -247,11 +248,28 @@ def test_arrow_columns_mean_what_they_mean_in_memory(column: Any, edge: int, tmp
     assert_same_rows(stream.compress(folder), wanted)
 
 
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.type))
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_column_without_values_agrees_with_every_kind(column: Any, empty: int, tmp_path: Path) -> None:
+    """pandas writes a column of texts as null if a file has no rows, or if all of its cells are missing."""
+    known = pyarrow.table({"a": column, "b": pyarrow.array([1, 1, 2, 2, 2, 2])})
+    nothing = pyarrow.table({"a": pyarrow.nulls(3), "b": pyarrow.array([1, 2, 2])})
+    parts = [nothing, known] if empty == 0 else [known, nothing]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for place, part in enumerate([*parts, nothing.slice(3)]):
+        pyarrow.parquet.write_table(part, folder / f"{place}.parquet")
+    whole = pyarrow.concat_tables([part.cast(known.schema) for part in parts]).unify_dictionaries()
+    pyarrow.parquet.write_table(whole, tmp_path / "whole.parquet")
+    wanted = quorate.compress(quorate.load_labels(tmp_path / "whole.parquet"))[0]
+    assert_same_rows(stream.compress(folder), wanted)
+
+
 def test_options_of_reading(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 9, 9, 2], "b": [9, 9, 1, 1], "c": [1, 2, 3, 4], "name": list("wxyz")})
     write_parts(tmp_path / "in", frame, (0, 1, 3, 4))
     options: dict[str, Any] = {"ids": "name", "drop": ["c"], "missing": [9], "weights": {"a": 2.0}}
-    with pytest.raises(ValueError, match=r"1 of 4 objects have no label.*skip_empty"):
+    with pytest.raises(ValueError, match=r"1 of 4 objects has no label.*skip_empty"):
         stream.compress(tmp_path / "in", **options)
     result = stream.consensus(tmp_path / "in", 2, random_state=0, skip_empty=True, out=tmp_path / "out", **options)
     path = tmp_path / "whole.parquet"

@@ -268,6 +268,26 @@ def test_labels_in_another_order_are_refused(table: Path, tmp_path: Path) -> Non
         stream.evaluate(tmp_path / "out", table, drop=["id"])
 
 
+def test_only_partition_folders_are_entered(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = stream.compress(table, ids="id")
+    for place, file in enumerate(sorted(table.glob("*.parquet"))):
+        part = tmp_path / "parts" / f"year={2020 + place}" / "region=north"
+        part.mkdir(parents=True)
+        file.rename(part / file.name)
+        (part / "_SUCCESS.parquet").write_text("a summary")
+    (tmp_path / "parts" / "notes.csv").write_text("no part of the table")
+    np.testing.assert_array_equal(stream.compress(tmp_path / "parts", ids="id").labels, wanted.labels)
+    (tmp_path / "above").mkdir()
+    (tmp_path / "parts").rename(tmp_path / "above" / "parts")
+    with pytest.raises(FileNotFoundError, match=r"holds no files of a table \(.csv.*year=2026.*labels/\*\*/\*.parquet"):
+        stream.compress(tmp_path / "above", ids="id")
+    pattern = str(tmp_path / "above" / "parts" / "*" / "*" / "[!_]*.parquet")
+    np.testing.assert_array_equal(stream.compress(pattern, ids="id").labels, wanted.labels)
+    monkeypatch.setattr("quorate._blocks.opening.MOST_ENTRIES", 3)
+    with pytest.raises(ValueError, match=r"more than 3 files and folders were looked at"):
+        stream.compress(tmp_path / "above" / "parts", ids="id")
+
+
 def test_folders_and_patterns_without_files(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"holds no files of a table"):

@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 import zarr
+from zarr_files import zarr_array
 
 import quorate
 from quorate import EnsembleClustering, stream
@@ -43,7 +44,7 @@ def folder(X: Array, tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = pyarrow.table({"id": np.arange(start, stop), **columns})
         pyarrow.parquet.write_table(table, place / "parts" / f"{number}.parquet", row_group_size=1_500)
     np.save(place / "x.npy", X)
-    zarr.create_array(str(place / "x.zarr"), data=X, chunks=(1_000, 3))
+    zarr_array(place / "x.zarr", X, (1_000, 3))
     np.savetxt(place / "x.csv", X.astype(float), delimiter=",", header="x0,x1,x2", comments="", fmt="%.17g")
     return place
 

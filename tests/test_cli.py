@@ -147,7 +147,7 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
     common = ("consensus", path, "-k", "2", "--orientation", "members")
     arguments = [*map(str, common), "--missing", "0", "--missing", "-9"]
     assert main([*arguments, "--json"]) == 2
-    assert "1 of 3 objects have no label" in capsys.readouterr().err
+    assert "1 of 3 objects has no label" in capsys.readouterr().err
     path.write_text("x,y,z\n1,0,2\n1,1,2\n")
     assert main([*arguments, "--weights", "1,2.5", "-o", "-"]) == 0
     head, first = capsys.readouterr().out.splitlines()[:2]
@@ -202,13 +202,13 @@ def test_bad_commands(arguments: list[str], capsys: Output) -> None:
     [
         (b"a,b\n", "holds a header but no rows"),
         (b"", "is empty"),
-        (b"a,b\n1\n", "line 2 has 1 cells"),
+        (b"a,b\n1\n", "line 2 has 1 cell,"),
         (b"a,a\n1,2\n", "'a' more than once"),
         (b"PAR1....", "content is a Parquet file"),
         (b"a,b\n1,\xff\n", "not UTF-8"),
         (b"id,b\n1,2\n2,2\n", "(--id id)"),
         (b"a,b\n1,\n2,\n", "'b' labels no object"),
-        (b"a,b\n1,1\n,\n", "have no label in any member"),
+        (b"a,b\n1,1\n,\n", "1 of 2 objects has no label in any member"),
     ],
 )
 def test_bad_files(tmp_path: Path, content: bytes, message: str, capsys: Output) -> None:

@@ -143,7 +143,7 @@ def test_features_from_every_kind_of_file(table, tmp_path):
     ("text", "words"),
     [
         ("x,y\n1,2\n3,\n", "column 'y' holds '' in data row 2"),
-        ("x,y\n1,2\n3\n", "data row 2 has 1 cells, but the header has 2"),
+        ("x,y\n1,2\n3\n", "data row 2 has 1 cell, but the header has 2"),
         ("x,y\n", "a header but no rows"),
         ("", "is empty"),
         ("x,x\n1,2\n", "'x' more than once"),

@@ -99,7 +99,7 @@ def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> 
     assert "there is no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
     assert "labels 57 objects, but the table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
     labelled.write_text("\n".join([header, *rows, "stranger,1,0.5"]))
-    assert "there are labels for 1 objects that are not in the table of labels: 'stranger'." in fails(
+    assert "there are labels for 1 object that is not in the table of labels: 'stranger'." in fails(
         capsys, "score", table, labelled, *MEMBERS
     )
 
@@ -117,5 +117,5 @@ def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output)
     assert "2 labellings without names" in fails(capsys, "score", table, tmp_path / "two.npy", *MEMBERS)
     path.write_text("\n".join(["label,k", ",1", *["1,2"] * 59]))
     message = fails(capsys, "score", table, path, *MEMBERS, "--truth", "k")
-    assert "leaves 1 objects without a label" in message
+    assert "leaves 1 object without a label" in message
     assert "only one of the two files" in fails(capsys, "score", "-", "-")

@@ -49,7 +49,7 @@ def test_properties_and_repr():
     assert ensemble.has_missing
     assert not ensemble.unit_weights
     assert repr(ensemble) == "Ensemble(10 objects in 4 rows, 2 members, 2 to 4 clusters, labels missing)"
-    assert repr(as_ensemble([0, 1])) == "Ensemble(2 objects, 1 members, 2 clusters)"
+    assert repr(as_ensemble([0, 1])) == "Ensemble(2 objects, 1 member, 2 clusters)"
 
 
 def test_weights_and_counts_are_checked():

@@ -303,7 +303,7 @@ def test_orientation():
         ([1, float("inf")], "infinite label"),
         ([[0, 1], [None, None]], "'member 1' labels no object at all"),
         (np.array([[0, -1], [1, -1]]), "'member 1' labels no object at all"),
-        ([[0, None, 1], [1, -1, 1]], r"1 of 3 objects have no label in any member \(rows 1, counted from 0\)"),
+        ([[0, None, 1], [1, -1, 1]], r"1 of 3 objects has no label in any member \(rows 1, counted from 0\)"),
         (np.full((8, 1), -1) + np.eye(8, 1, dtype=int), r"\(rows 1, 2, 3, 4, 5, \.\.\., counted from 0\)"),
         (pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]), "names must be unique, got 'a' more than once"),
         (pd.DataFrame([[1, 2], [1, 2]], columns=[0, "0"]), "names must be unique, got '0' more than once"),

@@ -178,7 +178,7 @@ def test_an_empty_table_of_a_billion_members_is_refused_at_once(tmp_path: Path) 
     [
         ("x,y\n1,5,2,5\n", "data row 1 has 4 cells, but the header has 2; .* decimal commas"),
         ("x,y\n1,2\n1,2,3\n", "data row 2 has 3 cells"),
-        ("x,y\n1,2\n1\n", "data row 2 has 1 cells"),
+        ("x,y\n1,2\n1\n", "data row 2 has 1 cell,"),
         ('x,y\n"1,5","2,5"\n', "column 'x' holds '1,5' in data row 1.* decimal points"),
         ('x,y\n1,2\n"1\n5",2\n', r"column 'x' holds '1\\n5' in data row 2"),
         ('x,y\n1,2\n"1,2\n', "quotation mark left open"),

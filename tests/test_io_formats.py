@@ -217,7 +217,7 @@ def test_parquet_refused(tmp_path: Path) -> None:
         (pa.table({"a": [[1], [2]]}), "single label was expected"),
         (pa.table({"a": pa.array([None, None], pa.string()), "b": [1, 2]}), "'a' labels no object at all"),
         (pa.table({"a": [1, 2], "__index_level_0__": ["x", "y"]}), "looks like the objects' ids"),
-        (pa.table({"a": [1], "b": [1]}), "1 rows and 2 columns"),
+        (pa.table({"a": [1], "b": [1]}), "1 row and 2 columns"),
     ):
         pq.write_table(table, path)
         with pytest.raises(ValueError, match=message):

@@ -76,7 +76,7 @@ def test_labels_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     save_labels(tmp_path / "a.npy", np.array([0, 1, 1]))
     assert load_labels(tmp_path / "a.npy").labels[:, 0].tolist() == [0, 1, 1]
     save_labels(tmp_path / "a.parquet", np.array([0, -1, 3]), ids=[10, 20, 30])
-    with pytest.raises(ValueError, match="1 of 3 objects have no label"):
+    with pytest.raises(ValueError, match="1 of 3 objects has no label"):
         load_labels(tmp_path / "a.parquet", ids="id")
 
 

@@ -85,7 +85,7 @@ def test_columns_are_matched_by_name_and_labels_by_what_they_are() -> None:
 
 def test_what_cannot_be_matched_is_refused() -> None:
     result = consensus(SEGMENTS, 2, random_state=0)
-    with pytest.raises(ValueError, match=r"1 columns that are no members \('color'\); the members are 'legacy'"):
+    with pytest.raises(ValueError, match=r"1 column that is no member \('color'\); the members are 'legacy'"):
         place(result, SEGMENTS, {"color": ["red"]})
     with pytest.raises(ValueError, match="one column per member, 3 in all, got 2 without names"):
         place(result, SEGMENTS, [["a"], ["x"]])
@@ -95,7 +95,7 @@ def test_what_cannot_be_matched_is_refused() -> None:
 
 def test_an_object_without_a_known_label_is_not_placed() -> None:
     result = consensus(SEGMENTS, 2, random_state=0)
-    with pytest.warns(UserWarning, match="1 of 2 objects have no label that the ensemble knows"):
+    with pytest.warns(UserWarning, match="1 of 2 objects has no label that the ensemble knows"):
         placed = place(result, SEGMENTS, {"web": ["x", "new"]})
     assert placed.labels.tolist() == [0, -1]
     assert placed.confidence[1] == 0

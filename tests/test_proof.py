@@ -134,7 +134,7 @@ def test_labels_of_any_length_are_looked_at() -> None:
         for row in {0, n_rows // 2, n_rows - 1}:
             labels = np.zeros((n_rows, 3), dtype=np.int8)
             labels[row, 1] = 1
-            with pytest.raises(ValueError, match="member 1 has 1 clusters and the code 1"):
+            with pytest.raises(ValueError, match="member 1 has 1 cluster and the code 1"):
                 compress(replace(ensemble, labels=labels))
 
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, Page, find_browser
+from browser import Browser, Page, canvas, downloaded, needs_browser, pixels, text
 from ensembles import noisy_with_truth
 from test_report import HOSTILE, hostile
 
 from quorate import as_ensemble, consensus, report, save_labels
 
-PROGRAM = find_browser()
-if PROGRAM is None and os.environ.get("QUORATE_BROWSER") == "required":
-    raise RuntimeError("QUORATE_BROWSER=required, and no Chromium was found; apt-get install chromium")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium")
+pytestmark = needs_browser
 
 TAB, ENTER, RIGHT, LEFT = ("Tab", 9), ("Enter", 13), ("ArrowRight", 39), ("ArrowLeft", 37)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert PROGRAM is not None
-    started = Browser(PROGRAM)
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +27,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
     return result, ensemble, report(result, ensemble, path, truth=truth, random_state=0, command="quorate again")
 
 
-@pytest.fixture
-def page(browser: Browser, made: tuple[Any, Any, Path]) -> Iterator[Page]:
-    opened = browser.open(made[2])
-    yield opened
-    assert opened.complaints() == []
-    assert opened.requests() == []
-    opened.close()
-
-
-def text(page: Page, selector: str) -> str:
-    found: str = page.run(f"document.querySelector({selector!r}).textContent")
-    return found
-
-
 def rows(page: Page) -> list[list[str]]:
     code = "[...document.querySelectorAll('#object-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
     found: list[list[str]] = page.run(code)
@@ -63,24 +35,6 @@ def rows(page: Page) -> list[list[str]]:
 
 def press(page: Page, key: tuple[str, int]) -> None:
     page.press(key[0], code=key[1], text="\r" if key is ENTER else "")
-
-
-def pixels(png: bytes) -> Any:
-    from matplotlib.image import imread
-
-    return imread(io.BytesIO(png))
-
-
-def canvas(page: Page, chart: str) -> str:
-    """The picture of a chart as text, once it has come to rest."""
-    page.run(f"document.getElementById({chart!r}).scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    page.until(f"document.querySelectorAll('#{chart} canvas').length > 0")
-    code = f"[...document.querySelectorAll('#{chart} canvas')].map(c => c.toDataURL()).join()"
-    before, now = "", page.run(code)
-    while now != before:
-        page.browser.listen(0.15)
-        before, now = now, page.run(code)
-    return before
 
 
 def test_it_opens_and_draws(page: Page) -> None:
@@ -173,20 +127,6 @@ def test_the_table_sorts_filters_and_turns(page: Page, made: tuple[Any, Any, Pat
     found = int((result.labels[low] == 2).sum())
     assert text(page, "#shown").endswith(f"of {found}")
     assert {row[1] for row in rows(page)} == {"2"}
-
-
-def downloaded(page: Page, folder: Path) -> bytes:
-    folder.mkdir()
-    page.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
-    page.run("document.getElementById('download').click()")
-    done = "Browser.downloadProgress"
-    for _ in range(200):
-        page.browser.listen(0.05)
-        states = [event["params"]["state"] for event in page.browser.events if event["method"] == done]
-        if states and states[-1] == "completed":
-            page.browser.events[:] = [event for event in page.browser.events if event["method"] != done]
-            return next(folder.iterdir()).read_bytes()
-    raise TimeoutError("nothing was downloaded")
 
 
 def test_the_download_is_what_save_labels_writes(page: Page, made: tuple[Any, Any, Path], tmp_path: Path) -> None:

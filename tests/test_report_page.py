@@ -8,30 +8,20 @@ import io
 import itertools
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser, Page
+from browser import Browser, Page, canvas, downloaded, needs_browser, pixels, text
 from ensembles import noisy_with_truth
 from test_report import HOSTILE, hostile
-from test_report_browser import PROGRAM, canvas, downloaded, pixels, text
 
 from quorate import as_ensemble, consensus, report, save_labels
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium")
+pytestmark = needs_browser
 
 FORMULAS = ["=1+1", "+49 30", "-cmd|' /C calc'!A0", "@SUM(A1)", "\ttab", "-7", "+1.5e3", "plain", 'a "quote"', "a=b"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert PROGRAM is not None
-    started = Browser(PROGRAM)
-    yield started
-    started.close()
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +32,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
     path = tmp_path_factory.mktemp("report") / "report.html"
     command = "quorate consensus " + " ".join(f"--option-number-{place} value" for place in range(12))
     return result, ensemble, report(result, ensemble, path, command=command)
-
-
-@pytest.fixture
-def page(browser: Browser, made: tuple[Any, Any, Path]) -> Iterator[Page]:
-    opened = browser.open(made[2])
-    yield opened
-    assert opened.complaints() == []
-    assert opened.requests() == []
-    opened.close()
 
 
 def move(page: Page, place: int) -> None:

@@ -39,7 +39,7 @@ def test_the_door_codes_clusters_by_the_first_object_that_tells_them_apart() -> 
     assert [c.tolist() for c in soft.categories] == [[1, 2, 0]]
     assert oracle_soft.dense(soft).tolist() == matrix[:, [1, 2, 0]].tolist()
     assert soft.member_names == ("a",)
-    assert repr(soft) == "SoftEnsemble(3 objects, 1 members, 3 clusters)"
+    assert repr(soft) == "SoftEnsemble(3 objects, 1 member, 3 clusters)"
 
 
 def test_prefixes_come_after_what_they_begin() -> None:
@@ -91,12 +91,12 @@ def test_ids_and_weights_and_counts() -> None:
     [
         (
             [[[0.5, 0.6], [1.0, 0.0]]],
-            r"member 0: memberships of 1 objects do not add up to 1 \(rows 0.*Divide each row",
+            r"member 0: memberships of 1 object do not add up to 1 \(rows 0.*Divide each row",
         ),
         ([[[1.5, -0.5], [1.0, 0.0]]], r"values outside of \[0, 1\] \(rows 0, counted from 0\).*1-D vectors"),
         ([np.array([[3], [1]])], r"values outside of \[0, 1\]"),
         ([[[np.nan, 0.5], [1.0, 0.0]]], "mix NaN and memberships"),
-        ([[[0.0, 0.0], [1.0, 0.0]]], r"1 of 2 objects have no membership in any member \(rows 0"),
+        ([[[0.0, 0.0], [1.0, 0.0]]], r"1 of 2 objects has no membership in any member \(rows 0"),
         ([[[0.0, 0.0], [0.0, 0.0]], [0, 1]], "'member 0' labels no object at all"),
         ([[[1.0, 0.0], [1.0, 0.0]], [0, 1, 1]], "member 0 has 2 and member 1 has 3"),
         ([[[1.0, 0.0], [1.0]]], "member 0 must be a matrix of memberships"),

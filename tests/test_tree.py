@@ -260,7 +260,7 @@ def test_shape_indicator() -> None:
         ({"max_rows": 10, "theta": 0.1}, "not both"),
         ({"alpha": 0.9}, "coarsen has no option 'alpha'"),
         ("automatic", "coarsen must be one of 'auto'"),
-        (1.0, "is more than the 1 rows that coarsening with theta=1, keep=1 leaves of 3"),
+        (1.0, "is more than the 1 row that coarsening with theta=1, keep=1 leaves of 3"),
     ],
 )
 def test_refusals(options: object, words: str) -> None:

@@ -149,11 +149,11 @@ def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> N
     centres = card.to_host(points[:, :k]).T.copy()
     run = stages.run(
         "k-means of points, 20 sweeps",
-        lambda: card_points.lloyd(card, points, ensemble.counts_on_card(), centres, 20, fill_empty),
+        lambda: card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, 20, fill_empty),
         20 * (8.0 * k + 12) * m,
     )
     print("sweeps", run.n_iter)
-    _sweep_stages(stages, points, ensemble.counts_on_card(), centres)
+    _sweep_stages(stages, points, ensemble.counts_beside_rows(), centres)
     nearest, score = xp.empty(m, dtype=xp.int32), xp.empty(m)
     whole = rng.integers(0, 1000, size=(d, k))
     rule = whole, np.ones(k), np.zeros(k)

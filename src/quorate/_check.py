@@ -47,6 +47,16 @@ def choice(value: Any, name: str, allowed: Collection[T], advice: str = "") -> T
     raise ValueError(_message(f"{name} must be one of {options}, got {brief(value)}{meant}", advice))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, such as "1 row" or "2,000 rows"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def has(number: int) -> str:
+    """Return the verb for so many: "1 of 5 objects has", "2 of 5 objects have"."""
+    return "has" if number == 1 else "have"
+
+
 def did_you_mean(value: Any, allowed: Collection[Any]) -> str:
     """Return " (did you mean 'name'?)" with the allowed name closest to a mistyped one; empty if none is close."""
     import difflib

@@ -96,6 +96,7 @@ class ResultTable:
         twice = sorted(name for name, times in Counter(full).items() if times > 1)
         if twice:
             raise ValueError(f"two clusters cannot have one name, got {', '.join(map(repr, twice))} more than once.")
+        # only the subclasses, Consensus and Placement, are dataclasses, and mypy looks at the bound of Self
         return replace(self, cluster_names=tuple(full))  # type: ignore[type-var]
 
     @property

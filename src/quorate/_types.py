@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import counted
 from quorate._ensemble_size import Size, no_tables
 from quorate._result_table import ResultTable
 from quorate._summaries import MemberTable, Placement, Profiles
@@ -18,7 +19,7 @@ from quorate._verdict import Evidence, Verdict, verdict_of
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
-
+_R = TypeVar("_R", bound="_Rows")
 NEEDS_LABELS = (
     "members are soft (matrices of memberships, or a SoftEnsemble), and labels are needed here; pass "
     "quorate.harden(members), in which each object has the label of its likeliest cluster."
@@ -74,6 +75,14 @@ class _Rows:
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
+    def on_host(self: _R) -> _R:
+        """Return the same ensemble in host memory: itself, unless it lives on a card."""
+        return self
+
+    def counts_beside_rows(self) -> Any:
+        """Return the counts in the memory of the rows: on the card if the rows are there."""
+        return self.counts
+
     def remember(self, **facts: Any) -> None:
         """Store facts that were computed about this ensemble; they are not part of its value and are not pickled."""
         self.__dict__.update(facts)
@@ -88,11 +97,11 @@ class _Rows:
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} to {high} clusters" if low != high else f"{low} clusters"
-        rows = "" if self.n_rows == self.n_objects else f" in {self.n_rows:,} rows"
+        clusters = f"{low} to {high} clusters" if low != high else counted(low, "cluster")
+        rows = "" if self.n_rows == self.n_objects else f" in {counted(self.n_rows, 'row')}"
         missing = ", labels missing" if self.has_missing else ""
-        name = type(self).__name__
-        return f"{name}({self.n_objects:,} objects{rows}, {self.n_members} members, {clusters}{missing})"
+        objects, members = counted(self.n_objects, "object"), counted(self.n_members, "member")
+        return f"{type(self).__name__}({objects}{rows}, {members}, {clusters}{missing})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,9 +270,8 @@ class Consensus(ResultTable):
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
-            f"Consensus({len(self.labels):,} objects in {self.n_clusters:,} cluster{'s' * (self.n_clusters != 1)} by "
-            f"{self.method or 'a method'}, "
-            f"objective {self.objective:.6g}{state})"
+            f"Consensus({counted(len(self.labels), 'object')} in {counted(self.n_clusters, 'cluster')} by "
+            f"{self.method or 'a method'}, objective {self.objective:.6g}{state})"
         )
 
     def _repr_html_(self) -> str:

@@ -113,6 +113,9 @@ def _coded(column: Any, name: str) -> tuple[Array, Array]:
     import pyarrow
 
     kinds = pyarrow.types
+    if kinds.is_null(column.type):
+        # no value, and so no kind of values: one is known only from other blocks, if at all
+        return np.full(len(column), -1, dtype=np.int8), np.empty(0, dtype=np.int64)
     if kinds.is_nested(column.type):
         raise ValueError(f"{name} holds {column.type} where a single label was expected; leave it out.")
     if kinds.is_boolean(column.type):

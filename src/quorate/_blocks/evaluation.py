@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._blocks.beside import beside_name, side_by_side
 from quorate._blocks.budget import as_budget
 from quorate._blocks.consensus import BlockConsensus
@@ -173,7 +174,7 @@ def _split(
     labels = rows.labels[:, place]
     if labels.min() < 0:
         n_lacking = int(rows.counts[labels < 0].sum())
-        raise ValueError(f"{beside.title} leaves {n_lacking:,} objects without a label.")
+        raise ValueError(f"{beside.title} leaves {_check.counted(n_lacking, 'object')} without a label.")
     true_place = _place_of_truth(truth, table, beside)
     members = [number for number, name in enumerate(table.names) if name != truth]
     ensemble = replace(select_members(rows, members), weights=as_weights(how.weights, _names(table, members)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from quorate._io.paths import FORMATS, format_of, is_standard
 from quorate._io.text import Choice
 
 _MAGIC = ("*", "?", "[")
+MOST_ENTRIES = 1_000_000
+"""How many files and folders are looked at before a folder is refused."""
 ChooseFrom = Callable[[tuple[str, ...], str], Choice]
 """Chooses among the names of columns, which are empty if columns have none; the second argument names the source."""
 
@@ -45,8 +47,8 @@ def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids:
     Parameters
     ----------
     source : path, list of paths, pyarrow Dataset, Zarr array or group, array, or iterable of blocks
-        A path may be a folder of Parquet files, a pattern such as "labels/*.parquet", or a single .parquet, .npy,
-        .zarr, .csv, .tsv or .txt file.
+        A path may be a folder of Parquet files, which may lie in partition folders such as year=2026, a pattern such
+        as "labels/*.parquet", or a single .parquet, .npy, .zarr, .csv, .tsv or .txt file.
     choose : callable
         Chooses the columns once their names are known.
     sep : str, optional
@@ -85,18 +87,52 @@ def _expanded(path: str | os.PathLike[str]) -> list[Path]:
     if not is_many(place):
         return [Path(place)]
     if os.path.isdir(place):
-        found = sorted(Path(place).rglob("*.parquet")) or sorted(
-            file for suffix in FORMATS for file in Path(place).glob(f"*{suffix}")
-        )
-        # files that begin so are not data: temporary files, and summaries that Spark writes
-        found = [file for file in found if not file.name.startswith((".", "_"))]
-        what = f"the folder {place} holds no files of a table"
-    else:
-        found = sorted(Path(file) for file in glob.glob(place, recursive=True))
-        what = f"no file matches {place!r}"
+        return _files_of(Path(place))
+    found = sorted(Path(file) for file in glob.glob(place, recursive=True))
     if not found:
-        raise FileNotFoundError(f"cannot read {place}: {what} ({', '.join(FORMATS)}).")
+        raise FileNotFoundError(f"cannot read {place}: no file matches {place!r} ({', '.join(FORMATS)}).")
     return found
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of the table that a folder holds: its Parquet files, or else those of other formats.
+
+    Parquet files may also lie in partition folders, whose names are like year=2026. Other folders are not entered,
+    because a folder named by mistake may have the whole disk below it.
+    """
+    known: list[Path] = []
+    waiting, n_seen = [folder], 0
+    while waiting:
+        for entry in _entries(waiting.pop()):
+            n_seen += 1
+            if n_seen > MOST_ENTRIES:
+                raise ValueError(
+                    f"cannot read {folder}: more than {MOST_ENTRIES:,} files and folders were looked at; name fewer "
+                    f"files by a pattern such as 'labels/part-0*.parquet'."
+                )
+            # names that begin so are not data: temporary files, and summaries that Spark writes
+            if entry.name.startswith((".", "_")):
+                continue
+            if "=" in entry.name and entry.is_dir():
+                waiting.append(Path(entry.path))
+            elif Path(entry.name).suffix in FORMATS:
+                known.append(Path(entry.path))
+    found = [file for file in known if file.suffix == ".parquet"] or [file for file in known if file.parent == folder]
+    if not found:
+        raise FileNotFoundError(
+            f"cannot read {folder}: the folder {folder} holds no files of a table ({', '.join(FORMATS)}) and no "
+            f"partition folders, such as year=2026, with Parquet files; name the folder that does, or the files by a "
+            f"pattern such as 'labels/**/*.parquet'."
+        )
+    return sorted(found)
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError as error:
+        raise type(error)(f"cannot read {folder}: {error.strerror or error}.") from error
 
 
 def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str | None) -> Source:

@@ -34,8 +34,8 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
     files = [_described(path) for path in paths]
     choice = choose(tuple(files[0].columns))
     wanted = [*choice.members, *(() if choice.ids is None else (choice.ids,))]
-    for file in files:
-        _refuse_other_columns(files[0], file, wanted)
+    for name in wanted:
+        _refuse_other_kinds(files, name)
 
     def parts(most_rows: int) -> Iterator[Part]:
         for number, file in enumerate(files):
@@ -75,16 +75,20 @@ def _unreadable(path: Path, error: Exception) -> ValueError:
     )
 
 
-def _refuse_other_columns(first: _File, file: _File, wanted: list[str]) -> None:
-    for name in wanted:
+def _refuse_other_kinds(files: Sequence[_File], name: str) -> None:
+    first = files[0]
+    for file in files:
         if name not in file.columns:
             raise ValueError(
                 f"{file.path} has no column {name!r}, which {first.path} has; all files must have the same columns."
             )
-        here, there = _kind_of(file.columns[name]), _kind_of(first.columns[name])
-        if here != there:
+    # a column without a value has no kind: pandas writes so what is empty, or missing throughout
+    known = [file for file in files if not need_pyarrow().types.is_null(file.columns[name])]
+    for file in known:
+        here, there = file.columns[name], known[0].columns[name]
+        if _kind_of(here) != _kind_of(there):
             raise ValueError(
-                f"column {name!r} holds {file.columns[name]} in {file.path} and {first.columns[name]} in {first.path}; "
+                f"column {name!r} holds {here} in {file.path} and {there} in {known[0].path}; "
                 f"a column must hold values of one kind in all files."
             )
 
@@ -94,7 +98,7 @@ def _kind_of(kind: Any) -> str:
     types = need_pyarrow().types
     if types.is_dictionary(kind):
         kind = kind.value_type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind):
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "number"
     return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
 

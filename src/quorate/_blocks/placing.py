@@ -22,7 +22,7 @@ from quorate._blocks.store import Store
 from quorate._blocks.workspace import Workspace
 from quorate._consensus.confidence import kept_scale
 from quorate._consensus.placement import cluster_profiles
-from quorate._consensus.placing import Places, match_rows, place_new
+from quorate._consensus.placing import Places, match_rows, place_new, unplaced_words
 from quorate._data.missing import DEFAULT
 from quorate._io.paths import FilePath
 from quorate._io.text import Choice
@@ -154,8 +154,7 @@ def place_source(
         )
     if found.n_unplaced:
         warnings.warn(
-            f"{found.n_unplaced:,} of {found.n_objects:,} objects have no label that the ensemble knows, and got -1 "
-            f"instead of a cluster.",
+            unplaced_words(found.n_unplaced, found.n_objects),
             UserWarning,
             stacklevel=3,
         )

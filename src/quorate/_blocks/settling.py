@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._blocks.row_table import RowTable, recoded
 from quorate._data.building import build_ensemble
 from quorate._data.coding import code_values, drop_missing, narrowest
@@ -130,6 +131,6 @@ def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int,
 def refuse_unlabelled_objects(n_empty: int, n_objects: int, source: str) -> None:
     """Raise because some objects have no label in any member."""
     raise ValueError(
-        f"{source}: {n_empty:,} of {n_objects:,} objects have no label in any member; leave them out: nothing is known "
-        f"about them (skip_empty=True; shell: --skip-empty)."
+        f"{source}: {n_empty:,} of {n_objects:,} objects {_check.has(n_empty)} no label in any member; leave them out: "
+        f"nothing is known about them (skip_empty=True; shell: --skip-empty)."
     )

@@ -112,7 +112,7 @@ def coarsen_as_asked(
     rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=weighted)
     if isinstance(n_clusters, int) and rows.n_rows < n_clusters <= tree.rows.n_rows:
         raise ValueError(
-            f"n_clusters = {n_clusters:,} is more than the {rows.n_rows:,} rows that coarsening with "
+            f"n_clusters = {n_clusters:,} is more than the {_check.counted(rows.n_rows, 'row')} that coarsening with "
             f"theta={choice.theta:g}, keep={choice.keep:g} leaves of {tree.rows.n_rows:,}; use a smaller theta, or a "
             f"larger keep."
         )

@@ -39,7 +39,7 @@ from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.solvers.contingency import ari, contingency
-from quorate.solvers.label_rows import entries_of, on_host
+from quorate.solvers.label_rows import entries_of
 from quorate.solvers.member_order import in_content_order
 from quorate.solvers.own_shares import own_shares
 
@@ -88,7 +88,7 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
     if ensemble.card is not None and not lives_on_card(result.labels):
         # the method ran in host memory, and so do its repetitions
         result = arrays_on_host(result)
-        ensemble = on_host(ensemble)
+        ensemble = ensemble.on_host()
     shares = own_shares(ensemble, result.labels) if result.confidence is None else result.confidence
     labels = ensemble if isinstance(ensemble, Ensemble) else harden(ensemble)
     scale = _scale_by_content(labels, result.labels, shares, procedure)

@@ -20,7 +20,6 @@ from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.device_arrays import DEVICES, lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
-from quorate.solvers.label_rows import on_host
 
 
 def consensus(
@@ -109,7 +108,7 @@ def consensus(
     settings = {"coarsen": coarsen, "method": method, "random_state": random_state, "max_bytes": max_bytes}
     settings |= {"refine": refine, "confidence": confidence, **options}
     if device == "cpu" and isinstance(labels, Ensemble):
-        labels = on_host(labels)
+        labels = labels.on_host()
     if device not in (None, "cpu") or lives_on_card(labels):
         from quorate._consensus.on_card import consensus_on_card
 

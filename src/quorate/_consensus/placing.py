@@ -100,7 +100,7 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
         _names(labelling),
     )
     if found.n_unplaced:
-        warnings.warn(unplaced_words(found), UserWarning, stacklevel=2)
+        warnings.warn(unplaced_words(found.n_unplaced, len(found.labels)), UserWarning, stacklevel=2)
     return found
 
 
@@ -110,10 +110,10 @@ def _names(labelling: Labelling) -> tuple[str, ...] | None:
     return None if called == list(range(len(called))) else tuple(map(str, called))
 
 
-def unplaced_words(found: Placement) -> str:
+def unplaced_words(n_unplaced: int, n_objects: int) -> str:
     return (
-        f"{found.n_unplaced:,} of {len(found.labels):,} objects have no label that the ensemble knows, and got -1 "
-        f"instead of a cluster."
+        f"{n_unplaced:,} of {n_objects:,} objects {_check.has(n_unplaced)} no label that the ensemble knows, and got "
+        f"-1 instead of a cluster."
     )
 
 
@@ -225,9 +225,10 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
     if strange:
         told = ", ".join(map(repr, strange[:NAMES_TOLD])) + (", ..." if len(strange) > NAMES_TOLD else "")
         wanted = ", ".join(map(repr, members[:NAMES_TOLD])) + (", ..." if len(members) > NAMES_TOLD else "")
+        are_none = "is no member" if len(strange) == 1 else "are no members"
         raise ValueError(
-            f"new_labels has {len(strange)} columns that are no members ({told}); the members are {wanted}. Leave "
-            f"them out, or rename them."
+            f"new_labels has {_check.counted(len(strange), 'column')} that {are_none} ({told}); the members are "
+            f"{wanted}. Leave them out, or rename them."
         )
     return {member: column for column, member in enumerate(_check.places(names, members))}
 

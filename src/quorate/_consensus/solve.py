@@ -14,7 +14,6 @@ from quorate._consensus.run_method import MAX_BYTES, checked_options, run_method
 from quorate._data.proof import proven
 from quorate._types import AnyEnsemble, Consensus, SoftEnsemble
 from quorate.methods import METHODS
-from quorate.solvers.label_rows import on_host
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -75,7 +74,7 @@ def solve(
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(name, wanted is not None, refine)
     if ensemble.card is not None and (wanted is not None or refine or METHODS[name].combines):
-        ensemble = on_host(ensemble)
+        ensemble = ensemble.on_host()
         why = "numbers of clusters are compared" if wanted is not None else "several methods or single moves are tried"
         told["device"] = f"the processor: {why}, on rows that the card compressed"
     if wanted is None or isinstance(ensemble, SoftEnsemble):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._check import counted
 from quorate._data.missing import is_null
 from quorate._types import Consensus
 
@@ -55,8 +56,9 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
         )
     if len(given) > len(wanted):
         extra = np.flatnonzero(_places(given, wanted) < 0)
+        are = "is" if len(extra) == 1 else "are"
         raise ValueError(
-            f"in {name} there are labels for {len(extra):,} objects that are not in the table of labels: "
+            f"in {name} there are labels for {counted(len(extra), 'object')} that {are} not in the table of labels: "
             f"{few(given[extra[:6]])}{ending}"
         )
     return places

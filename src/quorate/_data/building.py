@@ -95,8 +95,9 @@ def refuse_unlabelled(labels: Array) -> None:
     if len(unlabelled):
         shown = ", ".join(str(row) for row in unlabelled[:5]) + (", ..." if len(unlabelled) > 5 else "")
         raise ValueError(
-            f"{len(unlabelled):,} of {len(labels):,} objects have no label in any member (rows {shown}, counted from "
-            f"0); leave them out: nothing is known about them (load_labels: skip_empty=True; shell: --skip-empty)."
+            f"{len(unlabelled):,} of {len(labels):,} objects {_check.has(len(unlabelled))} no label in any member "
+            f"(rows {shown}, counted from 0); leave them out: nothing is known about them "
+            f"(load_labels: skip_empty=True; shell: --skip-empty)."
         )
 
 

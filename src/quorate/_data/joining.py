@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import counted
 from quorate._data.alignment import few, union_of_ids
 from quorate._data.building import build_ensemble, refuse_unlabelled, unlabelled_rows
 from quorate._data.coding import code_integers, narrowest
@@ -132,8 +133,8 @@ def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
         return ensemble, kept
     if ensemble.object_ids is None:
         raise ValueError(
-            f"skip_empty (--skip-empty) would leave {len(empty):,} objects out, and without names it would be "
-            f"unknown which; name the objects with ids= (--id)."
+            f"skip_empty (--skip-empty) would leave {counted(len(empty), 'object')} out, and without names it "
+            f"would be unknown which; name the objects with ids= (--id)."
         )
     left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
     chosen = vary(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, counted
 from quorate._data.coding import by_columns
 from quorate._types import AnyEnsemble, E, Ensemble, SoftEnsemble
 
@@ -110,7 +110,7 @@ def _prove_labels(ensemble: Ensemble) -> None:
         code = highest[member] if len(too_high) else low
         raise ValueError(
             f"labels of an Ensemble are codes from 0 to n_clusters - 1, or -1 where missing; member {member} has "
-            f"{ensemble.n_clusters[member]:,} clusters and the code {code:,}; {_ADVICE}"
+            f"{counted(int(ensemble.n_clusters[member]), 'cluster')} and the code {code:,}; {_ADVICE}"
         )
 
 

@@ -110,7 +110,7 @@ def compressed_by_device(ensemble: AnyEnsemble, device: str | None) -> Any:
 
 
 def _plain(rows: DeviceEnsemble) -> Ensemble:
-    plain = rows.on_host()
+    plain: Ensemble = rows.on_host()
     plain.remember(is_distinct=True)
     return plain
 

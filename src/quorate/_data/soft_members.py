@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import counted, has
 from quorate._data.alignment import order_of
 from quorate._data.building import EmptyMemberError
 from quorate._data.coding import code_values
@@ -220,7 +221,7 @@ def _refuse(rows: NDArray[Any], name: str, fault: str, advice: str) -> None:
     if len(rows):
         shown = ", ".join(map(str, rows[:5].tolist())) + (", ..." if len(rows) > 5 else "")
         raise ValueError(
-            f"{name}: memberships of {len(rows):,} objects {fault} (rows {shown}, counted from 0); "
+            f"{name}: memberships of {counted(len(rows), 'object')} {fault} (rows {shown}, counted from 0); "
             f"memberships lie in [0, 1] and those of an object add up to 1. {advice}."
         )
 
@@ -275,8 +276,8 @@ def _stacked(members: list[_Member], names: tuple[str, ...]) -> Any:
     if len(empty):
         shown = ", ".join(map(str, empty[:5].tolist())) + (", ..." if len(empty) > 5 else "")
         raise ValueError(
-            f"{len(empty):,} of {stacked.shape[0]:,} objects have no membership in any member (rows {shown}, counted "
-            f"from 0); leave them out: nothing is known about them."
+            f"{len(empty):,} of {stacked.shape[0]:,} objects {has(len(empty))} no membership in any member "
+            f"(rows {shown}, counted from 0); leave them out: nothing is known about them."
         )
     return stacked
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._check import counted
 from quorate._data.alignment import order_of, refuse_repeated
 
 Array = NDArray[Any]
@@ -81,13 +82,15 @@ def refuse_shape(shape: tuple[int, int], orientation: str | None) -> None:
     n_objects, n_members = shape
     if n_objects == 0 or n_members == 0:
         raise ValueError(
-            f"labels must hold at least one object and one member, got {n_objects} objects and {n_members} members."
+            f"labels must hold at least one object and one member, got {counted(n_objects, 'object')} "
+            f"and {counted(n_members, 'member')}."
         )
     if orientation is None and n_members > n_objects:
         raise ValueError(
-            f"labels have {n_objects} rows and {n_members} columns; rows are objects and columns are members, and more "
-            f"members than objects is unusual. Pass orientation='members' (--orientation members) to as_ensemble or "
-            f"consensus if each row is one clustering, orientation='objects' if the table is right as it is."
+            f"labels have {counted(n_objects, 'row')} and {counted(n_members, 'column')}; rows are objects and "
+            f"columns are members, and more members than objects is unusual. Pass orientation='members' "
+            f"(--orientation members) to as_ensemble or consensus if each row is one clustering, "
+            f"orientation='objects' if the table is right as it is."
         )
 
 
@@ -178,8 +181,8 @@ def _one_length(vectors: Sequence[Any], what: str) -> bool:
     if len(set(lengths)) > 1:
         odd = next(place for place, length in enumerate(lengths) if length != lengths[0])
         raise ValueError(
-            f"labels are ragged: {what} 0 has {lengths[0]} labels, {what} {odd} has {lengths[odd]}; every member must "
-            f"have one entry per object, None if it has no label for the object."
+            f"labels are ragged: {what} 0 has {counted(lengths[0], 'label')}, {what} {odd} has {lengths[odd]}; every "
+            f"member must have one entry per object, None if it has no label for the object."
         )
     return True
 

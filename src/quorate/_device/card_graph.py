@@ -17,7 +17,7 @@ WHOLE_BITS = 61
 
 def shared_objects(ensemble: Any) -> NDArray[np.int64]:
     """Return the number of objects that any two base clusters share, (d, d)."""
-    return _both_sides(_pairs(ensemble, ensemble.counts_on_card()))
+    return _both_sides(_pairs(ensemble, ensemble.counts_beside_rows()))
 
 
 def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
@@ -27,7 +27,7 @@ def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
     its base clusters. Masses are rounded to whole numbers of a small unit, so that their sums depend on no order.
     """
     xp = ensemble.card.xp
-    counts = ensemble.counts_on_card()
+    counts = ensemble.counts_beside_rows()
     common = common_factor_of_counts(ensemble)
     mass = (counts // common) / row_sums(ensemble, weights)
     unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(mass.sum()) + 1.0))))
@@ -75,7 +75,7 @@ def _both_sides(upper: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def common_factor_of_counts(ensemble: Any) -> int:
     """Return the greatest common divisor of all counts; 1 is by far the most frequent, and found at once."""
-    counts = ensemble.counts_on_card()
+    counts = ensemble.counts_beside_rows()
     if int(counts.min()) == 1:
         return 1
     return int(np.gcd.reduce(ensemble.card.to_host(counts)))

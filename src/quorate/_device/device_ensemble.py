@@ -60,13 +60,13 @@ class DeviceEnsemble(Ensemble):
         """Pickle as an Ensemble in host memory, because another process may have no card."""
         return _plain, tuple(getattr(self, entry.name) for entry in fields(Ensemble))
 
-    def on_host(self) -> Ensemble:
-        """Return the same ensemble as a plain one, without its arrays on the card."""
+    def on_host(self) -> Any:
+        """Return the same ensemble as a plain `Ensemble`, without its arrays on the card."""
         plain = _plain(*(getattr(self, entry.name) for entry in fields(Ensemble)))
         plain.remember(is_proven=True, is_distinct=self.is_distinct)
         return plain
 
-    def counts_on_card(self) -> Any:
+    def counts_beside_rows(self) -> Any:
         """Return the counts as int64 on the card, ones if each row is one object."""
         xp = self.card.xp
         return xp.ones(self.n_rows, dtype=xp.int64) if self.card_counts is None else self.card_counts
@@ -122,7 +122,9 @@ def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> A
 
 def divided(ensemble: Any, divisor: int) -> Any:
     """Return the ensemble with all counts divided by a number that divides them."""
-    return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.counts_on_card() // divisor, object_ids=None)
+    return varied(
+        ensemble, labels=ensemble.card_labels, counts=ensemble.counts_beside_rows() // divisor, object_ids=None
+    )
 
 
 def reweighted(ensemble: Any, weights: NDArray[np.float64]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._blocks.coding import CodedBlock, code_block
 from quorate._blocks.ids import keys_of
 from quorate._data.tables import as_table
@@ -140,7 +141,9 @@ def _coded(chunk: Any, names: tuple[str, ...], ids: str | None, beside: Sequence
         members = plain[list(names)] if is_frame else plain
         table = as_table(members, "objects", None)
         if len(table.names) != len(names):
-            raise ValueError(f"it has {len(table.names)} columns, but the first chunk has {len(names)}.")
+            raise ValueError(
+                f"it has {_check.counted(len(table.names), 'column')}, but the first chunk has {len(names)}."
+            )
         columns = table.columns if table.block is None else list(table.block.T)
     columns = [*columns, *(_vector(values, n_rows) for values in beside)]
     block = code_block(columns, (*names, *(f"beside {place}" for place in range(len(beside)))))

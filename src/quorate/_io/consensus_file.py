@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import counted
 from quorate._consensus.choose_k import Candidate, Choice
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
@@ -190,19 +191,21 @@ def _refuse_arrays(arrays: Mapping[str, Array], names: list[str] | None, source:
         raise _damaged(source, "it has no labels of at least one object")
     n_clusters = int(labels.max()) + 1
     if labels.min() < 0 or n_clusters > len(labels):
-        raise _damaged(source, f"{len(labels):,} objects cannot have labels from {labels.min()} to {labels.max()}")
+        raise _damaged(
+            source, f"{counted(len(labels), 'object')} cannot have labels from {labels.min()} to {labels.max()}"
+        )
     for name in _PER_OBJECT:
         if name in arrays and arrays[name].shape != labels.shape:
-            raise _damaged(source, f"{len(labels):,} labels, but {name} of shape {arrays[name].shape}")
+            raise _damaged(source, f"{counted(len(labels), 'label')}, but {name} of shape {arrays[name].shape}")
     for name, low, high in (("runner_up", -1, n_clusters), ("rows", 0, len(labels))):
         values = arrays.get(name)
         if values is not None and (values.dtype.kind != "i" or values.min() < low or values.max() >= high):
             raise _damaged(source, f"{name} must be integers from {low} to {high - 1:,}")
     tree = arrays.get("tree", np.empty((0, 4)))
     if tree.ndim != 2 or tree.shape[1] != 4 or tree.dtype.kind != "f" or len(tree) >= len(labels):
-        raise _damaged(source, f"a tree of shape {tree.shape} does not belong to {len(labels):,} objects")
+        raise _damaged(source, f"a tree of shape {tree.shape} does not belong to {counted(len(labels), 'object')}")
     if names is not None and (len(names) != n_clusters or not all(isinstance(name, str) for name in names)):
-        raise _damaged(source, f"{len(names)} names for {n_clusters} clusters")
+        raise _damaged(source, f"{counted(len(names), 'name')} for {counted(n_clusters, 'cluster')}")
 
 
 def _damaged(source: str, what: str) -> ValueError:

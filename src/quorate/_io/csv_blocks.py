@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._io.dialect import DELIMITERS, open_text, recognise
+from quorate._io.dialect import DELIMITERS, OpenTable, open_table
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import BLOCK, Choice, Choose, number_texts, read_header, rows_of_width
 
@@ -26,18 +26,18 @@ class TextBlock(NamedTuple):
 
 def read_text_header(path: FilePath, choose: Choose, sep: str | None) -> Choice:
     """Return the columns that are chosen from the header of a text table."""
-    with _opened(path, sep) as (reader, delimiter):
-        return choose(read_header(reader, name_of(path), delimiter))
+    with _opened(path, sep) as table:
+        return choose(read_header(table.reader, name_of(path), table.delimiter))
 
 
 def text_blocks(path: FilePath, choice: Choice, sep: str | None, n_rows: int) -> Iterator[TextBlock]:
     """Yield blocks of at most n_rows rows; a row with more or fewer cells than the header is refused."""
     name = name_of(path)
-    with _opened(path, sep) as (reader, delimiter):
-        header = read_header(reader, name, delimiter)
+    with _opened(path, sep) as table:
+        header = read_header(table.reader, name, table.delimiter)
         places = [header.index(column) for column in choice.members]
         id_place = None if choice.ids is None else header.index(choice.ids)
-        rows = iter(rows_of_width(reader, len(header), name))
+        rows = iter(rows_of_width(table.reader, len(header), name))
         while True:
             block = _block(itertools.islice(rows, n_rows), places, id_place)
             if not block.columns or not len(block.columns[0][0]):
@@ -60,28 +60,9 @@ def _block(rows: Iterator[list[str]], places: list[int], id_place: int | None) -
     return TextBlock(joined, None if id_place is None else ids)
 
 
-class _opened:  # noqa: N801 - used like a function
-    """Open a text table as a csv reader; errors name the file and the line."""
-
-    def __init__(self, path: FilePath, sep: str | None) -> None:
-        self._path, self._sep = path, sep
-
-    def __enter__(self) -> tuple[Any, str]:
-        self._file = reading(self._path)
-        file = self._file.__enter__()
-        refuse_content(self._path, file.peek(8))
-        self._stream = open_text(file, file.peek(2))
-        lines, delimiter = recognise(self._stream, DELIMITERS[format_of(self._path)], self._sep)
-        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        return self._reader, delimiter
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        self._stream.detach()
-        self._file.__exit__(kind, error, trace)
-        if isinstance(error, csv.Error):
-            line = self._reader.line_num
-            raise ValueError(f"{name_of(self._path)}, line {line}: {error}; is a quotation mark left open?") from error
-        if isinstance(error, UnicodeDecodeError):
-            raise ValueError(
-                f"{name_of(self._path)} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8."
-            ) from error
+@contextmanager
+def _opened(path: FilePath, sep: str | None) -> Iterator[OpenTable]:
+    with reading(path) as file:
+        refuse_content(path, file.peek(8))
+        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep) as table:
+            yield table

@@ -7,7 +7,8 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
-from typing import IO
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 """The separator of columns in files that are written, and in files that are read if their first lines leave it open."""
@@ -15,6 +16,33 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 LINES_LOOKED_AT = 100
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(?:[eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
+
+
+class OpenTable(NamedTuple):
+    """A text table that is being read: its csv reader, the lines that the reader takes, and what separates columns."""
+
+    reader: Any
+    lines: Iterator[str]
+    delimiter: str
+
+
+@contextmanager
+def open_table(source: io.BufferedReader, name: str, default: str, sep: str | None) -> Iterator[OpenTable]:
+    """Decode a text table and recognise its separator; errors of its encoding and quotation marks name the file."""
+    stream = open_text(source, source.peek(2))
+    # an error of the csv module can only come from a reader, and this one is there before the first
+    reader: Any = None
+    try:
+        lines, delimiter = recognise(stream, default, sep)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        yield OpenTable(reader, lines, delimiter)
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
+    finally:
+        # the source is not ours to close
+        stream.detach()
 
 
 def separator(sep: str | None) -> str | None:

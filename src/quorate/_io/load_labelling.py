@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.alignment import order_of
 from quorate._data.ensemble import with_options
 from quorate._data.missing import DEFAULT
@@ -99,11 +100,13 @@ def load_labelling(
             table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
     if table.n_rows != ensemble.n_rows:
         raise ValueError(
-            f"{source} labels {table.n_rows:,} objects, but the table of labels has {ensemble.n_rows:,}; rows are "
-            f"matched by order unless both files have an id column (--id)."
+            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table of labels has "
+            f"{ensemble.n_rows:,}; rows are matched by order unless both files have an id column (--id)."
         )
     if table.labels[:, 0].min() < 0:
-        raise ValueError(f"{source} leaves {int((table.labels[:, 0] < 0).sum()):,} objects without a label.")
+        raise ValueError(
+            f"{source} leaves {_check.counted(int((table.labels[:, 0] < 0).sum()), 'object')} without a label."
+        )
     has_truth = truth is not None and truth in table.member_names[1:]
     if table.n_members > 1 + has_truth:
         raise ValueError(f"{source} holds {table.n_members} labellings without names; one was expected.")

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief, option
+from quorate._check import brief, counted, option
 from quorate._check import places as places_of
-from quorate._io.dialect import LINES_LOOKED_AT, has_decimal_commas, open_text, recognise
+from quorate._io.dialect import LINES_LOOKED_AT, OpenTable, has_decimal_commas, open_table
 from quorate._io.text import Choice, Choose, read_header
 
 Array = NDArray[Any]
@@ -43,27 +43,30 @@ def read_numbers(
 
     What separates the columns is recognised unless `sep` is given. Decimal commas are recognised as well.
     """
-    stream = open_text(source, source.peek(2))
-    header: tuple[str, ...] = ()
-    try:
-        rest, delimiter = recognise(stream, default, sep)
-        header = read_header(csv.reader(rest, delimiter=delimiter, strict=True), name, delimiter)
-        choice = choose(header)
-        places = places_of(choice.members, header)
-        head = list(itertools.islice(rest, LINES_LOOKED_AT))
-        lines = _Lines(itertools.chain(head, rest), name, delimiter, header, places, choice.ids)
-        supply = _some(lines, name)
-        if delimiter != "," and _has_decimal_commas(head, delimiter, places):
-            supply = (line.translate(_SWAPPED) for line in supply)
-        values = np.loadtxt(supply, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
-    except csv.Error as error:
-        raise ValueError(f"{name}: {error}; is a quotation mark left open?") from error
-    except (ValueError, IndexError) as error:
-        raise ValueError(_reworded(str(error), name, header)) from error
-    finally:
-        stream.detach()
+    with open_table(source, name, default, sep) as table:
+        header: tuple[str, ...] = ()
+        try:
+            header = read_header(table.reader, name, table.delimiter)
+            return _numbers(table, name, header, choose(header))
+        except UnicodeDecodeError:
+            # a ValueError, too, which open_table words
+            raise
+        except csv.Error as error:
+            # rows are read by readers of their own, which do not know the line
+            raise ValueError(f"{name}: {error}; is a quotation mark left open?") from error
+        except (ValueError, IndexError) as error:
+            raise ValueError(_reworded(str(error), name, header)) from error
+
+
+def _numbers(table: OpenTable, name: str, header: tuple[str, ...], choice: Choice) -> Numbers:
+    """Read the rows below the header."""
+    places, delimiter = places_of(choice.members, header), table.delimiter
+    head = list(itertools.islice(table.lines, LINES_LOOKED_AT))
+    lines = _Lines(itertools.chain(head, table.lines), name, delimiter, header, places, choice.ids)
+    supply = _some(lines, name)
+    if delimiter != "," and _has_decimal_commas(head, delimiter, places):
+        supply = (line.translate(_SWAPPED) for line in supply)
+    values = np.loadtxt(supply, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
     return Numbers(values, choice, np.array(lines.ids) if choice.ids is not None else None)
 
 
@@ -129,8 +132,8 @@ class _Lines:
         commas = self.delimiter == "," and n_cells > len(self.header)
         advice = " If these are decimal commas, write points, or separate the columns by tabs (.tsv)." if commas else ""
         raise ValueError(
-            f"{self.name}, data row {row} has {n_cells} cells, but the header has {len(self.header)}; every row needs "
-            f"one cell per column.{advice}"
+            f"{self.name}, data row {row} has {counted(n_cells, 'cell')}, but the header has {len(self.header)}; "
+            f"every row needs one cell per column.{advice}"
         )
 
 

@@ -6,7 +6,6 @@ first appearance in their column, and afterwards only the few distinct texts of 
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import warnings
@@ -22,7 +21,7 @@ from quorate import _check
 from quorate._data.coding import drop_missing, narrowest
 from quorate._data.missing import MissingRule, as_number
 from quorate._data.tables import refuse_duplicates
-from quorate._io.dialect import open_text, recognise
+from quorate._io.dialect import open_table
 from quorate._io.formulas import unquoted
 from quorate._types import read_only
 
@@ -76,26 +75,16 @@ def read_csv(
     it. With `transposed` each row is one member: then `names` are the names of the rows, and `ids` is the header.
     With `unquote` the apostrophe is taken away that `formulas="quote"` has put before cells.
     """
-    stream = open_text(source, source.peek(2))
-    reader: Any = None
-    try:
-        lines, delimiter = recognise(stream, default, sep)
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = read_header(reader, name, delimiter)
+    with open_table(source, name, default, sep) as table:
+        header = read_header(table.reader, name, table.delimiter)
         if unquote:
             header = tuple(map(unquoted, header))
         choice = choose(header)
-        rows = _Rows(reader, len(header), name)
+        rows = _Rows(table.reader, len(header), name)
         read = _read_members if transposed else _read_objects
         texts = read(rows, header, choice)
         if unquote:
             texts = _unquoted(texts, transposed)
-    except csv.Error as error:
-        raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
-    finally:
-        stream.detach()
     if not rows.lines:
         raise ValueError(f"{name} holds a header but no rows.")
     if any("\0" in text for text in itertools.chain(header, *texts.texts)):
@@ -128,8 +117,8 @@ class _Rows:
             if len(row) != self.width:
                 if row:
                     raise ValueError(
-                        f"{self.name}, line {line} has {len(row)} cells, but the header has {self.width}; "
-                        f"every row needs one cell per column, which is empty if there is no label."
+                        f"{self.name}, line {line} has {_check.counted(len(row), 'cell')}, but the header has "
+                        f"{self.width}; every row needs one cell per column, which is empty if there is no label."
                     )
                 blank = blank or line
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quorate import _check
 from quorate._consensus.procedure import procedure_of
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
@@ -105,7 +106,7 @@ def evaluate(
 def _compared(labels: Any, members: Ensemble, features: Features, draws: int) -> Reference | None:
     if features.n_objects != members.n_rows:
         raise ValueError(
-            f"features must have one row per row of the ensemble, got {features.n_objects:,} rows for "
+            f"features must have one row per row of the ensemble, got {_check.counted(features.n_objects, 'row')} for "
             f"{members.n_rows:,}; pass the ensemble as it was before compress."
         )
     labelling = code_beside(labels, "labels", members, advice=ADVICE)

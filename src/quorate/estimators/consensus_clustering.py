@@ -152,7 +152,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             counts = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
             warnings.warn(f"labels not seen in training count as missing ({counts}).", UserWarning, stacklevel=2)
         if placement.n_unplaced:
-            warnings.warn(unplaced_words(placement), UserWarning, stacklevel=2)
+            warnings.warn(unplaced_words(placement.n_unplaced, len(placement.labels)), UserWarning, stacklevel=2)
         return placement.labels
 
     def ensemble_of(self, X: Any) -> Ensemble:

@@ -288,7 +288,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if lives_on_card(X):
             features = features_for(X, None)[0]
             if features.n_columns != self.n_features_in_:
-                raise ValueError(f"X must have {self.n_features_in_} columns as in fit, got {features.n_columns}.")
+                raise ValueError(
+                    f"X must have {_check.counted(self.n_features_in_, 'column')} as in fit, got {features.n_columns}."
+                )
             return features
         if hasattr(X, "tocsr"):
             prove_sparse(X)

@@ -35,7 +35,7 @@ class DeviceFeatures(Features):
             span = rows.indices(self.n_objects)[:2]
         else:
             numbers = rows
-        prepared = prepared_rows(device_rows(self), self.data, numbers, span, seen, across=False)
+        prepared = prepared_rows(device_rows(self, self.card), self.data, numbers, span, seen, across=False)
         return self.card.to_host(prepared)
 
     def raw(self, rows: Numbers, view: View) -> Any:
@@ -96,10 +96,9 @@ def moved_to_card(card: Card, features: Features) -> Features:
     return DeviceFeatures(data, features.shift, features.scale, features.names, features.ids, card=card)
 
 
-def device_rows(features: Features, card: Card | None = None) -> Rows:
+def device_rows(features: Features, card: Card) -> Rows:
     """Return features as the card's kernels take them."""
-    owner = card if card is not None else features.card  # type: ignore[attr-defined]
-    return Rows(owner, features.data, features.shift, features.scale)
+    return Rows(card, features.data, features.shift, features.scale)
 
 
 def seen_by(features: Features, view: View) -> Seen:

@@ -151,8 +151,8 @@ def _refuse_small(plans: list[Plan], n_objects: int) -> None:
         n_seen = int(np.unpackbits(plan.packed, count=n_objects).sum())
         if n_seen < plan.k:
             raise ValueError(
-                f"member {plan.number} gets {n_seen:,} objects, which are too few for {plan.k:,} clusters; "
-                f"lower k, or give the members more rows."
+                f"member {plan.number} gets {_check.counted(n_seen, 'object')}, too few for "
+                f"{_check.counted(plan.k, 'cluster')}; lower k, or give the members more rows."
             )
 
 

@@ -100,7 +100,9 @@ def _draw_parts(rows: Parts, n_objects: int, rngs: list[np.random.Generator]) ->
             f"n_members = {len(rngs)} must be a multiple of n_parts = {n_parts}, so that every round is complete."
         )
     if n_parts > n_objects:
-        raise ValueError(f"n_parts = {n_parts} is more than the {n_objects} objects; ask for fewer parts.")
+        raise ValueError(
+            f"n_parts = {n_parts} is more than the {_check.counted(n_objects, 'object')}; ask for fewer parts."
+        )
     size = min(n_objects, math.ceil(rows.repetition * n_objects / n_parts))
     drawn: list[Packed] = []
     for first in range(0, len(rngs), n_parts):

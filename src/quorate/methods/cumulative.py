@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method, read_only
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
@@ -96,7 +97,8 @@ def _reference(ensemble: Ensemble, n_clusters: int, reference: str) -> tuple[NDA
         labels, k = _crossed(ensemble, chosen)
         if k >= n_clusters:
             return labels, k, [ensemble.member_names[member] for member in chosen]
-    raise ValueError(f"reference {reference!r} has {k} clusters, fewer than n_clusters = {n_clusters}; choose another.")
+    known = _check.counted(k, "cluster")
+    raise ValueError(f"reference {reference!r} has {known}, fewer than n_clusters = {n_clusters}; choose another.")
 
 
 def _crossed(ensemble: Ensemble, members: NDArray[np.intp]) -> tuple[NDArray[np.int32], int]:

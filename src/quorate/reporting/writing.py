@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate._check import counted, has
 from quorate._consensus.choose_k import Choice
 from quorate._evaluation.subject import Subject, subject_of
 from quorate._io import refuse_place, write_aside
@@ -161,7 +162,7 @@ def facts(subject: Subject, choice: Choice | None, seed: int | None) -> dict[str
 
     ensemble, result = subject.ensemble, subject.result
     low, high = int(ensemble.n_clusters.min()), int(ensemble.n_clusters.max())
-    clusters = f"{low:,} to {high:,} clusters" if low != high else _counted(low, "cluster")
+    clusters = f"{low:,} to {high:,} clusters" if low != high else counted(low, "cluster")
     missing = float(subject.missing.mean())
     entries = {
         "Objects": _objects_fact(subject),
@@ -186,11 +187,7 @@ def _objects_fact(subject: Subject) -> str:
     n_objects, n_labelled = subject.ensemble.n_objects, int(subject.labelled.rows.n_objects)
     if n_labelled == n_objects:
         return f"{n_objects:,}"
-    return f"{n_objects:,}, of which {n_labelled:,} {'has' if n_labelled == 1 else 'have'} a label"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{n_objects:,}, of which {n_labelled:,} {has(n_labelled)} a label"
 
 
 def _method_facts(subject: Subject) -> dict[str, str]:
@@ -203,7 +200,7 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     if "auto" in result.info:
         entries["Method chosen"] = f"automatically ({result.info['auto']})"
     state = "converged" if result.converged else "stopped before it converged"
-    entries["Outcome"] = f"objective {result.objective:.6g} after {_counted(result.n_iter, 'iteration')}, {state}"
+    entries["Outcome"] = f"objective {result.objective:.6g} after {counted(result.n_iter, 'iteration')}, {state}"
     if "coarsen" in result.info:
         merged = result.info["coarsen"]
         entries["Coarsened"] = (

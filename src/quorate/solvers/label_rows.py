@@ -15,17 +15,9 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops import competition, soft, tables
 from quorate.ops.coding import canonical
-from quorate.ops.distinct_rows import distinct_rows
+from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import drawn_rows
-
-
-def on_host(ensemble: E) -> E:
-    """The same ensemble in host memory; one that lives there already is returned as it is."""
-    if ensemble.card is None:
-        return ensemble
-    plain: E = ensemble.on_host()  # type: ignore[union-attr]
-    return plain
 
 
 def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -67,7 +59,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
         part: E = taken(ensemble, rows, counts)
         return part
     if isinstance(ensemble, Ensemble):
-        return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
+        return replace(ensemble, labels=taken_rows(ensemble.labels, rows), counts=counts, object_ids=None)
     length = np.diff(ensemble.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(length)])
     places = np.repeat(ensemble.starts[rows] - starts[:-1], length) + np.arange(starts[-1])
@@ -328,11 +320,6 @@ def _cells(ensemble: SoftEnsemble) -> tuple[NDArray[np.int64], NDArray[np.int32]
 def _work(ensemble: SoftEnsemble) -> int:
     """A row costs as much as this many plain rows of about 16 labels."""
     return max(1, len(ensemble.columns) // (16 * ensemble.n_rows))
-
-
-def row_masses(ensemble: AnyEnsemble) -> Any:
-    """The counts of the rows, on the card if the rows are there."""
-    return ensemble.counts if ensemble.card is None else ensemble.counts_on_card()  # type: ignore[union-attr]
 
 
 def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:

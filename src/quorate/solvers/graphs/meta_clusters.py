@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._types import AnyEnsemble, Consensus
 from quorate.ops.coding import canonical
 from quorate.solvers.graphs.row_partition import fill_clusters, forced_partition
@@ -42,8 +43,8 @@ def meta_cluster_consensus(
     n_base = int(ensemble.offsets[-1])
     if n_clusters > n_base:
         raise ValueError(
-            f"n_clusters = {n_clusters:,} is more than the {n_base:,} clusters of all members, which {method} groups; "
-            f"ask for fewer, or use another method."
+            f"n_clusters = {n_clusters:,} is more than the {_check.counted(n_base, 'cluster')} of all members, which "
+            f"{method} groups; ask for fewer, or use another method."
         )
     groups, objective = group()
     winner = winners(ensemble, groups, n_clusters, rng)

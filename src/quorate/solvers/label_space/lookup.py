@@ -19,7 +19,6 @@ from quorate.solvers.label_rows import (
     drawn_objects,
     look_up,
     move,
-    on_host,
     row_norms,
     shared_with,
     take,
@@ -51,7 +50,8 @@ def best_of_restarts(
     """
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
-        return _best_run(on_host(ensemble), make, n_clusters, rng, n_init, max_iter)
+        in_memory: Any = ensemble.on_host()
+        return _best_run(in_memory, make, n_clusters, rng, n_init, max_iter)
     run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
     return sweep(ensemble, make(ensemble), means_rule(part, count(part, run.labels, n_clusters)), max_iter)
 

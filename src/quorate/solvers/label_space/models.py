@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
-from quorate.solvers.label_rows import objects_in, row_masses, row_norms, summed_sizes, total_of
+from quorate.solvers.label_rows import objects_in, row_norms, summed_sizes, total_of
 from quorate.solvers.label_space.lookup import means_rule, squares
 from quorate.solvers.label_space.rules import Model, Rule, Sums, width
 from quorate.solvers.weights import cluster_weights
@@ -25,7 +25,7 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
         filled = sums.mass > 0
         return total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())
 
-    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), row_masses(ensemble))
+    return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), ensemble.counts_beside_rows())
 
 
 def spectral(ensemble: Ensemble) -> Model:
@@ -80,7 +80,7 @@ def centred(ensemble: Ensemble) -> Model:
     def cost(sums: Sums) -> float:
         return spread - float(((weights * means(sums) ** 2).sum(axis=0) * sums.mass).sum())
 
-    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
+    return Model(rule, cost, norms, np.ones(1), ensemble.counts_beside_rows())
 
 
 def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior: float = 0.0) -> Model:
@@ -102,7 +102,7 @@ def additive(ensemble: Ensemble, gain: Callable[[FloatArray], FloatArray], prior
         counts = sums.table[:, : len(sums.mass)].astype(np.float64)
         return total - float((weights * (counts + prior) * gain(counts)).sum())
 
-    return Model(rule, cost, norms, np.ones(1), row_masses(ensemble))
+    return Model(rule, cost, norms, np.ones(1), ensemble.counts_beside_rows())
 
 
 def utility_gain(

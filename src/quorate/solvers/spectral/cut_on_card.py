@@ -46,6 +46,6 @@ def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Gener
         if len(drawn) >= n_clusters:
             sample = np.ascontiguousarray(card.to_host(points[:, card.xp.asarray(drawn)]).T)
             centres = centres_of_sample(sample, times, n_clusters, rng, n_init, max_iter)
-            return card_points.lloyd(card, points, ensemble.counts_on_card(), centres, max_iter, fill_empty)
+            return card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
     host = np.ascontiguousarray(card.to_host(points).T)
     return euclidean_kmeans(host, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
