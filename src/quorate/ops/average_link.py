@@ -9,8 +9,8 @@ summation.
 Why the short lists suffice: a cluster that two others merge into is never nearer to a third cluster than the nearer of
 the two was. Therefore every cluster outside of a list stays below the bound that was noted when the list was made, and
 a cluster is compared with all others only when its bound is the largest similarity left anywhere. By then most of the
-other clusters have been merged. Similarities in a list are kept: a similarity is computed again only if one of its two
-clusters has grown since.
+other clusters have been merged. For the same reason a similarity in a list is an upper bound after one of its clusters
+has grown, and it is computed again only when no other number is larger (see `candidate_lists`).
 """
 
 from __future__ import annotations
