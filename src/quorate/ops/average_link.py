@@ -36,7 +36,7 @@ class Scratch(NamedTuple):
     dense (d,): the sums of one cluster by column, zero between uses. total (m,): the dot products of one cluster with
     those of the snapshot, zero between uses; narrow_total (m,) is the same in single precision. mark (m,): int32 array,
     filled with -1 between uses. reach (2,): the largest number of objects of a cluster, which is kept up to date, and
-    the largest dot product of two rows per object of one and of the other.
+    the largest dot product of two rows per object of one and of the other, infinite if those are no whole numbers.
     """
 
     dense: NDArray[np.float64]
@@ -179,7 +179,7 @@ def _measure_again(cluster, used, near, similarity, clusters, columns, values, w
 
 
 @njit(cache=True, nogil=True)
-def _merge(a, b, exact, n_merges, clusters, columns, values, lists, union, mark, end):
+def _merge(a, b, whole, n_merges, clusters, columns, values, lists, union, mark, end):
     """Merge cluster b into cluster a, where a < b, as the merge number `n_merges`; return the new end of the pool."""
     fresh, size_a, size_b = end, clusters.size[a], clusters.size[b]
     end = join_sums(a, b, clusters, columns, values, end)
@@ -187,7 +187,7 @@ def _merge(a, b, exact, n_merges, clusters, columns, values, lists, union, mark,
     clusters.size[a] = size_a + size_b
     clusters.parent[b] = a
     clusters.changed[a] = n_merges
-    join_lists(a, b, (size_a, size_b), exact, n_merges, clusters, lists, union, mark)
+    join_lists(a, b, (size_a, size_b), whole, n_merges, clusters, lists, union, mark)
     return end
 
 
@@ -209,7 +209,7 @@ def _link_some(
     course: the snapshot, the end of the pool, and the number of clusters left. Returns the same three afterwards.
     """
     snapshot, end, left = course
-    m = clusters.size.size
+    m, whole = clusters.size.size, scratch.reach[1] < np.inf
     for _ in range(_STEPS):
         if left <= limit or lists.top[ranking.heap[0]] <= 0:
             break
@@ -229,7 +229,7 @@ def _link_some(
             merges[step, 0], merges[step, 1] = cluster, second
             snapshot.gone[snapshot.alive.size - left] = snapshot.place[second]
             left = remove(second, left, ranking)
-            end = _merge(cluster, second, exact, step + 1, clusters, columns, values, lists, union, scratch.mark, end)
+            end = _merge(cluster, second, whole, step + 1, clusters, columns, values, lists, union, scratch.mark, end)
             snapshot.size[snapshot.place[cluster]] = clusters.size[cluster]
             scratch.reach[0] = max(scratch.reach[0], clusters.size[cluster])
         else:
@@ -243,13 +243,18 @@ def _link_some(
 
 @njit(cache=True, nogil=True)
 def _note_reach(clusters, columns, values, weights, reach):
-    """Write to `reach` the largest cluster, and what the dot product of two clusters is at most per pair of objects."""
+    """Write to `reach` the largest cluster, and what the dot product of two clusters is at most per pair of objects.
+
+    The latter is infinite if dot products are not whole numbers, as with soft rows and with other weights.
+    """
     largest, most, mass = 0.0, 0.0, 0.0
     for cluster in range(clusters.size.size):
         size, total = float(clusters.size[cluster]), 0.0
         for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
             most = max(most, values[place] / size)
             total += weights[columns[place]] * values[place]
+            if values[place] != np.floor(values[place]) or weights[columns[place]] != np.floor(weights[columns[place]]):
+                most = np.inf
         largest, mass = max(largest, size), max(mass, total / size)
     reach[0], reach[1] = largest, most * mass
 

@@ -140,12 +140,13 @@ def _gather(near, value, stamp, used, bound, size, clusters, union, side, n_foun
 
 
 @njit(cache=True, nogil=True)
-def join_lists(a, b, sizes, exact, n_merges, clusters, lists, union, mark):
+def join_lists(a, b, sizes, whole, n_merges, clusters, lists, union, mark):
     """Make one list of those of cluster a and of cluster b, which has just been merged into it.
 
-    sizes: the numbers of objects of the two before the merge. No sums are looked at. If the similarities of both to a
-    candidate are known, they are added up. Otherwise that of the merged cluster is bounded by their mean, weighted by
-    the sizes; a cluster that is in one list only is no nearer to the other cluster than the bound of its list.
+    sizes: the numbers of objects of the two before the merge. whole: whether dot products are whole numbers. No sums
+    are looked at. If the similarities of both to a candidate are known, their dot products are added up. Otherwise that of
+    the merged cluster is bounded by their mean, weighted by the sizes; a cluster that is in one list only is no nearer
+    to the other cluster than the bound of its list.
     """
     near, value, stamp, width = lists.near[a], lists.value[a], lists.stamp[a], lists.near.shape[1]
     bound_a, bound_b = lists.bound[a], lists.bound[b]
@@ -164,7 +165,7 @@ def join_lists(a, b, sizes, exact, n_merges, clusters, lists, union, mark):
         first, second = union.most[0, place], union.most[1, place]
         dot_a = 0.0 if first < 0 and bound_a == 0 else union.dot[0, place]
         dot_b = 0.0 if second < 0 and bound_b == 0 else union.dot[1, place]
-        if exact and dot_a >= 0 and dot_b >= 0 and dot_a + dot_b < _SAFE:
+        if whole and dot_a >= 0 and dot_b >= 0 and dot_a + dot_b < _SAFE:
             amount, known = (dot_a + dot_b) / (float(size) * clusters.size[other]), n_merges
         else:
             first, second = first if first >= 0 else bound_a, second if second >= 0 else bound_b
