@@ -144,9 +144,9 @@ def join_lists(a, b, sizes, whole, n_merges, clusters, lists, union, mark):
     """Make one list of those of cluster a and of cluster b, which has just been merged into it.
 
     sizes: the numbers of objects of the two before the merge. whole: whether dot products are whole numbers. No sums
-    are looked at. If the similarities of both to a candidate are known, their dot products are added up. Otherwise that of
-    the merged cluster is bounded by their mean, weighted by the sizes; a cluster that is in one list only is no nearer
-    to the other cluster than the bound of its list.
+    are looked at. If the similarities of both to a candidate are known, their dot products are added up. Otherwise
+    that of the merged cluster is bounded by their mean, weighted by the sizes; a cluster that is in one list only is
+    no nearer to the other cluster than the bound of its list.
     """
     near, value, stamp, width = lists.near[a], lists.value[a], lists.stamp[a], lists.near.shape[1]
     bound_a, bound_b = lists.bound[a], lists.bound[b]
