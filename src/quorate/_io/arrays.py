@@ -21,7 +21,7 @@ from quorate._data.tables import refuse_duplicates
 from quorate._io.numpy_files import prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
-from quorate._io.zarr_store import need_zarr, read_zarr
+from quorate._io.zarr_store import need_zarr, read_zarr, writing_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -108,6 +108,7 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Array], *, packed: bool = Tr
                 np.lib.format.write_array(entry, np.asanyarray(values), allow_pickle=False)
 
 
+@writing_zarr()
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write the arrays as a Zarr group in format 2, the only format that specifies texts of fixed width.
 
