@@ -25,6 +25,10 @@ In the others its tables, of clusters by clusters of members, are small; `make s
 """
 
 
+SHORT: dict[str, dict[str, Any]] = {"mixture": {"n_init": 1, "max_iter": 20}}
+"""Options of methods that take long: more restarts and iterations use the same memory again."""
+
+
 def shapes(scale: int = 1) -> dict[str, tuple[Ensemble, int]]:
     """Tables that differ in rows, members and clusters, and a number of clusters to ask for."""
     rng = np.random.default_rng(0)
@@ -56,7 +60,15 @@ def peak_of(method: str, ensemble: Ensemble, n_clusters: int | None, max_bytes: 
         refs.write("5")
     before = resident("VmRSS")
     try:
-        solve(ensemble, n_clusters, method=method, random_state=0, max_bytes=max_bytes, confidence=confidence)
+        solve(
+            ensemble,
+            n_clusters,
+            method=method,
+            random_state=0,
+            max_bytes=max_bytes,
+            confidence=confidence,
+            **SHORT.get(method, {}),
+        )
     except MemoryError:
         return None
     return resident("VmHWM") - before
