@@ -4,10 +4,11 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
 
-$(STAMP): pyproject.toml
+# the version that an installation states comes from __init__.py
+$(STAMP): pyproject.toml src/quorate/__init__.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@
@@ -81,13 +82,19 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 DOCS_STAMP := .venv-docs/.installed
-$(DOCS_STAMP): pyproject.toml
+$(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@
 
 docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
-	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going $(ARGS) docs docs/_build/html
+	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going -d docs/_build/doctrees $(ARGS) docs docs/_build/html
+
+docs-check: $(STAMP)  ## the site without executing tutorials, in the environment of the tests: warnings are errors, links are checked
+	$(BIN)/python -m sphinx -q -b dummy -W --keep-going -D nb_execution_mode=off -d docs/_build/check-doctrees docs docs/_build/check
+
+docs-look: docs     ## every page of the site in Chromium: two widths, light and dark, console, pictures, search, keyboard
+	.venv-docs/bin/python docs/look.py $(LOOK)
 
 docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8000]
 	.venv-docs/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(or $(PORT),8000)
@@ -95,10 +102,11 @@ docs-serve: docs    ## the same, served on this machine: make docs-serve [PORT=8
 dist:               ## source archive and wheel, checked; the tests run against the installed wheel: make dist [ARGS="-n 2"]
 	rm -rf dist .venv-dist
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6"
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6" "py-rattler-build>=0.70"
 	.venv-dist/bin/python -m build --outdir dist .
 	.venv-dist/bin/python -m twine check --strict dist/*
 	.venv-dist/bin/python release/check_dist.py dist
+	.venv-dist/bin/python release/conda_recipe.py dist
 	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
 	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"

@@ -19,20 +19,22 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
     "reference_pages",
+    "edit_links",
     "notebooks",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_extensions", "_templates"]
+# `name` in a docstring is a link where it names something public, and code otherwise
+default_role = "py:obj"
 nitpicky = False
 # the pages must build on a machine without a network, so that links to other projects are written out
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
 # tutorials are executed whenever the site is built, and an error in one fails the build
 nb_execution_mode = "cache"
@@ -41,6 +43,8 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -54,6 +58,7 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_title = f"Quorate {version}"
 html_static_path = ["_static"]
+html_favicon = "_static/quorate.svg"
 html_css_files = ["quorate.css"]
 html_show_sourcelink = False
 html_copy_source = False

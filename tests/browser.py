@@ -45,6 +45,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 PATIENCE = 60.0
 """Seconds to wait for the browser before it counts as stuck."""
+REPORT_IS_READY = "document.documentElement?.dataset?.ready === 'yes'"
 
 
 PROGRAM = next((found for found in map(shutil.which, NAMES) if found), None)
@@ -115,8 +116,17 @@ class Browser:
             self.events.append(message)
         return message
 
-    def open(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> Page:
-        return Page(self, path, width, height, dark)
+    def open(
+        self,
+        path: Path | str,
+        *,
+        width: int = 1200,
+        height: int = 900,
+        dark: bool = False,
+        ready: str = REPORT_IS_READY,
+    ) -> Page:
+        """Open a file or an address, and wait until an expression in the page is true."""
+        return Page(self, path if isinstance(path, str) else path.resolve().as_uri(), width, height, dark, ready)
 
     def close(self) -> None:
         try:
@@ -136,16 +146,21 @@ class Browser:
 class Page:
     """One page of its own, and what it complained about and asked the network for."""
 
-    def __init__(self, browser: Browser, path: Path, width: int, height: int, dark: bool) -> None:
-        self.browser, self.path = browser, path
+    def __init__(self, browser: Browser, address: str, width: int, height: int, dark: bool, ready: str) -> None:
+        self.browser, self.address = browser, address
         self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.resize(width, height)
         self.prefer(dark=dark)
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        self.until("document.documentElement?.dataset?.ready === 'yes'")
+        self.go(address, ready)
+
+    def go(self, address: str, ready: str) -> None:
+        """Open another page in the same place."""
+        self.address = address
+        self.call("Page.navigate", url=address)
+        self.until(ready)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self.browser.call(method, self.session, **parameters)
@@ -208,7 +223,18 @@ class Page:
     def requests(self) -> list[str]:
         """Addresses asked for, the page itself and data of its own left out."""
         asked = [entry["request"]["url"] for entry in self._events("Network.requestWillBeSent")]
-        return [url for url in asked if url != self.path.resolve().as_uri() and not url.startswith(("data:", "blob:"))]
+        return [url for url in asked if url != self.address and not url.startswith(("data:", "blob:"))]
+
+    def failures(self) -> list[str]:
+        """Addresses that could not be fetched, and why."""
+        asked = {entry["requestId"]: entry["request"]["url"] for entry in self._events("Network.requestWillBeSent")}
+        failed = [
+            f"{asked.get(entry['requestId'])}: {entry['errorText']}"
+            for entry in self._events("Network.loadingFailed")
+            if not entry.get("canceled")
+        ]
+        answers = [entry["response"] for entry in self._events("Network.responseReceived")]
+        return failed + [f"{answer['url']}: {answer['status']}" for answer in answers if answer["status"] >= 400]
 
     def close(self) -> None:
         self.browser.call("Target.closeTarget", targetId=self.target)

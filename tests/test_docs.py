@@ -56,3 +56,38 @@ def test_the_python_blocks_of_a_page_run(name: str, capsys: pytest.CaptureFixtur
     shown = re.findall(r"```\n(.*?)```", rest, flags=re.DOTALL)
     assert shown
     assert all(text in printed for text in shown)
+
+
+AMERICAN = re.compile(
+    r"\b(?:colors?|centers?|centered|gray|neighbors?|behaviors?|favors?|favorites?|labeled|labeling|modeling|canceled|licenses?"
+    r"|(?:normal|organ|recogn|optim|minim|maxim|summar|initial|standard|general|random|visual|special|categor|synchron)iz\w+"
+    r"|analyz\w+)\b"
+)
+# the names of published methods keep the spelling of their papers
+PUBLISHED = re.compile(r"normalized (?:edges|cuts?)|Self-organizing maps", flags=re.IGNORECASE)
+# these pages are written by benchmarks, from words that stand there
+WRITTEN_BY_BENCHMARKS = {
+    "trust.md",
+    "scale.md",
+    "accuracy.md",
+    "peers.md",
+    "gpu.md",
+    "reliability.md",
+    "default-method.md",
+}
+
+
+def written_by_hand() -> list[Path]:
+    pages = [page for page in DOCS.glob("*.md") if page.name not in WRITTEN_BY_BENCHMARKS]
+    folders = ("tutorials", "how-to", "coming-from", "explanation", "reference", "decisions")
+    top = [
+        DOCS.parent / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG", "CODE_OF_CONDUCT")
+    ]
+    return sorted([*pages, *top, *(page for folder in folders for page in (DOCS / folder).glob("*.md"))])
+
+
+@pytest.mark.parametrize("page", written_by_hand(), ids=lambda page: page.stem)
+def test_prose_is_in_british_spelling(page: Path) -> None:
+    text = re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"`[^`]*`|\]\([^)]*\)", "", PUBLISHED.sub("", text))
+    assert AMERICAN.findall(prose) == []

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from strategies import label_tables, labelled_tables
 
 from quorate._types import read_only
-from quorate.ops import row_parts
+from quorate.ops import coding, row_parts
 from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
-from quorate.ops.distinct_rows import PARTED_FROM, as_words, distinct_rows, one_table
+from quorate.ops.distinct_rows import PARTED_FROM, added_counts, as_words, distinct_rows, one_table, taken_rows
 from quorate.ops.row_parts import distinct_rows_in_parts, hash_row
 from quorate.ops.tables import cluster_counts
 
@@ -132,6 +132,48 @@ def test_code_columns(labels, shift, missing):
     expected, categories = oracle.code_columns(values, missing)
     assert np.array_equal(codes, expected)
     assert seen.tolist() == [len(found) for found in categories]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+@given(labels=label_tables(), missing=st.sampled_from([(-1,), (0,), ()]))
+def test_codes_do_not_depend_on_blocks(block, labels, missing):
+    """Blocks that stop at a new value, and the rows after it, which are taken in order."""
+    expected, seen = _code(labels, missing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coding, "BLOCK", block)
+        codes, found = _code(labels, missing)
+        assert np.array_equal(codes, expected)
+        assert np.array_equal(found, seen)
+        nothing = np.zeros(labels.shape[1], dtype=np.int64)
+        told = is_coded(read_only(labels), nothing.copy())
+        assert (told.tolist() if told.min() >= 0 else None) == oracle.is_coded(labels)
+        assert is_coded(read_only(codes), nothing.copy()).tolist() == seen.tolist()
+        in_place = labels.astype(np.int64)
+        low = np.full(labels.shape[1], -1, dtype=np.int64)
+        spans = labels.max(axis=0) + 2
+        starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
+        lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
+        lookup[starts[:-1]] = MISSING
+        code_columns(in_place, low, starts, lookup, nothing.copy(), in_place)
+    assert np.array_equal(in_place, oracle.code_columns(labels)[0])
+
+
+@pytest.mark.parametrize("n_rows", [1, 1_000, 700_000])
+def test_added_counts_and_taken_rows(n_rows):
+    rng = np.random.default_rng(n_rows)
+    inverse, counts = rng.integers(0, 9, n_rows), rng.integers(1, 2**40, n_rows)
+    sums = [0] * 9
+    for number, count in zip(inverse.tolist(), counts.tolist(), strict=True):
+        sums[number] += count
+    assert added_counts(inverse, read_only(counts), 9).tolist() == sums
+    labels = rng.integers(-1, 5, size=(n_rows, 3)).astype(np.int16)
+    rows = rng.integers(0, n_rows, size=min(n_rows, 100_000))
+    assert np.array_equal(taken_rows(read_only(labels), rows), labels[rows])
+
+
+def test_counts_beyond_float64_are_exact():
+    counts = np.array([2**53, 1, 2], dtype=np.int64)
+    assert added_counts(np.array([0, 0, 1]), counts, 2).tolist() == [2**53 + 1, 2]
 
 
 @given(label_tables())

@@ -17,12 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scale.watching import machine
+
 N_MEMBERS, CHUNK = 20, 500_000
 BANDWIDTH = 1e9
 """Bytes per second between two machines that the model assumes: a network of 10 Gbit/s."""
 PER_TASK = 0.5e-3
 """Seconds that Dask's scheduler takes for a task; `run_dask` measures it as task_seconds."""
 N_TRIVIAL = 2_000
+STAGE = "planted labels to labels"
+"""Both ways label the same planted tables, which are not those of the other stages."""
 
 
 def chunk(number: int, size: int) -> Any:
@@ -97,8 +101,8 @@ def moved(client: Any) -> int:
 
 def facts(way: str, n_objects: int, seconds: float, **more: Any) -> dict[str, Any]:
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stage = "labels to labels"
-    return {"way": way, "stage": stage, "n": n_objects, "seconds": round(seconds, 2), "peak_bytes": peak, **more}
+    found = {"way": way, "stage": STAGE, "n": n_objects, "seconds": round(seconds, 2), "peak_bytes": peak}
+    return {**found, **machine(), **more}
 
 
 def measure_constants() -> dict[str, float]:

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scale.watching import machine
+
 N_MEMBERS, FILE_ROWS, GROUP_ROWS = 20, 4_000_000, 1_000_000
 
 
@@ -100,6 +102,7 @@ def _facts(result: Any, stage: str, memory: str, seconds: float) -> dict[str, An
         "memory": memory,
         "seconds": round(seconds, 2),
         "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        **machine(),
     }
 
 

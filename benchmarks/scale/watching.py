@@ -28,6 +28,11 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+def machine() -> dict[str, Any]:
+    """What a record tells about the machine: its cores, and how many processes wanted one in the last minute."""
+    return {"cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+
+
 class Watch:
     """Measures stages; `records` holds one line for each, and `listeners` are handed each line when it is there."""
 
@@ -65,8 +70,7 @@ class Watch:
                 "processor_seconds": round(processor, 4),
                 "peak_bytes": max(peak[0], resident()),
                 "extra_bytes": max(peak[0], resident()) - before,
-                "cores": os.cpu_count(),
-                "load": round(os.getloadavg()[0], 1),
+                **machine(),
                 **told,
             }
         )

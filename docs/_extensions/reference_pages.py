@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ GROUPS = {
     "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
     "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation"),
 }
-MODULES = ("plot", "generation", "datasets")
+INTERNAL = ("card", "compressed", "is_proven", "remember")
+"""Attributes that modules of Quorate use among themselves."""
+MODULES = ("plot", "generation", "stream", "dask", "anndata", "datasets")
 
 
 def public_names() -> list[str]:
@@ -66,12 +69,23 @@ def name_page(module: str, name: str) -> str:
     title = f"{module}.{name}"
     lines = [f"# {title}", "", "```{eval-rst}", f".. currentmodule:: {module}", ""]
     if inspect.isclass(thing):
-        lines += [f".. autoclass:: {name}", "   :members:"]
+        lines += [f".. autoclass:: {name}", "   :members:", *_inherited(thing)]
     elif callable(thing):
         lines += [f".. autofunction:: {name}"]
     else:
         lines += [f".. autodata:: {name}", "   :no-value:"]
     return "\n".join([*lines, "```", ""])
+
+
+def _inherited(thing: type) -> list[str]:
+    """Return the options that also show what a class inherits, but only from classes of Quorate."""
+    others = [base.__name__ for base in thing.__mro__ if not base.__module__.startswith("quorate")]
+    return [f"   :inherited-members: {', '.join(others)}", f"   :exclude-members: {', '.join(INTERNAL)}"]
+
+
+def link_pages(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Turn a path such as docs/trust.md in a docstring into a link with the title of the page."""
+    lines[:] = [re.sub(r"(?<![\w/])docs/([a-z0-9/-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
 def api_index() -> str:
@@ -197,4 +211,5 @@ def write_pages(app: Any) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", link_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,8 @@ from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._types import Consensus
 
+__all__ = ["consensus_anndata"]
+
 
 def consensus_anndata(
     adata: Any,

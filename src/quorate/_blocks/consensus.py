@@ -169,8 +169,9 @@ def consensus(
     Parameters
     ----------
     source : path, list of paths, pyarrow Dataset, Zarr array or group, memory map, or iterable of blocks
-        A path may be a folder of Parquet files, a pattern such as "labels/*.parquet", or a .parquet, .npy, .zarr, .csv,
-        .tsv or .txt file. Blocks are arrays, data frames or Arrow tables. Columns are matched by name, in any order.
+        A path may be a folder of Parquet files, a pattern such as ``"labels/*.parquet"``, or a .parquet, .npy, .zarr,
+        .csv, .tsv or .txt file. Blocks are arrays, data frames or Arrow tables. Columns are matched by name, in any
+        order.
     n_clusters, method, coarsen, refine, **options
         As for `quorate.consensus`.
     out : path, optional

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from quorate._data.coding import narrowest
 from quorate._data.proof import prove_counts, proven
-from quorate._types import NEEDS_LABELS, AnyEnsemble, E, Ensemble, SoftEnsemble, read_only
+from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble, read_only
 from quorate.ops.coding import recode_columns
+from quorate.ops.distinct_rows import added_counts
 from quorate.ops.threads import map_fixed_blocks
 from quorate.solvers import label_rows
 
@@ -73,13 +74,8 @@ def _distinct_rows(ensemble: E) -> tuple[E, NDArray[np.intp]]:
     first, inverse = label_rows.distinct(ensemble)
     if len(first) == ensemble.n_rows:
         return replace(ensemble, object_ids=None), read_only(inverse)
-    return label_rows.take(ensemble, first, _added_counts(ensemble, inverse)), read_only(inverse)
-
-
-def _added_counts(ensemble: AnyEnsemble, inverse: NDArray[np.intp]) -> NDArray[np.int64]:
-    # bincount adds weights in float64, which is exact up to 2**53 objects; counts that are all 1 need no weights
-    alone = ensemble.n_objects == ensemble.n_rows
-    return np.bincount(inverse, weights=None if alone else ensemble.counts).astype(np.int64)
+    counts = added_counts(inverse, read_only(ensemble.counts), len(first))
+    return label_rows.take(ensemble, first, counts), read_only(inverse)
 
 
 def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:

@@ -58,9 +58,7 @@ def refuse_suspects(
         return
     for place, values in enumerate(categories):
         if len(values) >= ALL_DIFFERENT_FROM:
-            known = labels[:, place] >= 0
-            n_known = int(known.sum() if counts is None else counts[known].sum())
-            _refuse_ids(n_known, names[place], len(values), where)
+            _refuse_ids(_n_known(labels[:, place], counts, len(values)), names[place], len(values), where)
 
 
 def is_measurement(categories: Array) -> bool:
@@ -70,6 +68,17 @@ def is_measurement(categories: Array) -> bool:
     if categories.dtype.kind != "U" or not len(categories) or not DECIMAL_COMMA.fullmatch(str(categories[-1])):
         return False
     return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())
+
+
+def _n_known(labels: Array, counts: Array | None, n_labels: int) -> int:
+    """Return how many objects are labelled, or how many of the first ones if these show that labels repeat."""
+    n_known = 0
+    for rows in (slice(0, 4 * n_labels), slice(4 * n_labels, None)):
+        known = labels[rows] >= 0
+        n_known += int(known.sum() if counts is None else counts[rows][known].sum())
+        if n_known >= max(ALMOST_FROM, 2 * n_labels):
+            break
+    return n_known
 
 
 def _refuse_ids(n_known: int, name: str, n_labels: int, where: str) -> None:

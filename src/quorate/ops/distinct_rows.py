@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from quorate.ops.compiling import njit
 from quorate.ops.row_parts import distinct_rows_in_parts, hash_row, same_row
+from quorate.ops.threads import map_blocks, map_fixed_blocks, n_threads
 
 _ONE = np.uint64(1)
 PARTED_FROM = 65_536
@@ -32,6 +33,40 @@ def distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np
     # bytes, so that the kernel is compiled only once for tables of any width and any type
     first: NDArray[np.intp] = one_table(as_words(labels, 1), inverse)
     return first
+
+
+def added_counts(inverse: NDArray[np.intp], counts: NDArray[np.int64], n_distinct: int) -> NDArray[np.int64]:
+    """Add up the counts of the rows of each distinct row, in integers and so exactly.
+
+    inverse (n,) is each row's number among the distinct rows, counts (n,) how many objects it stands for. Threads add
+    to sums of their own, as long as these take less memory than the rows do.
+    """
+    n_rows = len(inverse)
+    n_parts = max(1, min(n_threads(), n_rows // max(PARTED_FROM, 4 * n_distinct)))
+    sums = np.zeros((n_parts, n_distinct), dtype=np.int64)
+    edges = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    map_fixed_blocks(
+        lambda part, _: _add_counts(inverse, counts, edges[part], edges[part + 1], sums[part]), n_parts, block=1
+    )
+    if n_parts == 1:
+        return sums.reshape(-1)
+    added = np.empty(n_distinct, dtype=np.int64)
+    map_blocks(lambda start, stop: np.sum(sums[:, start:stop], axis=0, out=added[start:stop]), n_distinct)
+    return added
+
+
+def taken_rows(labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return labels[rows], copied on all threads; the rows must exist."""
+    taken = np.empty((len(rows), labels.shape[1]), dtype=labels.dtype)
+    # "clip" lets NumPy write to the result directly; no row is out of bounds
+    map_blocks(lambda start, stop: labels.take(rows[start:stop], 0, taken[start:stop], "clip"), len(rows))
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _add_counts(inverse, counts, start, stop, sums):
+    for row in range(start, stop):
+        sums[inverse[row]] += counts[row]
 
 
 def as_words(labels: NDArray[Any], width: int | None = None) -> NDArray[Any]:

@@ -14,8 +14,9 @@ from typing import Any
 from quorate._consensus.choice import Choice
 from quorate._evaluation.member_table import APART
 from quorate._evaluation.subject import Subject
+from quorate.reporting.cards import FEW, MANY, cards_html
 from quorate.reporting.evidence import candidate_table, null_picture
-from quorate.reporting.html_tables import NONE, cluster_span, cluster_table, member_table, profile_table
+from quorate.reporting.html_tables import cluster_span, cluster_table, member_table, profile_table
 from quorate.reporting.pack import as_json
 from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
 
@@ -48,7 +49,7 @@ def page(
             "headline": escape(headline),
             "nulls": null_picture(subject.trust),
             "candidates": candidate_table(choice),
-            "tiles": _tiles(subject),
+            "cards": cards_html(subject),
             "points": "".join(map(_verdict_point, points)),
             "thresholds": escape(_thresholds(subject)),
             "own_only": escape(f"the consensus of {_number(subject.n_clusters, 'cluster')}"),
@@ -109,29 +110,15 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _tiles(subject: Subject) -> str:
-    """The numbers at the top; the first two are measured alike, with members that had no part in what is compared."""
-    low = subject.confidence[subject.known] < subject.ambiguous
-    n_low = int(subject.ensemble.counts[subject.known][low].sum())
-    trust = subject.trust
-    agreements = [
-        ("agreement with members left out", trust.agreement),
-        ("the same for the best member", trust.agreement_best_member),
-        ("agreement beyond chance, 0 to 1", trust.adjusted),
-    ]
-    tiles = [(name, NONE if value is None else f"{value:.2f}") for name, value in agreements]
-    tiles += [("clusters", f"{subject.n_clusters:,}"), ("ambiguous objects", f"{n_low:,}")]
-    return "".join(f"<div><dd>{escape(value)}</dd><dt>{escape(name)}</dt></div>" for name, value in tiles)
-
-
 def _thresholds(subject: Subject) -> str:
     words = ", ".join(f"“{word}” from {least:g}" for least, word in AGREEMENT)
     source = "that of the result" if subject.has_own_confidence else "estimated for this report"
     return (
         f"The words are chosen by these limits. Members, by the mean NMI of two members: {words}. Clusters, by mean "
         f"confidence: clear from {CLEAR:g}, fair from {FAIR:g}, doubtful below. An object is ambiguous if its "
-        f"confidence is below {subject.ambiguous:g}. A member stands apart if its NMI with the consensus is below "
-        f"{APART:g} times the median of all members. Confidence ({source}) is the estimated probability that the same "
+        f"confidence is below {subject.ambiguous:g}; such objects are few below {FEW:.0%} and many from {MANY:.0%} on. "
+        f"A member stands apart if its NMI with the consensus is below {APART:g} times "
+        f"the median of all members. Confidence ({source}) is the estimated probability that the same "
         f"procedure would place the object in the same cluster on a fresh ensemble. Co-association is the share of "
         f"the members that put two objects together. NMI is 1 for equal partitions and 0 for independent ones. "
         f"These limits are conventions, not tests of significance."

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops import competition, soft, tables
 from quorate.ops.coding import canonical
-from quorate.ops.distinct_rows import distinct_rows
+from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import drawn_rows
 
@@ -59,7 +59,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
         part: E = taken(ensemble, rows, counts)
         return part
     if isinstance(ensemble, Ensemble):
-        return replace(ensemble, labels=ensemble.labels[rows], counts=counts, object_ids=None)
+        return replace(ensemble, labels=taken_rows(ensemble.labels, rows), counts=counts, object_ids=None)
     length = np.diff(ensemble.starts)[rows]
     starts = np.concatenate([[0], np.cumsum(length)])
     places = np.repeat(ensemble.starts[rows] - starts[:-1], length) + np.arange(starts[-1])
