@@ -56,3 +56,13 @@ def greedy(labels, ensemble, n_clusters, tolerance):
             moves.append((row, labels[row]))
             moved = True
     return labels, moves
+
+
+def fold_product(labels, offsets, mass, vector):
+    """B' diag(mass) B times a vector, where B holds a one for each label of each row."""
+    matrix = np.zeros((len(labels), offsets[-1]))
+    for row in range(len(labels)):
+        for member in range(labels.shape[1]):
+            if labels[row, member] >= 0:
+                matrix[row, offsets[member] + labels[row, member]] = 1
+    return matrix.T @ (mass * (matrix @ vector))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ensembles import noisy
+from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, ConsensusClustering, as_soft_ensemble, choose_k, compress, consensus, solve
 from quorate._consensus import auto as _auto
@@ -70,6 +71,17 @@ def test_a_member_of_a_hundred_thousand_clusters_gets_no_spectral_cut() -> None:
     names = np.arange(100_000)
     ensemble = as_ensemble([names, names // 50, names % 3], check=False)
     assert _auto.pick(ensemble, 3, 4 * 10**9).method == "hbgf"
+
+
+def test_one_member_of_very_many_clusters_leaves_the_spectral_cut_to_the_others() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(5, size=30_000)
+    labels = [np.where(rng.random(30_000) < 0.2, rng.integers(5, size=30_000), truth) for _ in range(9)]
+    labels.append(rng.permutation(30_000) % 25_000)
+    result = consensus(as_ensemble(labels, check=False), 5, random_state=0)
+    assert result.method == "transfer"
+    assert "nearly all of them in a few members" in result.info["auto"]
+    assert adjusted_rand_score(truth, result.labels) > 0.98
 
 
 def test_soft_members_get_a_method_that_takes_them() -> None:

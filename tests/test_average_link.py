@@ -10,6 +10,8 @@ import numpy as np
 import oracle_link
 import pytest
 from ensembles import noisy, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
@@ -37,6 +39,24 @@ def test_equals_brute_force_with_its_tie_rule(seed: int, weighted: bool, stage: 
     shared, total = oracle_link.shared_weight(rows)
     expected = oracle_link.average(shared, rows.counts)
     tree = average_link_tree(rows)
+    assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
+    np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / total, atol=1e-14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), largest=st.sampled_from([1, 3, 300, 40_000, 1_500_000]), width=st.integers(1, 6))
+def test_lists_of_any_width_and_counts_of_any_size_equal_brute_force(seed: int, largest: int, width: int) -> None:
+    """Dot products are added up in single precision below 2^24 and joined without sums below 2^50; both are crossed."""
+    rng = np.random.default_rng(seed)
+    rows = rows_of(seed, 40, members=int(rng.integers(2, 7)), k=int(rng.integers(2, 6)), missing=0.2 * rng.random())
+    rows = replace(rows, counts=rng.integers(1, largest + 1, size=rows.n_rows))
+    shared, total = oracle_link.shared_weight(rows)
+    expected = oracle_link.average(shared, rows.counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(average_link, "DENSE_CLUSTERS", 1)
+        patch.setattr(average_link, "CANDIDATES", width)
+        patch.setattr(average_link, "LIST_WIDTH", width + 1)
+        tree = average_link_tree(rows)
     assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / total, atol=1e-14)
 

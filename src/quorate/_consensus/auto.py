@@ -74,6 +74,10 @@ def _for_many_clusters(ensemble: Ensemble, n_clusters: int, max_bytes: int) -> P
     clusters = f"the members have {n_clusters:,} clusters in all"
     if n_clusters <= MANY_CLUSTERS:
         return Pick("transfer", f"{clusters}: a spectral cut without learnt weights is as good there, and quicker")
+    most = ensemble.n_members - ensemble.n_members // 4
+    if np.sort(ensemble.n_clusters)[:most].sum() <= FOLDED_CLUSTERS:
+        # clusters of three objects say little against the large ones, whose eigenvalues then stand apart
+        return Pick("transfer", f"{clusters}, nearly all of them in a few members: a spectral cut follows the others")
     needed = GRAPH_BYTES * ensemble.n_rows * ensemble.n_members
     if needed > max_bytes:
         return Pick("kmeans", f"{clusters}, too many for a spectral cut, and their graph would take {needed:,} bytes")

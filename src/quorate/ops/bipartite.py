@@ -26,6 +26,26 @@ def row_degrees(labels, offsets, weights, start, stop, degree):
 
 
 @njit(cache=True, nogil=True)
+def fold_product(labels, offsets, mass, vector, start, stop, result):
+    """Add to `result` the product of the folded graph of rows start..stop-1 and a vector.
+
+    The folded graph is the matrix to which `add_pairs` would add these rows; it is never made. Shapes: mass (m,);
+    vector and result (d,).
+    """
+    for row in range(start, stop):
+        total = 0.0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                total += vector[offsets[member] + label]
+        total *= mass[row]
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                result[offsets[member] + label] += total
+
+
+@njit(cache=True, nogil=True)
 def add_pairs(labels, offsets, mass, start, stop, table):
     """Add mass[i] to table[f, g] for every two base clusters f and g of row i, for rows start..stop-1.
 

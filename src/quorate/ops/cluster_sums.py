@@ -30,16 +30,17 @@ class Snapshot(NamedTuple):
 
     alive (a,): the clusters. place (m,): the place of each of them in `alive`. size (a,): the number of objects of each
     of them, which is kept up to date. start (d + 1,), row and sum: the entries start[f] to start[f + 1] - 1 are the
-    places of the clusters that have a sum in column f, and those sums. gone (a,): the places of the clusters that were
-    merged into others since; as many as fewer clusters are left.
+    places of the clusters that have a sum in column f, and those sums; narrow_sum is the same in single precision.
+    gone (a,): the places of the clusters that were merged into others since; as many as fewer clusters are left.
     """
 
     alive: NDArray[np.int64]
     place: NDArray[np.int32]
     size: NDArray[np.float64]
     start: NDArray[np.int64]
-    row: NDArray[np.int32]
+    row: NDArray[np.uint32]
     sum: NDArray[np.float64]
+    narrow_sum: NDArray[np.float32]
     gone: NDArray[np.int32]
 
 
@@ -95,7 +96,8 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
     for column in range(n_columns):
         start[column + 1] += start[column]
     target = start[:-1].copy()
-    rows, sums = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    # without a sign, an index need not be looked at for counting from the end
+    rows, sums = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1])
     places = np.zeros(clusters.size.size, dtype=np.int32)
     for row in range(alive.size):
         cluster = alive[row]
@@ -105,7 +107,9 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
             rows[entry], sums[entry] = row, values[place]
             target[columns[place]] += 1
     sizes = clusters.size[alive].astype(np.float64)
-    return Snapshot(alive, places, sizes, start, rows, sums, np.empty(alive.size, dtype=np.int32))
+    return Snapshot(
+        alive, places, sizes, start, rows, sums, sums.astype(np.float32), np.empty(alive.size, dtype=np.int32)
+    )
 
 
 @njit(cache=True, nogil=True)

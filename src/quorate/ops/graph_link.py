@@ -128,7 +128,7 @@ def graph_link(graph, near, values, end, power, limit, merges, similarity):
     similarity. Invariant: ranking.top is never less than the similarity of a cluster to its nearest neighbour.
     """
     m = graph.size.size
-    ranking = Ranking(np.zeros(m), np.zeros(m, np.int8), np.zeros(m, np.int32), np.arange(m), np.arange(m))
+    ranking = Ranking(np.zeros(m), np.zeros(m, np.int8), np.zeros(m, np.int32), np.arange(m), np.empty(m), np.arange(m))
     for cluster in range(m):
         n_touched = _gather(cluster, cluster, graph, near, values, 0)
         _rewrite(cluster, n_touched, graph, near, values, graph.begin[cluster], power, ranking)

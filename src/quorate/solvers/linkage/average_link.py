@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
-from quorate.ops.average_link import Lists, Scratch, average_link
+from quorate.ops.average_link import Scratch, average_link
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
+from quorate.ops.candidate_lists import MARGIN, Lists
 from quorate.ops.cluster_sums import Clusters, dots_between
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
-from quorate.ops.ranking import BOUNDED, EXACT
+from quorate.ops.ranking import BOUNDED, EXACT, LISTED
 from quorate.ops.threads import map_blocks
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
@@ -28,7 +29,6 @@ DENSE_CLUSTERS = 512
 """Once no more clusters than this are left, the matrix between them is smaller and quicker than any list."""
 WORK = 64
 """Comparing a row with all rows that share something with it costs as much as this many plain rows."""
-MARGIN = 1 + 1e-12
 
 
 Start = tuple[Clusters, NDArray[np.int32], FloatArray]
@@ -91,7 +91,8 @@ def tree_down_to(
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
     left = np.arange(m)
     if lists is not None:
-        scratch = Scratch(np.zeros(len(weights)), np.zeros(m), np.empty(m, np.int32), np.full(m, -1, dtype=np.int8))
+        totals, marks = np.zeros(m), np.full(m, -1, dtype=np.int32)
+        scratch = Scratch(np.zeros(len(weights)), totals, np.zeros(m, dtype=np.float32), marks, np.zeros(2))
         order = np.arange(m) if order is None else order
         left = average_link(order, clusters, columns, values, weights, lists, scratch, few, merges, similarity)
     done = m - len(left)
@@ -173,7 +174,7 @@ def _empty_lists(m: int) -> Lists:
     return Lists(
         near=np.zeros((m, LIST_WIDTH), dtype=np.int32),
         value=np.zeros((m, LIST_WIDTH)),
-        seen=np.full(m, -1, dtype=np.int32),
+        stamp=np.full((m, LIST_WIDTH), -1, dtype=np.int32),
         used=np.zeros(m, dtype=np.int64),
         bound=np.full(m, np.inf),
         bound_row=np.full(m, -1, dtype=np.int32),
@@ -201,13 +202,13 @@ def first_lists(
     exact = bool(np.all(weights == np.floor(weights))) and largest < 2**53
     return Lists(
         near=lists,
-        value=values,
-        seen=np.full(m, 0 if exact else -1, dtype=np.int32),
+        value=values if exact else values * MARGIN,
+        stamp=np.full((m, LIST_WIDTH), 0 if exact else -1, dtype=np.int32),
         used=(near[:, :CANDIDATES] >= 0).sum(axis=1),
         bound=value[:, CANDIDATES] * (1.0 if exact else MARGIN),
         bound_row=np.where(exact, np.maximum(near[:, CANDIDATES], 0), -1).astype(np.int32),
         best=best,
-        best_size=counts[best] if exact else np.full(m, -1, dtype=np.int64),
+        best_size=counts[best],
         top=value[:, 0] * (1.0 if exact else MARGIN),
-        state=np.where(near[:, 0] >= 0, EXACT, BOUNDED).astype(np.int8),
+        state=np.where(near[:, 0] >= 0, EXACT if exact else LISTED, BOUNDED).astype(np.int8),
     )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.ops.bipartite import row_degrees, unit_sums
+from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
+from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
 from quorate.solvers.overlaps import fold
 from quorate.solvers.spectral.eigen import with_signs
@@ -19,6 +20,12 @@ DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
 MOST_DIRECTIONS = 1000
 """The largest number of eigenvectors if the graph is not folded: Lanczos iterations hold twice as many."""
+
+MORE_VECTORS = 41
+"""Lanczos vectors beyond twice the number of eigenvectors. SciPy takes one; where eigenvalues are close to each other,
+as with members of very many clusters, more of them need a third fewer products."""
+PRODUCT_ROWS = 1_000_000
+"""Rows that are multiplied by a vector at a time, some hundredths of a second of work."""
 
 
 def transfer_cut(
@@ -97,22 +104,32 @@ def _sparse_leading(
     n_components: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The degrees of the clusters, and the leading eigenvalues and vectors by Lanczos iterations on a sparse matrix."""
-    from scipy.sparse import csr_array
+    """The degrees of the clusters, and the leading eigenvalues and vectors by Lanczos iterations.
+
+    The folded graph is multiplied by vectors row by row, which reads the labels and nothing else.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    row, member = np.nonzero(ensemble.labels >= 0)
-    columns = ensemble.offsets[member] + ensemble.labels[row, member]
-    shape = (ensemble.n_rows, int(ensemble.offsets[-1]))
-    matrix = csr_array((weights[columns], (row, columns)), shape=shape)
-    degree: FloatArray = matrix.T @ counts.astype(np.float64)
-    matrix = csr_array(
-        ((np.sqrt(mass)[row] * weights[columns] / np.sqrt(degree)[columns]), (row, columns)), shape=shape
-    )
-    transposed = matrix.T.tocsr()
-    product = LinearOperator((shape[1], shape[1]), matvec=lambda v: transposed @ (matrix @ v), dtype=np.float64)
+    labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
+    size = int(offsets[-1])
+    sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
+    degree: FloatArray = weights * sizes
+    scale = weights / np.sqrt(np.maximum(degree, np.finfo(np.float64).tiny))
+
+    def product(vector: FloatArray) -> FloatArray:
+        result, scaled = np.zeros(size), scale * vector.ravel()
+        # one block after the other: a sum must not depend on the number of threads, and Ctrl-C is noticed in between
+        for start in range(0, n_rows, PRODUCT_ROWS):
+            fold_product(labels, offsets, mass, scaled, start, min(start + PRODUCT_ROWS, n_rows), result)
+        return scale * result
+
+    wanted = min(n_components, MOST_DIRECTIONS, size - 1)
     values, vectors = eigsh(
-        product, k=min(n_components, MOST_DIRECTIONS, shape[1] - 1), which="LA", v0=rng.random(shape[1])
+        LinearOperator((size, size), matvec=product, dtype=np.float64),
+        k=wanted,
+        ncv=min(2 * wanted + MORE_VECTORS, size),
+        which="LA",
+        v0=rng.random(size),
     )
     order = np.argsort(-values)
     return degree, values[order], with_signs(vectors[:, order])
