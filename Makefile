@@ -31,8 +31,9 @@ test-anndata:       ## what needs anndata, which asks for pandas < 3: in an envi
 	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
 
 # the oldest Python that can be had; the shims of pyenv exist also where they do not work
-FLOOR_PYTHON ?= $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10 || echo $(PYTHON))
-FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden graphs io_formats io_zarr_store soft spectral tables)
+FLOOR_PYTHON ?= $(or $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10),$\
+	$(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.10.*/bin/python3.10)),$(PYTHON))
+FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden io_damaged io_formats io_zarr_store partition soft spectral tables_files)
 
 test-floors:        ## the lowest versions that pyproject.toml declares, in an environment of their own
 	test -d .venv-floors || $(FLOOR_PYTHON) -m venv .venv-floors

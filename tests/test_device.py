@@ -213,9 +213,10 @@ def test_the_estimator_gives_the_answer_of_the_processor_in_kind(card: TwinCard,
     assert np.array_equal(found.predict(X), wanted.labels_)
     elsewhere = pickle.loads(pickle.dumps(found))
     assert np.array_equal(elsewhere.predict(X[:40]), wanted.labels_[:40])
-    assert (
-        evaluate(found.consensus_, found.ensemble_).as_dict() == evaluate(wanted.consensus_, wanted.ensemble_).as_dict()
-    )
+    scores, wanted_scores = (evaluate(fit.consensus_, fit.ensemble_).as_dict() for fit in (found, wanted))
+    # the logarithm of numpy 1 depends in its last bit on the place of a number in memory
+    is_exact = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+    assert scores == wanted_scores if is_exact else scores == pytest.approx(wanted_scores, rel=1e-14, nan_ok=True)
     assert quorate.anmi(there.consensus_, there.ensemble_) == quorate.anmi(wanted.consensus_, wanted.ensemble_)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import multiprocessing
 import os
 import resource
@@ -109,6 +110,23 @@ def limited_memory(job: str, megabytes: int) -> tuple[bool, list[str]]:
         made = tuple(path.name for path in Path(place).iterdir() if path.name not in before)
     outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"), 0.0, (), made)
     return done.returncode == 0, faults(case, outcome)
+
+
+def peaks_of(script: Path, limit: int, shapes: str = "fine,gaps,wide,many k") -> list[dict[str, Any]]:
+    """Run tests/memory_peaks.py in a process of its own; return what it measured.
+
+    `shapes` are those on which methods also run with their confidence.
+    """
+    # memory that is given back goes to the system at once, so that the next peak is not hidden in it
+    settings = {"MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_MMAP_THRESHOLD_": "65536", "NUMBA_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), str(limit), shapes],
+        env={**os.environ, **settings, "PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def first_imports(n_processes: int = 4, call: str = "consensus(table, 2, random_state=0).labels") -> list[str]:

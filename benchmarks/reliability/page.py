@@ -100,6 +100,8 @@ _TOLD = {
     "kills": "signals at random moments of {jobs} jobs: {sent[SIGKILL]} SIGKILL, {sent[SIGTERM]} SIGTERM, "
     "{sent[SIGHUP]} SIGHUP, {sent[SIGINT]} SIGINT; {met} of them met the job before it had ended",
     "memory": "{runs} runs with an address space of {from} MB and more",
+    "peaks": "the peak of memory of {measured} runs of methods on tables of several shapes, under a limit of "
+    "{megabytes} MB, beside what the methods say they need",
     "load": "{threads} threads at once; processes by fork, spawn and joblib; {imports} first imports at once; "
     "{calls:,} calls, after each of which the process had {bytes_per_call:g} bytes more",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability import faults, load, signals
@@ -12,6 +13,7 @@ MEGABYTES = (300, 500, 800, 1100, 1200, 1500, 2000, 3000)
 KILLS = 50
 OTHER_SIGNALS = 15
 CALLS = 10_000
+PEAK_LIMIT = 200_000_000
 
 
 def writes() -> dict[str, Any]:
@@ -78,4 +80,18 @@ def many() -> dict[str, Any]:
     return {"threads": 8, "calls": CALLS, "bytes_per_call": round(bytes_per_call, 1), "imports": 4, "wrong": wrong}
 
 
-PARTS: dict[str, Callable[[], dict[str, Any]]] = {"writes": writes, "kills": kills, "memory": memory, "load": many}
+def peaks() -> dict[str, Any]:
+    """Compare what methods say they need with what they take, with confidence on all shapes of tables."""
+    script = Path(__file__).parents[2] / "tests" / "memory_peaks.py"
+    measured = load.peaks_of(script, PEAK_LIMIT)
+    wrong = [f"{entry['method']} on {entry['shape']}: {entry}" for entry in measured if entry["exceeds"]]
+    return {"measured": len(measured), "megabytes": PEAK_LIMIT // 1_000_000, "wrong": wrong}
+
+
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "writes": writes,
+    "kills": kills,
+    "memory": memory,
+    "load": many,
+    "peaks": peaks,
+}

@@ -20,7 +20,7 @@ from quorate._io.dialect import DELIMITERS
 from quorate._io.parquet import need_pyarrow
 from quorate._io.paths import format_of
 from quorate._io.write import Column, write_csv
-from quorate._io.zarr_store import need_zarr
+from quorate._io.zarr_store import need_zarr, writing_zarr
 
 Array = NDArray[Any]
 FOLDER = "folder"
@@ -210,6 +210,7 @@ def _n_kept(store: Store, rows: RowLabels) -> int:
     return sum(int((first[store.numbers(block)] != SKIPPED).sum()) for block in range(len(store.facts)))
 
 
+@writing_zarr()
 def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
     """Write a Zarr group in format 2 with the arrays labels, confidence and ids, in chunks of the size of a block."""
     zarr = need_zarr()

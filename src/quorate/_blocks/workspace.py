@@ -15,7 +15,7 @@ from quorate import __version__
 from quorate._blocks.settling import Settled
 from quorate._blocks.store import BlockFacts, FolderStore, write_file
 from quorate._data.proof import vary
-from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays
+from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays, write_npz
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.folder_lock import FolderLock
 from quorate._io.text import Choice
@@ -108,8 +108,7 @@ class Workspace:
         write_file(self.folder / INFO, lambda file: file.write(json.dumps(dict(settled.ensemble.info)).encode()))
         text = json.dumps([list(facts) for facts in store.facts]).encode()
         write_file(self.folder / FACTS, lambda file: file.write(text))
-        named: dict[str, Any] = arrays
-        write_file(self.folder / ROWS, lambda file: np.savez(file, **named))
+        write_file(self.folder / ROWS, lambda file: write_npz(file, arrays, packed=False))
 
     def solution(self) -> Consensus | None:
         """Return the consensus of the distinct rows if an earlier run finished it."""
@@ -122,7 +121,7 @@ class Workspace:
         """Note the consensus of the distinct rows."""
         # not packed as `save_consensus` does, because it is read once at most
         arrays: dict[str, Any] = arrays_of_consensus(result)
-        write_file(self.folder / SOLUTION, lambda file: np.savez(file, **arrays))
+        write_file(self.folder / SOLUTION, lambda file: write_npz(file, arrays, packed=False))
 
     def close(self, *, remove: bool) -> None:
         """Release the lock, and remove the folder if the work is done."""

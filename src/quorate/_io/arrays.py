@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +21,7 @@ from quorate._data.tables import refuse_duplicates
 from quorate._io.numpy_files import prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
-from quorate._io.zarr_store import need_zarr, read_zarr
+from quorate._io.zarr_store import need_zarr, read_zarr, writing_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -95,13 +96,19 @@ def without_objects(values: Array, name: str) -> Array:
     return values.astype(np.str_)
 
 
-def write_npz(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
-    # allow_pickle=False is not passed: before numpy 2.1, savez would store it as one more array of that name.
-    # Nothing is pickled all the same, because the callers pass every array through `without_objects`.
-    named: dict[str, Any] = dict(arrays)
-    np.savez_compressed(file, **named)
+def write_npz(file: IO[bytes], arrays: Mapping[str, Array], *, packed: bool = True) -> None:
+    """Write arrays as `np.savez_compressed` or, if they are not packed, `np.savez` does, byte for byte.
+
+    Before numpy 2.1 these functions take allow_pickle for one more array, and after an error they leave the archive
+    open, which Python then closes with a traceback on standard error.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(values), allow_pickle=False)
 
 
+@writing_zarr()
 def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write the arrays as a Zarr group in format 2, the only format that specifies texts of fixed width.
 

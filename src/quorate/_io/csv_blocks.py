@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._io.dialect import DELIMITERS, OpenTable, open_table
+from quorate._io.dialect import DELIMITERS, OpenTable, no_text, open_table
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.text import BLOCK, Choice, Choose, number_texts, read_header, rows_of_width
 
@@ -43,7 +43,7 @@ def text_blocks(path: FilePath, choice: Choice, sep: str | None, n_rows: int) ->
             if not block.columns or not len(block.columns[0][0]):
                 return
             if any("\0" in text for _, texts in block.columns for text in texts):
-                raise ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
+                raise no_text(name)
             yield block
 
 

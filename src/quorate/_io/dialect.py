@@ -37,12 +37,20 @@ def open_table(source: io.BufferedReader, name: str, default: str, sep: str | No
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         yield OpenTable(reader, lines, delimiter)
     except csv.Error as error:
+        if "NUL" in str(error):
+            # Python before 3.11 refuses them itself
+            raise no_text(name) from error
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
     finally:
         # the source is not ours to close
         stream.detach()
+
+
+def no_text(name: str) -> ValueError:
+    """Return the error that says that a file is not a text, whatever its name says."""
+    return ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
 
 
 def separator(sep: str | None) -> str | None:

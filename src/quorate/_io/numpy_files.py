@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ def read_npy(path: FilePath) -> Array:
     """Return the array of an .npy file."""
     with reading(path) as file, _wording_errors(path):
         refuse_content(path, file.peek(8), b"\x93NUMPY")
+        _refuse_negative_shape(file)
         values = _array(np.load(file, allow_pickle=False), "labels")
         if file.read(1):
             raise ValueError(_MORE)
@@ -63,6 +65,16 @@ def prove_texts(values: Array, name: str, path: FilePath) -> Array:
         if points.max() > _LARGEST_CODE_POINT or ((points >= 0xD800) & (points <= 0xDFFF)).any():
             raise ValueError(f"{name_of(path)}: {brief(name)} holds texts with characters that do not exist.")
     return values
+
+
+def _refuse_negative_shape(file: io.BufferedReader) -> None:
+    """Raise if the header tells a negative length, which numpy before 2 takes for as much as the file holds."""
+    start = file.tell()
+    if np.lib.format.read_magic(file) == (1, 0):
+        shape, _, _ = np.lib.format.read_array_header_1_0(file)
+        if any(length < 0 for length in shape):
+            raise ValueError(f"its shape is {shape}")
+    file.seek(start)
 
 
 def _array(entry: Any, name: str) -> Array:

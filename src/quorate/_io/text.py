@@ -21,7 +21,7 @@ from quorate import _check
 from quorate._data.coding import drop_missing, narrowest
 from quorate._data.missing import MissingRule, as_number
 from quorate._data.tables import refuse_duplicates
-from quorate._io.dialect import open_table
+from quorate._io.dialect import no_text, open_table
 from quorate._io.formulas import unquoted
 from quorate._types import read_only
 
@@ -88,7 +88,7 @@ def read_csv(
     if not rows.lines:
         raise ValueError(f"{name} holds a header but no rows.")
     if any("\0" in text for text in itertools.chain(header, *texts.texts)):
-        raise ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
+        raise no_text(name)
     return texts
 
 
@@ -147,6 +147,8 @@ def read_header(reader: Any, name: str, delimiter: str) -> tuple[str, ...]:
     header = next((tuple(row) for row in reader if row), None)
     if header is None:
         raise ValueError(f"{name} is empty; a header line and one row per object were expected.")
+    if any("\0" in cell for cell in header):
+        raise no_text(name)
     try:
         refuse_duplicates(header)
     except ValueError as error:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,17 @@ def need_zarr() -> Any:
     except ImportError as error:
         raise ImportError('.zarr files need zarr; install it with: pip install "quorate[zarr]"') from error
     return zarr
+
+
+@contextmanager
+def writing_zarr() -> Iterator[None]:
+    """Raise errors of the system, such as that of a full disk, as they are: zarr 2 hides some behind a KeyError."""
+    try:
+        yield
+    except KeyError as error:
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from None
+        raise
 
 
 def prove_codecs(path: FilePath) -> None:
