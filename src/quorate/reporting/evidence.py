@@ -11,7 +11,7 @@ from quorate._evaluation.trust import Trust
 WIDTH, ROW, LEFT, RIGHT = 640, 66, 24, 24
 """The size of the picture and of one of its rows, and the margins beside the scale, in pixels."""
 ANMI_IN_WORDS = (
-    "ANMI is the average, over the members, of their normalized mutual information with the consensus: 1 if all "
+    "ANMI is the average, over the members, of their normalised mutual information with the consensus: 1 if all "
     "members are equal to it, about 0 if they have nothing in common with it."
 )
 

@@ -71,7 +71,7 @@ def _agreement(subject: Subject) -> Point | None:
         return None
     word = next(word for least, word in AGREEMENT if mean >= least)
     text = (
-        f"The members {word}: two members have a normalized mutual information (NMI) of {mean:.2f} on average. The "
+        f"The members {word}: two members have a normalised mutual information (NMI) of {mean:.2f} on average. The "
         f"labelling has an average NMI (ANMI) of {subject.anmi:.2f} with all members."
     )
     agreement, best = trust.agreement, trust.agreement_best_member
