@@ -289,7 +289,7 @@ def test_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
     refused("runner_up must be integers from -1 to 1", runner_up=np.full(5, 7, dtype=np.int32))
     refused("rows must be integers from 0 to 4", rows=np.full(5, -3))
     refused(r"a tree of shape \(9, 4\) does not belong to 5 objects", tree=np.zeros((9, 4)))
-    refused("1 names for 2 clusters", quorate_consensus=text({**told, "cluster_names": ["x"]}))
+    refused("1 name for 2 clusters", quorate_consensus=text({**told, "cluster_names": ["x"]}))
     refused("damaged: KeyError", quorate_consensus=text({**told, "info": {"x": {"array": "gone"}}}))
     refused("holds Python objects", ids=np.array([{}] * 5, dtype=object))
     with pytest.raises(ValueError, match=r"kept in a \.npz file"):

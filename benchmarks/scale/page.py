@@ -21,6 +21,9 @@ TITLES = {
     "scikit-learn": "Peer: scikit-learn",
 }
 
+IN_PICTURE = {"stream": "in blocks", "dask": "on Dask"}
+"""What is added to the names of stages in the picture, so that each line is told apart."""
+
 
 def write_page(results: Results, page: Path = PAGE) -> None:
     """Write the page and its picture."""
@@ -115,14 +118,16 @@ def _draw(results: Results, path: Path) -> None:
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(13, 4.6), constrained_layout=True)
+    for axis in axes:
+        axis.set_prop_cycle(color=pyplot.get_cmap("tab20").colors)
     for way in results.ways():
         for stage in results.stages(way):
             records = results.of(way, stage)
             if stage.startswith(METHOD) or len(records) < 2:
                 continue
             style = {"memory": "-", "stream": "--", "dask": "-."}.get(way, ":")
-            name = stage if way == "memory" else f"{stage}, {TITLES.get(way, way)}"
+            name = stage if way == "memory" else f"{stage} ({IN_PICTURE.get(way, way)})"
             for axis, values in zip(
                 axes, (_values(records, "seconds", 1.0), _values(records, "peak_bytes", 1e9)), strict=True
             ):
@@ -130,7 +135,7 @@ def _draw(results: Results, path: Path) -> None:
     for axis, title in zip(axes, ("seconds", "gigabytes at most"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="objects", title=title)
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=6)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

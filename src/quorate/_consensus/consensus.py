@@ -20,6 +20,7 @@ from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.device_arrays import DEVICES, lives_on_card
 from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
+from quorate.ops.distinct_rows import taken_rows
 
 
 def consensus(
@@ -153,12 +154,11 @@ def solve_objects(
 
 def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
     """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
-    confidence = None if result.confidence is None else result.confidence[inverse]
     return replace(
         result,
-        labels=result.labels[inverse],
-        confidence=confidence,
-        runner_up=None if result.runner_up is None else result.runner_up[inverse],
+        labels=taken_rows(result.labels, inverse),
+        confidence=None if result.confidence is None else taken_rows(result.confidence, inverse),
+        runner_up=None if result.runner_up is None else taken_rows(result.runner_up, inverse),
         rows=inverse,
         object_ids=object_ids,
     )

@@ -55,11 +55,11 @@ def added_counts(inverse: NDArray[np.intp], counts: NDArray[np.int64], n_distinc
     return added
 
 
-def taken_rows(labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
-    """Return labels[rows], copied on all threads; the rows must exist."""
-    taken = np.empty((len(rows), labels.shape[1]), dtype=labels.dtype)
+def taken_rows(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return values[rows], copied on all threads; values have one or two dimensions, and the rows must exist."""
+    taken = np.empty((len(rows), *values.shape[1:]), dtype=values.dtype)
     # "clip" lets NumPy write to the result directly; no row is out of bounds
-    map_blocks(lambda start, stop: labels.take(rows[start:stop], 0, taken[start:stop], "clip"), len(rows))
+    map_blocks(lambda start, stop: values.take(rows[start:stop], 0, taken[start:stop], "clip"), len(rows))
     return taken
 
 
