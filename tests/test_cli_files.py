@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from quorate import save_labels
 from quorate._io.aside import remove_left_over, remove_own, write_aside, write_folder_aside
 from quorate.cli import main
-from quorate.cli.signals import PATIENCE
+from quorate.cli.signals import PATIENCE, EndedError
 
 Output = pytest.CaptureFixture[str]
 
@@ -205,3 +207,17 @@ def test_compiled_code_does_not_delay_the_answer(table: Path, tmp_path: Path, nu
     assert time.perf_counter() - start < PATIENCE + 5
     assert (process.returncode, line) == (128 + number, f"quorate: error: {told}\n")
     assert [path.name for path in tmp_path.iterdir()] == [table.name]
+
+
+@pytest.mark.parametrize(("interrupt", "status"), [(KeyboardInterrupt(), 130), (EndedError(signal.SIGTERM), 143)])
+def test_a_signal_while_answers_are_taken_down(
+    interrupt: KeyboardInterrupt, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @contextmanager
+    def late() -> Iterator[None]:
+        yield
+        raise interrupt
+
+    monkeypatch.setattr("quorate.cli.entry.answered_signals", late)
+    assert main(["methods"]) == status
+    assert capsys.readouterr().err.count("\n") == 1

@@ -299,7 +299,7 @@ def test_weights_count(method: str) -> None:
 
 # ---- laws on many small random tables, which are full of ties
 
-TABLES = 60
+TABLES = 40
 """Random tables on which each of the laws below is tested; `python tests/random_tables.py` takes any number."""
 FEWER = {"mixture": 15, "supra": 15, "sec": 30, "lwgp": 30}
 """Methods that take long even on small tables."""

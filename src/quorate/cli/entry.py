@@ -59,6 +59,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    try:
+        return _answered(argv)
+    except KeyboardInterrupt as interrupt:
+        # a signal that came in the moment in which answers to signals are set up or taken down
+        return _report_interrupt(interrupt)
+
+
+def _answered(argv: Sequence[str] | None) -> int:
+    """Run the command, answering signals, and return its exit status."""
     with warnings.catch_warnings(), answered_signals():
         _show_warnings_in_one_line()
         try:
@@ -72,13 +81,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Python flushes standard output again at exit, which must not fail a second time
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        except EndedError as ended:
-            return _report_error(str(ended), ended.status)
-        except KeyboardInterrupt:
-            return _report_error("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            return _report_interrupt(interrupt)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
+
+
+def _report_interrupt(interrupt: KeyboardInterrupt) -> int:
+    """Say in one line which signal ended the command, and return the exit status that belongs to it."""
+    if isinstance(interrupt, EndedError):
+        return _report_error(str(interrupt), interrupt.status)
+    return _report_error("interrupted", INTERRUPTED)
 
 
 def _refuse_little_memory() -> None:
