@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from quorate import as_ensemble, compress
+from quorate.ops import average_link as kernels
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree, by_member, nearest
@@ -59,6 +60,39 @@ def test_lists_of_any_width_and_counts_of_any_size_equal_brute_force(seed: int, 
         tree = average_link_tree(rows)
     assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
     np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / total, atol=1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), threads=st.integers(1, 4), batch=st.integers(1, 9), whole=st.booleans())
+def test_any_number_of_threads_and_of_clusters_looked_up_early_equals_brute_force(
+    seed: int, threads: int, batch: int, whole: bool
+) -> None:
+    """Weights are whole numbers or halves, whose sums are exact; halves are treated as if they were not."""
+    rng = np.random.default_rng(seed)
+    n_members = int(rng.integers(2, 7))
+    weights = 1 + rng.integers(1, 4, size=n_members) / (1 if whole else 2)
+    weights[0] = 1
+    rows = rows_of(seed, 60, members=n_members, k=int(rng.integers(2, 6)), missing=0.2 * rng.random(), weights=weights)
+    shared, total = oracle_link.shared_weight(rows)
+    expected = oracle_link.average(shared, rows.counts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
+        patch.setattr(kernels, "SHARED_FROM", 1)
+        patch.setattr(kernels, "BATCH", batch)
+        patch.setattr(average_link, "DENSE_CLUSTERS", 1)
+        patch.setattr(average_link, "CANDIDATES", 2)
+        patch.setattr(average_link, "LIST_WIDTH", 3)
+        tree = average_link_tree(rows)
+    assert np.array_equal(tree[:, [0, 1, 3]], expected[:, [0, 1, 3]])
+    np.testing.assert_allclose(tree[:, 2], 1 - expected[:, 2] / total, atol=1e-14)
+
+
+def test_more_equally_similar_rows_than_a_list_holds_and_weights_that_are_rounded(stage: str) -> None:
+    """All rows share one label and nothing else; the lowest rows merge first. This did not end before."""
+    labels = np.column_stack([np.zeros(30, dtype=np.int64), np.arange(30)])
+    tree = average_link_tree(compress(as_ensemble(labels, weights=[0.3, 0.7], check=False))[0])
+    assert np.array_equal(tree[:, 3], np.arange(2, 31))
+    np.testing.assert_allclose(tree[:, 2], 0.7)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -20,162 +20,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.ops.candidate_lists import MARGIN, Lists, Union, first_unsure, join_lists, move, settle
-from quorate.ops.cluster_sums import Clusters, compact, join_sums, take_snapshot
+from quorate.ops.candidate_lists import Lists, Union, join_lists, settle
+from quorate.ops.cluster_search import Desk, follow_merges, is_known, look_up, measure, soon_needed, take_in
+from quorate.ops.cluster_sums import Clusters, Snapshot, compact, join_sums, take_snapshot
 from quorate.ops.compiling import njit
-from quorate.ops.neighbours import place_sorted
-from quorate.ops.ranking import BOUNDED, EXACT, Ranking, build, find, remove, rise, sink
+from quorate.ops.ranking import BOUNDED, Ranking, build, remove, rise, sink
+from quorate.ops.threads import Crew
 
-# One step compares a cluster with all others at most, some milliseconds with 300,000 rows.
-_STEPS = 200
+# A step takes some microseconds, and Ctrl-C is answered between two calls.
+_STEPS = 20_000
+BATCH = 1024
+"""So many clusters at most are looked up at a time."""
+SHARED_FROM = 4096
+"""With fewer clusters than this, a cluster is looked up before another thread has begun."""
 
 
 class Scratch(NamedTuple):
     """Working arrays that every function leaves as it received them.
 
-    dense (d,): the sums of one cluster by column, zero between uses. total (m,): the dot products of one cluster with
-    those of the snapshot, zero between uses; narrow_total (m,) is the same in single precision. mark (m,): int32 array,
-    filled with -1 between uses. reach (2,): the largest number of objects of a cluster, which is kept up to date, and
-    the largest dot product of two rows per object of one and of the other, infinite if those are no whole numbers.
+    desks: those of the threads. mark (m,): int32 array, filled with -1 between uses. reach (2,): the largest number of
+    objects of a cluster, which is kept up to date, and the largest dot product of two rows per object of one and of the
+    other, infinite if those are no whole numbers.
     """
 
-    dense: NDArray[np.float64]
-    total: NDArray[np.float64]
-    narrow_total: NDArray[np.float32]
+    desks: list[Desk]
     mark: NDArray[np.int32]
     reach: NDArray[np.float64]
-
-
-@njit(cache=True, nogil=True)
-def _scatter(cluster, clusters, columns, values, dense, sign):
-    """Write the sums of a cluster, times `sign`, into the dense array; a sign of 0 clears them again."""
-    for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
-        dense[columns[place]] = values[place] * sign
-
-
-@njit(cache=True, nogil=True)
-def _dot(columns, values, begin, length, weights, dense):
-    """Return the dot product of the sums in `dense` and those that begin at `begin` in the pool.
-
-    The columns are sorted, so the order of summation does not depend on how the clusters came about.
-    """
-    total = 0.0
-    for place in range(begin, begin + length):
-        column = columns[place]
-        total += weights[column] * (dense[column] * values[place])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _measure(cluster, floor, n_merges, clusters, columns, values, weights, lists, dense):
-    """Measure the first candidates of a cluster until its nearest neighbour is known or surely less than `floor`."""
-    parent, changed, sizes = clusters.parent, clusters.changed, clusters.size
-    begins, lengths = clusters.begin, clusters.length
-    near, value, stamp, used = lists.near[cluster], lists.value[cluster], lists.stamp[cluster], lists.used[cluster]
-    limit = max(floor, lists.bound[cluster])
-    unsure = first_unsure(near, value, stamp, used, parent, changed)
-    if unsure >= 0 and value[0] >= limit:
-        begin, length = begins[cluster], lengths[cluster]
-        for place in range(begin, begin + length):
-            dense[columns[place]] = values[place]
-        while unsure >= 0 and value[0] >= limit:
-            other = find(parent, near[unsure])
-            dot = _dot(columns, values, begins[other], lengths[other], weights, dense)
-            similarity = dot / (float(sizes[cluster]) * sizes[other])
-            move(near, value, stamp, used, unsure, other, similarity, n_merges)
-            unsure = first_unsure(near, value, stamp, used, parent, changed)
-        for place in range(begin, begin + length):
-            dense[columns[place]] = 0.0
-    settle(cluster, unsure, sizes, lists)
-
-
-@njit(cache=True, nogil=True)
-def _collect(cluster, n_gone, clusters, columns, values, weights, snapshot, sums, total):
-    """Compute the dot products of `cluster` with all clusters of the snapshot, into total[:alive.size].
-
-    sums: the sums of the snapshot, of the same type as `total`. The clusters of the snapshot that were merged into
-    others since are added up to the clusters that contain them now.
-    """
-    start, rows = snapshot.start, snapshot.row
-    for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
-        column = columns[place]
-        factor = total.dtype.type(weights[column] * values[place])
-        for entry in range(start[column], start[column + 1]):
-            total[rows[entry]] += factor * sums[entry]
-    for which in range(n_gone):
-        row = snapshot.gone[which]
-        total[snapshot.place[find(clusters.parent, snapshot.alive[row])]] += total[row]
-        total[row] = 0
-    total[snapshot.place[cluster]] = 0
-
-
-@njit(cache=True, nogil=True)
-def _choose(cluster, clusters, lists, snapshot, total, near, similarity):
-    """Sort the clusters with the largest dot products in `total` into near and similarity; return their number."""
-    alive, sizes = snapshot.alive, snapshot.size
-    used, size = 0, float(clusters.size[cluster])
-    floor = 0.0
-    # The candidates of before come first, because most of the others are less similar and are then left out at once.
-    for place in range(lists.used[cluster]):
-        row = snapshot.place[find(clusters.parent, lists.near[cluster, place])]
-        if total[row] > 0:
-            used = place_sorted(near, similarity, used, alive[row], total[row] / (size * sizes[row]))
-            total[row] = 0
-    for row in range(alive.size):
-        dot = total[row]
-        total[row] = 0
-        if dot > floor * sizes[row]:
-            used = place_sorted(near, similarity, used, alive[row], dot / (size * sizes[row]))
-            if used == near.size:
-                # slightly below the last entry, so that rounding does not reject a cluster that is equally similar
-                floor = similarity[used - 1] * size / MARGIN
-    return used
-
-
-@njit(cache=True, nogil=True)
-def _search(cluster, left, exact, clusters, columns, values, weights, lists, snapshot, scratch):
-    """Compare `cluster` with all clusters and make its list anew; afterwards its nearest neighbour is known.
-
-    exact: whether the order of summation does not matter. If it does, the similarities in the list are computed again
-    in the order of `_dot`, so that equal clusters are always equally similar. If it does not and all dot products are
-    less than 2^24, they are whole numbers in single precision, which takes two thirds of the time.
-    """
-    width = lists.near.shape[1]
-    near = np.empty(width + 1, dtype=np.int32)
-    similarity = np.empty(width + 1)
-    n_gone = snapshot.alive.size - left
-    if exact and scratch.reach[0] * scratch.reach[1] * clusters.size[cluster] < 2**24:
-        total = scratch.narrow_total
-        _collect(cluster, n_gone, clusters, columns, values, weights, snapshot, snapshot.narrow_sum, total)
-        used = _choose(cluster, clusters, lists, snapshot, total, near, similarity)
-    else:
-        _collect(cluster, n_gone, clusters, columns, values, weights, snapshot, snapshot.sum, scratch.total)
-        used = _choose(cluster, clusters, lists, snapshot, scratch.total, near, similarity)
-    if not exact:
-        _measure_again(cluster, used, near, similarity, clusters, columns, values, weights, scratch.dense)
-    lists.bound[cluster], lists.bound_row[cluster] = 0.0, 0
-    if used > width:
-        lists.bound[cluster], lists.bound_row[cluster] = similarity[width], near[width]
-        if not exact:
-            lists.bound[cluster], lists.bound_row[cluster] = similarity[width] * MARGIN, -1
-        used = width
-    for place in range(used):
-        lists.near[cluster, place], lists.value[cluster, place] = near[place], similarity[place]
-        lists.stamp[cluster, place] = clusters.size.size - left
-    lists.used[cluster] = used
-    settle(cluster, -1, clusters.size, lists)
-
-
-@njit(cache=True, nogil=True)
-def _measure_again(cluster, used, near, similarity, clusters, columns, values, weights, dense):
-    """Compute the similarities of a list in the order of `_dot`, and sort the list by them."""
-    _scatter(cluster, clusters, columns, values, dense, 1)
-    for place in range(used):
-        other = near[place]
-        dot = _dot(columns, values, clusters.begin[other], clusters.length[other], weights, dense)
-        value = dot / (float(clusters.size[cluster]) * clusters.size[other])
-        place_sorted(near[: place + 1], similarity[: place + 1], place, other, value)
-    _scatter(cluster, clusters, columns, values, dense, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -202,39 +72,36 @@ def _second(left, ranking):
 
 @njit(cache=True, nogil=True)
 def _link_some(
-    clusters, columns, values, weights, exact, lists, union, scratch, ranking, course, limit, merges, similarity
+    clusters, columns, values, weights, lists, union, dense, mark, reach, ranking, course, limit, merges, similarity
 ):
-    """Do at most _STEPS steps of `average_link`, from where the last call left off.
+    """Do at most _STEPS steps of `average_link`, from where the last call left off, until a search is due.
 
     course: the snapshot, the end of the pool, and the number of clusters left. Returns the same three afterwards.
     """
     snapshot, end, left = course
-    m, whole = clusters.size.size, scratch.reach[1] < np.inf
+    m, whole = clusters.size.size, reach[1] < np.inf
     for _ in range(_STEPS):
-        if left <= limit or lists.top[ranking.heap[0]] <= 0:
-            break
         if 8 * left < 7 * snapshot.alive.size or end + weights.size > columns.size:
             alive = snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive]
             end = compact(alive, clusters, columns, values)
             snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
         cluster = np.int64(ranking.heap[0])
-        best = np.int64(lists.best[cluster])
-        state = lists.state[cluster]
-        if state == BOUNDED:
-            _search(cluster, left, exact, clusters, columns, values, weights, lists, snapshot, scratch)
-        elif state == EXACT and clusters.parent[best] == best and clusters.size[best] == lists.best_size[cluster]:
-            step = m - left
+        if left <= limit or lists.top[cluster] <= 0 or lists.state[cluster] == BOUNDED:
+            break
+        if is_known(cluster, clusters, lists):
+            step, best = m - left, np.int64(lists.best[cluster])
             similarity[step] = lists.top[cluster]
             cluster, second = min(cluster, best), max(cluster, best)
             merges[step, 0], merges[step, 1] = cluster, second
             snapshot.gone[snapshot.alive.size - left] = snapshot.place[second]
             left = remove(second, left, ranking)
-            end = _merge(cluster, second, whole, step + 1, clusters, columns, values, lists, union, scratch.mark, end)
+            end = _merge(cluster, second, whole, step + 1, clusters, columns, values, lists, union, mark, end)
             snapshot.size[snapshot.place[cluster]] = clusters.size[cluster]
-            scratch.reach[0] = max(scratch.reach[0], clusters.size[cluster])
+            reach[0] = max(reach[0], clusters.size[cluster])
         else:
             floor = _second(left, ranking)
-            _measure(cluster, floor, m - left, clusters, columns, values, weights, lists, scratch.dense)
+            unsure = measure(cluster, floor, m - left, clusters, columns, values, weights, lists, dense)
+            settle(cluster, unsure, False, clusters.size, lists)
         sink(ranking.position[cluster], left, ranking)
         # an upper bound of a merged cluster may be larger than the similarities that it follows from, by rounding
         rise(ranking.position[cluster], ranking)
@@ -286,19 +153,45 @@ def average_link(
     """
     m = clusters.size.size
     exact = bool(np.all(weights == np.floor(weights)))
-    _note_reach(clusters, columns, values, weights, scratch.reach)
-    end = compact(order, clusters, columns, values)
+    desks, mark, reach = scratch
+    _note_reach(clusters, columns, values, weights, reach)
+    end, left = compact(order, clusters, columns, values), m
     snapshot = take_snapshot(order, clusters, columns, values, weights.size)
     heap = np.arange(m, dtype=np.int32)
     ranking = Ranking(lists.top, lists.state, lists.best, heap, np.empty(m), heap.copy())
     build(ranking)
     room = 2 * lists.near.shape[1]
     union = Union(np.empty(room, dtype=np.int32), np.full((2, room), -1.0), np.full((2, room), -1.0))
-    course = (snapshot, end, m)
-    while course[2] > limit and lists.top[ranking.heap[0]] > 0:
-        course = _link_some(
-            clusters, columns, values, weights, exact, lists, union, scratch, ranking, course, limit, merges, similarity
-        )
-    alive = course[0].alive
-    left: NDArray[np.int64] = np.sort(alive[clusters.parent[alive] == alive])
-    return left
+    pool, dense = (clusters, columns, values, weights, lists), desks[0].dense
+    with Crew(len(desks)) as crew:
+        while left > limit and lists.top[ranking.heap[0]] > 0:
+            if lists.state[ranking.heap[0]] == BOUNDED:
+                _look_ahead(crew, desks, left, exact, reach, pool, snapshot, ranking)
+            snapshot, end, left = _link_some(
+                *pool, union, dense, mark, reach, ranking, (snapshot, end, left), limit, merges, similarity
+            )
+    return np.sort(snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive])
+
+
+def _look_ahead(
+    crew: Crew,
+    desks: list[Desk],
+    left: int,
+    exact: bool,
+    reach: NDArray[np.float64],
+    pool: tuple[Clusters, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], Lists],
+    snapshot: Snapshot,
+    ranking: Ranking,
+) -> None:
+    """Look up the nearest neighbours of clusters near the front of the heap, on all threads."""
+    clusters, lists = pool[0], pool[-1]
+    chosen, searched = np.empty(BATCH, dtype=np.int64), np.empty(BATCH, dtype=np.bool_)
+    n_chosen, floor = soon_needed(left, clusters, lists, ranking, chosen)
+    chosen, searched = chosen[:n_chosen], searched[:n_chosen]
+    follow_merges(left, clusters, snapshot)
+
+    def look(first: int, step: int) -> None:
+        look_up(chosen, searched, first, step, floor, left, exact, reach, *pool, snapshot, desks[first])
+
+    crew.share(look, left >= SHARED_FROM)
+    take_in(chosen, searched, left, clusters, lists, ranking)

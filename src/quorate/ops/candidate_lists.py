@@ -77,10 +77,12 @@ def first_unsure(near, value, stamp, used, parent, changed):
 
 
 @njit(cache=True, nogil=True)
-def settle(cluster, unsure, sizes, lists):
+def settle(cluster, unsure, searched, sizes, lists):
     """Note what follows from the list of a cluster: its nearest neighbour, a candidate to be measured, or a bound.
 
-    unsure: the result of `first_unsure`. sizes (m,): the numbers of objects.
+    unsure: the result of `first_unsure`. searched: whether the cluster was just compared with all others, so that the
+    first of the list is the nearest, also if a bound that is rounded upwards is larger. sizes (m,): the numbers of
+    objects.
     """
     bound = lists.bound[cluster]
     lists.state[cluster] = BOUNDED
@@ -92,7 +94,7 @@ def settle(cluster, unsure, sizes, lists):
         if value >= bound:
             lists.state[cluster] = LISTED
             lists.top[cluster] = value
-    elif before(value, best, bound, lists.bound_row[cluster]):
+    elif searched or before(value, best, bound, lists.bound_row[cluster]):
         lists.state[cluster] = EXACT
         lists.top[cluster] = value
         lists.best[cluster] = best
@@ -185,4 +187,4 @@ def join_lists(a, b, sizes, whole, n_merges, clusters, lists, union, mark):
     lists.bound[a] = bound
     lists.bound_row[a] = -1 if bound > 0 else 0
     unsure = first_unsure(near, value, stamp, used, clusters.parent, clusters.changed)
-    settle(a, unsure, clusters.size, lists)
+    settle(a, unsure, False, clusters.size, lists)

@@ -32,6 +32,7 @@ class Snapshot(NamedTuple):
     of them, which is kept up to date. start (d + 1,), row and sum: the entries start[f] to start[f + 1] - 1 are the
     places of the clusters that have a sum in column f, and those sums; narrow_sum is the same in single precision.
     gone (a,): the places of the clusters that were merged into others since; as many as fewer clusters are left.
+    into (a,): the places of the clusters that these belong to, brought up to date when they are needed.
     """
 
     alive: NDArray[np.int64]
@@ -42,6 +43,7 @@ class Snapshot(NamedTuple):
     sum: NDArray[np.float64]
     narrow_sum: NDArray[np.float32]
     gone: NDArray[np.int32]
+    into: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
@@ -107,9 +109,8 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
             rows[entry], sums[entry] = row, values[place]
             target[columns[place]] += 1
     sizes = clusters.size[alive].astype(np.float64)
-    return Snapshot(
-        alive, places, sizes, start, rows, sums, sums.astype(np.float32), np.empty(alive.size, dtype=np.int32)
-    )
+    gone = np.empty(alive.size, dtype=np.int32)
+    return Snapshot(alive, places, sizes, start, rows, sums, sums.astype(np.float32), gone, np.empty_like(gone))
 
 
 @njit(cache=True, nogil=True)

@@ -114,3 +114,11 @@ def find(parent, cluster):
         parent[cluster] = parent[parent[cluster]]
         cluster = parent[cluster]
     return cluster
+
+
+@njit(cache=True, nogil=True)
+def root(parent, cluster):
+    """Do what `find` does, and write nothing, as is needed where several threads look at the same clusters."""
+    while parent[cluster] != cluster:
+        cluster = parent[cluster]
+    return cluster

@@ -74,3 +74,29 @@ def map_tasks(task: Callable[[S], T], items: list[S], n_rows: int) -> list[T]:
         return [task(item) for item in items]
     with ThreadPoolExecutor(n_workers) as pool:
         return list(pool.map(task, items))
+
+
+class Crew:
+    """Threads that are kept for many short tasks, one after the other; a crew of one does everything by itself."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool = ThreadPoolExecutor(size) if size > 1 else None
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def share(self, task: Callable[[int, int], object], worth_it: bool) -> None:
+        """Call task(first, step) on each thread, which does the items first, first + step, first + 2 * step and so on.
+
+        Items that follow each other cost about as much, so that threads take turns. worth_it: whether the task takes
+        much longer than starting it, which is some tens of microseconds.
+        """
+        if self._pool is None or not worth_it:
+            task(0, 1)
+        else:
+            list(self._pool.map(task, range(self.size), [self.size] * self.size))

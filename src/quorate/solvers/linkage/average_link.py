@@ -12,11 +12,12 @@ from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
 from quorate.ops.average_link import Scratch, average_link
 from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
 from quorate.ops.candidate_lists import MARGIN, Lists
+from quorate.ops.cluster_search import Desk
 from quorate.ops.cluster_sums import Clusters, dots_between
 from quorate.ops.dense_link import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, nearest_rows
 from quorate.ops.ranking import BOUNDED, EXACT, LISTED
-from quorate.ops.threads import map_blocks
+from quorate.ops.threads import map_blocks, n_threads
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
 from quorate.solvers.weights import relative_weights
@@ -27,6 +28,8 @@ LIST_WIDTH = 32
 """How many candidates are kept for a cluster."""
 DENSE_CLUSTERS = 512
 """Once no more clusters than this are left, the matrix between them is smaller and quicker than any list."""
+MOST_THREADS = 8
+"""Each thread needs up to 12 bytes for each row, and more threads gain little, because merging is left to one."""
 WORK = 64
 """Comparing a row with all rows that share something with it costs as much as this many plain rows."""
 
@@ -91,8 +94,7 @@ def tree_down_to(
     merges, similarity = np.empty((m - 1, 2), dtype=np.int64), np.zeros(m - 1)
     left = np.arange(m)
     if lists is not None:
-        totals, marks = np.zeros(m), np.full(m, -1, dtype=np.int32)
-        scratch = Scratch(np.zeros(len(weights)), totals, np.zeros(m, dtype=np.float32), marks, np.zeros(2))
+        scratch = Scratch(_desks(m, len(weights)), np.full(m, -1, dtype=np.int32), np.zeros(2))
         order = np.arange(m) if order is None else order
         left = average_link(order, clusters, columns, values, weights, lists, scratch, few, merges, similarity)
     done = m - len(left)
@@ -105,6 +107,14 @@ def tree_down_to(
         merges[done:, 0], merges[done:, 1] = left[0], left[1:]
     heights = np.maximum(1 - similarity / weighting.total, 0.0)
     return tree_of(merges, heights, counts)
+
+
+def _desks(m: int, n_columns: int) -> list[Desk]:
+    """Working arrays for each thread that looks up neighbours of m clusters."""
+    return [
+        Desk(np.zeros(n_columns), np.zeros(m), np.zeros(m, dtype=np.float32))
+        for _ in range(min(n_threads(), MOST_THREADS))
+    ]
 
 
 def by_member(ensemble: AnyEnsemble) -> Weighting:
