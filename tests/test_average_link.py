@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 
 import fastcluster
@@ -171,3 +172,23 @@ def test_many_tiles() -> None:
     nearest_rows(rows.labels, rows.offsets, lists, weights, np.arange(rows.n_rows), other, other_value)
     assert np.array_equal(near, other)
     assert np.array_equal(value, other_value)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no such timer")
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: takes minutes as plain Python")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_while_clusters_merge(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It arrives while kernels run. Before, the whole process then ended with a segmentation fault."""
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
+    average_link_tree(rows_of(0, 600, members=12, k=6, noise=0.9))
+    rows = rows_of(0, 12_000, members=12, k=6, noise=0.9)
+    # nothing is known at first, so that every row is compared with all others, which takes seconds
+    lists, clusters = average_link._empty_lists(rows.n_rows), average_link.first_clusters(rows)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            average_link.tree_down_to(2, by_member(rows), clusters, lists)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

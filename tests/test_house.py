@@ -204,6 +204,27 @@ def test_kernels_are_compiled_in_one_place() -> None:
     assert own == []
 
 
+def test_no_kernel_returns_a_named_tuple() -> None:
+    """To return one, numba calls Python, which may raise KeyboardInterrupt there; that ends in a segmentation fault."""
+    ops = [ast.parse(source) for module, source in SOURCES.items() if module.startswith("quorate.ops.")]
+    nodes = [node for tree in ops for node in ast.walk(tree)]
+    named = {c.name for c in nodes if isinstance(c, ast.ClassDef) and "NamedTuple" in map(ast.unparse, c.bases)}
+    kernels = [f for f in nodes if isinstance(f, ast.FunctionDef) and "njit" in ast.unparse(f).split("def ")[0]]
+    assert named
+    assert kernels
+    assert [kernel.name for kernel in kernels if _returned(kernel) & named] == []
+
+
+def _returned(function: ast.FunctionDef) -> set[str]:
+    """What a function calls for its result, also where the result has a name first."""
+    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+    names = {found.id for value in returned for found in ast.walk(value) if isinstance(found, ast.Name)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and names & {ast.unparse(target) for target in node.targets}:
+            returned.append(node.value)
+    return {ast.unparse(call.func) for value in returned for call in ast.walk(value) if isinstance(call, ast.Call)}
+
+
 def test_no_method_imports_another() -> None:
     methods = [module for module in MODULES if module.startswith("quorate.methods.")]
     assert len(methods) == len(METHODS)

@@ -71,20 +71,38 @@ def _second(left, ranking):
 
 
 @njit(cache=True, nogil=True)
-def _link_some(
-    clusters, columns, values, weights, lists, union, dense, mark, reach, ranking, course, limit, merges, similarity
-):
-    """Do at most _STEPS steps of `average_link`, from where the last call left off, until a search is due.
+def is_outdated(left, end, n_alive, room, n_columns):
+    """Return whether a snapshot of `n_alive` clusters is worth taking anew, or the pool has no room for a cluster."""
+    return 8 * left < 7 * n_alive or end + n_columns > room
 
-    course: the snapshot, the end of the pool, and the number of clusters left. Returns the same three afterwards.
+
+@njit(cache=True, nogil=True)
+def _link_some(
+    clusters,
+    columns,
+    values,
+    weights,
+    lists,
+    union,
+    dense,
+    mark,
+    reach,
+    ranking,
+    snapshot,
+    end,
+    left,
+    limit,
+    merges,
+    similarity,
+):
+    """Do at most _STEPS steps of `average_link`, from where the last call left off, until Python has to do something.
+
+    end: the end of the pool. left: the number of clusters that are left. Returns the same two afterwards.
     """
-    snapshot, end, left = course
     m, whole = clusters.size.size, reach[1] < np.inf
     for _ in range(_STEPS):
-        if 8 * left < 7 * snapshot.alive.size or end + weights.size > columns.size:
-            alive = snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive]
-            end = compact(alive, clusters, columns, values)
-            snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
+        if is_outdated(left, end, snapshot.alive.size, columns.size, weights.size):
+            break
         cluster = np.int64(ranking.heap[0])
         if left <= limit or lists.top[cluster] <= 0 or lists.state[cluster] == BOUNDED:
             break
@@ -105,7 +123,7 @@ def _link_some(
         sink(ranking.position[cluster], left, ranking)
         # an upper bound of a merged cluster may be larger than the similarities that it follows from, by rounding
         rise(ranking.position[cluster], ranking)
-    return snapshot, end, left
+    return end, left
 
 
 @njit(cache=True, nogil=True)
@@ -165,10 +183,14 @@ def average_link(
     pool, dense = (clusters, columns, values, weights, lists), desks[0].dense
     with Crew(len(desks)) as crew:
         while left > limit and lists.top[ranking.heap[0]] > 0:
+            if is_outdated(left, end, snapshot.alive.size, columns.size, weights.size):
+                alive = snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive]
+                end = compact(alive, clusters, columns, values)
+                snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
             if lists.state[ranking.heap[0]] == BOUNDED:
                 _look_ahead(crew, desks, left, exact, reach, pool, snapshot, ranking)
-            snapshot, end, left = _link_some(
-                *pool, union, dense, mark, reach, ranking, (snapshot, end, left), limit, merges, similarity
+            end, left = _link_some(
+                *pool, union, dense, mark, reach, ranking, snapshot, end, left, limit, merges, similarity
             )
     return np.sort(snapshot.alive[clusters.parent[snapshot.alive] == snapshot.alive])
 

@@ -89,8 +89,8 @@ def compact(alive, clusters, columns, values):
 
 
 @njit(cache=True, nogil=True)
-def take_snapshot(alive, clusters, columns, values, n_columns):
-    """Build the inverted lists of the clusters of `alive`; similar clusters should be close to each other in it."""
+def _invert(alive, clusters, columns, values, n_columns):
+    """Return `start`, `row` and `sum` of `Snapshot` for the clusters of `alive`."""
     start = np.zeros(n_columns + 1, dtype=np.int64)
     for cluster in alive:
         for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
@@ -100,24 +100,39 @@ def take_snapshot(alive, clusters, columns, values, n_columns):
     target = start[:-1].copy()
     # without a sign, an index need not be looked at for counting from the end
     rows, sums = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1])
-    places = np.zeros(clusters.size.size, dtype=np.int32)
     for row in range(alive.size):
         cluster = alive[row]
-        places[cluster] = row
         for place in range(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster]):
             entry = target[columns[place]]
             rows[entry], sums[entry] = row, values[place]
             target[columns[place]] += 1
+    return start, rows, sums
+
+
+def take_snapshot(
+    alive: NDArray[np.int64],
+    clusters: Clusters,
+    columns: NDArray[np.int32],
+    values: NDArray[np.float64],
+    n_columns: int,
+) -> Snapshot:
+    """Build the inverted lists of the clusters of `alive`; similar clusters should be close to each other in it.
+
+    This is no kernel, because numba calls Python to make a named tuple, and a Ctrl-C that arrived meanwhile, which
+    Python then raises as an exception, ends the process with a segmentation fault.
+    """
+    start, rows, sums = _invert(alive, clusters, columns, values, n_columns)
+    places = np.zeros(len(clusters.size), dtype=np.int32)
+    places[alive] = np.arange(len(alive), dtype=np.int32)
     sizes = clusters.size[alive].astype(np.float64)
-    gone = np.empty(alive.size, dtype=np.int32)
+    gone = np.empty(len(alive), dtype=np.int32)
     return Snapshot(alive, places, sizes, start, rows, sums, sums.astype(np.float32), gone, np.empty_like(gone))
 
 
 @njit(cache=True, nogil=True)
 def dots_between(alive, clusters, columns, values, weights):
     """Return the (c, c) matrix of the dot products of all pairs of the c given clusters."""
-    snapshot = take_snapshot(alive, clusters, columns, values, weights.size)
-    start, rows, sums = snapshot.start, snapshot.row, snapshot.sum
+    start, rows, sums = _invert(alive, clusters, columns, values, weights.size)
     matrix = np.zeros((alive.size, alive.size), dtype=np.float64)
     for column in range(weights.size):
         for entry in range(start[column], start[column + 1]):
