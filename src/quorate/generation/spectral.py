@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import narrowest
+from quorate.generation.blas import one_blas_thread
 from quorate.generation.features import Features, Numbers, View
 from quorate.generation.kmeans import KMeans, Nearest, Trained, lloyd, random_rows
 from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_landmarks
@@ -257,34 +255,3 @@ def _sparse(folded: NDArray[np.float64], root: NDArray[np.float64]) -> SparseMat
     matrix = SparseMatrix(indptr, np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.float32))
     scaled_nonzeros(folded, root, *matrix)
     return matrix
-
-
-_blas_lock = threading.Lock()
-_blas_users: list[Any] = []
-
-
-@cache
-def _blas() -> Any:
-    """Return a controller of the BLAS libraries of this process; they are looked for once."""
-    import scipy.linalg  # noqa: F401, loads the BLAS library that has to be controlled
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, because its sums depend on their number, and members already run on all threads.
-
-    The limit holds for the whole process; the last thread that leaves removes it.
-    """
-    with _blas_lock:
-        _blas_users.append(None if _blas_users else _blas().limit(limits=1, user_api="blas"))
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            limits = _blas_users[0]
-            _blas_users.pop()
-            if not _blas_users:
-                limits.restore_original_limits()
