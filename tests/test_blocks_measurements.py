@@ -20,7 +20,7 @@ from quorate._blocks.feature_array import feature_array
 from quorate._blocks.opening import by_columns, open_source
 from quorate._io.choosing import Columns
 from quorate.cli import main
-from quorate.generation import KMeans
+from quorate.generation import KMeans, in_blocks
 from quorate.generation.gathering import Gathering
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -132,6 +132,25 @@ def test_the_estimator_reads_blocks(folder: Path, X: Array) -> None:
         np.testing.assert_array_equal(model.confidence_, whole.confidence_)
         np.testing.assert_array_equal(model.predict(X[:50]), whole.predict(X[:50]))
         assert model.n_features_in_ == 3
+
+
+def test_the_number_of_clusters_is_chosen_on_a_sample(
+    folder: Path, X: Array, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no more objects than the sample has, the choice is that for the whole table in memory."""
+    options: dict[str, Any] = {"n_members": 5, "random_state": 0, "base": "kmeans", "reference": None}
+    whole = EnsembleClustering("auto", **options).fit(X)
+    model = EnsembleClustering("auto", **options).fit(folder / "x.zarr")
+    assert model.consensus_.info["choice"].reason == whole.consensus_.info["choice"].reason
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+    monkeypatch.setattr(in_blocks, "SAMPLE", 1_000)
+    seen = in_blocks.sample_blocks(folder / "x.npy", 0)
+    assert seen.shape == (1_000, X.shape[1])
+    assert EnsembleClustering("auto", **options).fit(folder / "x.zarr").n_clusters_ == whole.n_clusters_
+    command = ["cluster", str(folder / "parts"), "--id", "id", "-o", str(tmp_path / "out"), "--base", "kmeans"]
+    assert main([*command, "--members", "5", "--no-null", "--no-reference", "--json", "--quiet"]) == 0
+    written = pyarrow.parquet.read_table(tmp_path / "out")
+    assert len(np.unique(written["label"].to_numpy())) == whole.n_clusters_
 
 
 @pytest.mark.parametrize("option", [["--scale", "z"], ["--row-share", "0.5"], ["--jobs", "2"]])

@@ -225,6 +225,11 @@ def test_the_estimator_on_dask_input(client: Any) -> None:
     np.testing.assert_array_equal(model.confidence_.compute(), whole.confidence_)
     np.testing.assert_array_equal(model.predict(lazy).compute(), whole.predict(X))
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    options |= {"base": "kmeans", "reference": None}
+    chosen = EnsembleClustering("auto", **options).fit(lazy)
+    whole = EnsembleClustering("auto", **options).fit(X)
+    assert chosen.consensus_.info["choice"].reason == whole.consensus_.info["choice"].reason
+    np.testing.assert_array_equal(chosen.labels_.compute(), whole.labels_)
 
 
 def test_too_many_rows_are_thinned_on_the_workers_within_the_bound_that_is_told(client: Any) -> None:

@@ -39,6 +39,7 @@ from quorate._evaluation.scores import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._types import Ensemble, Scores
 from quorate.generation.block_members import train_members
+from quorate.generation.in_blocks import drawn_rows
 from quorate.generation.plans import Request, entropy_of
 
 __all__ = ["DaskConsensus", "DaskEnsemble", "compress", "consensus", "evaluate", "generate"]
@@ -263,6 +264,11 @@ def generate(
     DaskEnsemble(100 objects, 2 distinct rows)
     """
     return fit_members(X, Request(n_members, k, base, 1.0, columns), entropy_of(random_state))[0]
+
+
+def sample_measurements(X: Any, entropy: int) -> Any:
+    """Fetch the measurements of some objects that are drawn at random, for choosing the number of clusters."""
+    return drawn_rows(dask_rows(chunks_of_features(X)[0]), entropy)
 
 
 def fit_members(X: Any, request: Request, entropy: int) -> tuple[DaskEnsemble, Any]:

@@ -53,18 +53,19 @@ def make_ensemble(
 
 
 def choose_number(
-    arguments: argparse.Namespace, table: Measurements, settings: dict[str, Any], how: dict[str, Any], step: Step
+    arguments: argparse.Namespace, values: Any, settings: dict[str, Any], how: dict[str, Any], step: Step
 ) -> tuple[int | None, dict[str, Any]]:
     """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
 
-    `settings` are the keyword arguments of `quorate.generate`, and `how` are those of `quorate.consensus`.
+    `values` are the measurements, or a function that reads those of a sample of the objects. `settings` are the keyword
+    arguments of `quorate.generate`, and `how` are those of `quorate.consensus`.
     """
     if not chooses_number(how["n_clusters"], how["method"]):
         return how["n_clusters"], {}
     others = ("n_clusters", "method", "random_state")
     with step("choosing the number of clusters"):
         explored = explore(
-            as_features(table.values),
+            as_features(values() if callable(values) else values),
             Request(*(settings[name] for name in Request._fields)),
             how["n_clusters"],
             entropy=entropy_of(settings["random_state"]),

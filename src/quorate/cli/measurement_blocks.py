@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from quorate._blocks.labels_out import refuse_out
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS
 from quorate.cli.blocks_run import block_facts, tell_scored
 from quorate.cli.consensus_run import LARGEST_SHARE
+from quorate.cli.generate_run import choose_number
 from quorate.cli.options import ambiguity_threshold, null_settings
 from quorate.cli.output import ensemble_facts, ensemble_summary, tell
 from quorate.cli.progress import Step
 from quorate.cli.values import names
+from quorate.generation.in_blocks import sample_blocks
+from quorate.generation.plans import entropy_of
 
 
 def generate_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
@@ -36,16 +40,17 @@ def cluster_in_blocks(
     arguments: argparse.Namespace, generating: dict[str, Any], settings: dict[str, Any], step: Step
 ) -> None:
     """Cluster measurements in blocks, find the consensus, write the labels and the summary."""
-    if not isinstance(settings["n_clusters"], int):
-        raise ValueError(
-            "-k must be a number for measurements that are larger than memory; choose it on a sample of the objects "
-            "first, with quorate cluster without -k"
-        )
     if arguments.ensemble is not None:
         raise ValueError("--ensemble does not go together with blocks; write the clusterings by quorate generate")
     reading = _reading(arguments, generating)
     below = ambiguity_threshold(arguments)
     start = time.perf_counter()
+
+    def sample() -> Any:
+        columns = (reading["ids"], reading["features"], reading["drop"], reading["sep"])
+        return sample_blocks(arguments.features, entropy_of(settings["random_state"]), columns, arguments.memory)
+
+    number, told = choose_number(arguments, sample, generating, settings, step)
     with step(f"clustering {arguments.features} in blocks"):
         result = stream.cluster(
             arguments.features,
@@ -53,8 +58,9 @@ def cluster_in_blocks(
             n_members=generating["n_members"],
             k=generating["k"],
             **reading,
-            **{name: value for name, value in settings.items() if name != "random_state"},
+            **{**{name: value for name, value in settings.items() if name != "random_state"}, "n_clusters": number},
         )
+    result = replace(result, solution=replace(result.solution, info={**result.solution.info, **told}))
     seconds = time.perf_counter() - start
     with step("scoring"):
         how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))

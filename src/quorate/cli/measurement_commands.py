@@ -158,7 +158,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     table = read_measurements(arguments, step)
-    n_clusters, told = choose_number(arguments, table, generate_settings, settings, step)
+    n_clusters, told = choose_number(arguments, table.values, generate_settings, settings, step)
     # towards one cluster members are made as towards two, because members of one cluster say nothing
     towards = None if n_clusters is None else max(n_clusters, 2)
     generate_settings["base"] = base_towards(arguments.base, towards)

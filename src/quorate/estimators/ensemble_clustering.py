@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
-from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask
+from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
@@ -38,6 +38,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_clusters : int, "auto", (low, high) or None, default 2
         With "auto", None or a range the number of clusters is chosen, as described in Notes; with "auto" and None it is
         1 if the measurements have no clusters. None leaves the number to a method that was named and finds it itself.
+        For measurements in blocks and Dask collections it is chosen on 20,000 objects that are drawn at random.
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
@@ -150,7 +151,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if is_dask(X) or holds_blocks(X):
             return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
-        n_clusters, told = self._number(features, entropy)
+        n_clusters, told = self._number(lambda: features, entropy)
         options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
         request = self._request(n_clusters)
         self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
@@ -171,24 +172,20 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
         """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
-        if chooses_number(self.n_clusters, self.method):
-            raise ValueError(
-                "n_clusters must be a number for measurements that are larger than memory; choose it on a sample of "
-                "the objects first, with EnsembleClustering('auto').fit(sample).n_clusters_."
-            )
-        n_clusters = cast("int | None", self.n_clusters)
+        n_clusters, told = self._number(lambda: as_features(_sample(X, entropy)), entropy)
         if is_dask(X):
-            return self._fit_dask(X, n_clusters, entropy)
+            return self._fit_dask(X, n_clusters, entropy, told)
         read = fit_blocks(X, self._request(n_clusters), entropy)
         self.ensemble_, self._models = read.ensemble, read.members.models
         seen = read.members.features
         self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
         self._solve(read.ensemble, n_clusters, entropy)
-        self.consensus_ = expand(self.consensus_, read.rows)
+        expanded = expand(self.consensus_, read.rows)
+        self.consensus_ = replace(expanded, info={**expanded.info, **told})
         self.labels_, self.confidence_ = self.consensus_.labels, self.consensus_.confidence
         return self
 
-    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int) -> EnsembleClustering:
+    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int, told: dict[str, Any]) -> EnsembleClustering:
         """Do what `fit` does for a Dask collection."""
         from quorate.dask import fit_members
 
@@ -196,6 +193,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.ensemble_, self._models = made.ensemble, members.models
         self._units, self.n_features_in_ = (members.features.shift, members.features.scale), members.features.n_columns
         self._solve(made.ensemble, n_clusters, entropy)
+        self.consensus_ = replace(self.consensus_, info={**self.consensus_.info, **told})
         self.labels_ = made.spread.array(self.consensus_.labels)
         self.confidence_ = None
         if self.consensus_.confidence is not None:
@@ -215,13 +213,13 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
 
-    def _number(self, features: Features, entropy: int) -> tuple[int | None, dict[str, Any]]:
+    def _number(self, read: Callable[[], Features], entropy: int) -> tuple[int | None, dict[str, Any]]:
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
         draws = checked_draws(self.reference)
         if not chooses_number(self.n_clusters, self.method):
             return cast("int | None", self.n_clusters), {}
         explored = explore(
-            features,
+            read(),
             Request(self.n_members, self.k, self.base, self.rows, self.columns),
             self.n_clusters,
             entropy=entropy,
@@ -310,3 +308,12 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _sample(X: Any, entropy: int) -> Any:
+    """Return the measurements of a sample of the objects, which the number of clusters is chosen on."""
+    if is_dask(X):
+        from quorate.dask import sample_measurements
+
+        return sample_measurements(X, entropy)
+    return sample_blocks(X, entropy)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._blocks.budget import as_budget
 from quorate._blocks.consensus import BlockConsensus, solve_job
-from quorate._blocks.feature_array import feature_array
+from quorate._blocks.feature_array import BlockArray, feature_array
 from quorate._blocks.labels_out import SKIPPED, RowLabels
 from quorate._blocks.opening import ChooseFrom, open_source
 from quorate._blocks.running import Job, labelled_source, read_source
@@ -22,6 +22,7 @@ from quorate._blocks.settling import Reading, Settled
 from quorate._blocks.store import MemoryStore, Store, all_ids, all_numbers
 from quorate._blocks.workspace import Workspace
 from quorate._consensus.auto import DEFAULT_METHOD
+from quorate._consensus.choose_k import Numbers
 from quorate._consensus.run_method import MAX_BYTES
 from quorate._data.coding import narrowest
 from quorate._data.proof import vary
@@ -32,6 +33,11 @@ from quorate._types import Ensemble
 from quorate.generation.block_members import LabelSource, TrainedMembers
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.trial import method_towards
+
+SAMPLE = 20_000
+"""The number of objects that the number of clusters is chosen on, if it is not given."""
+_NUMBER = 2**32 - 5
+"""The key of the random numbers that draw this sample; members have the keys from 0 on."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +143,7 @@ def generate(
 
 def cluster(
     source: Any,
-    n_clusters: int | None = 2,
+    n_clusters: Numbers = 2,
     *,
     out: FilePath | None = None,
     n_members: int = 20,
@@ -164,7 +170,8 @@ def cluster(
     source, n_members, k, base, columns, ids, features, drop, sep
         As for `generate`; by default the numbers of clusters of the members are derived from n_clusters.
     n_clusters, method, **options
-        As for `quorate.consensus`.
+        As for `quorate.consensus`. Without a number it is chosen from the labels of the members alone; the command
+        `quorate cluster` and `EnsembleClustering` choose it from the measurements of a sample of the objects.
     out, memory, overwrite
         As for `quorate.stream.consensus`.
     random_state : int, optional
@@ -181,17 +188,18 @@ def cluster(
     >>> cluster(blocks, 3, random_state=0).sizes.tolist()
     [100, 100, 100]
     """
-    if n_clusters is not None:
+    if not (n_clusters is None or isinstance(n_clusters, str | tuple | list | range)):
         n_clusters = _check.integer(n_clusters, "n_clusters", low=1)
+    number = n_clusters if isinstance(n_clusters, int) else None
     # towards one cluster members are made as towards two, because members of one cluster say nothing
-    towards = None if n_clusters is None else max(n_clusters, 2)
+    towards = None if number is None else max(number, 2)
     request = Request(n_members, k_towards(k, base, towards), base_towards(base, towards), 1.0, columns)
     job = _job(source, request, random_state, (ids, features, drop, sep), memory)
     settings = {"method": method, "max_bytes": min(MAX_BYTES, job.budget.n_bytes), **options}
     plan = {**job.settings, "consensus": repr([n_clusters, sorted(settings.items())])}
 
     def method_for(ensemble: Ensemble) -> str:
-        return method if options else method_towards(method, ensemble, n_clusters)
+        return method if options else method_towards(method, ensemble, number)
 
     planned = job._replace(settings=plan)
     return solve_job(planned, n_clusters, settings, out, overwrite=overwrite, method_for=method_for)
@@ -206,6 +214,29 @@ def holds_blocks(X: Any) -> bool:
 def is_dask(X: Any) -> bool:
     """Whether this is a Dask array or data frame; Dask itself is not imported."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def sample_blocks(
+    source: Any,
+    entropy: int,
+    reading: tuple[str | None, Sequence[str] | None, Sequence[str], str | None] = (None, None, (), None),
+    memory: Any = None,
+) -> NDArray[Any]:
+    """Read the measurements of `SAMPLE` objects that are drawn at random, in their order; all if there are fewer.
+
+    The source is opened for this alone, so it must be one that can be read again. reading: the column of ids, the
+    columns of measurements, those to leave out, and what separates the columns of a text table.
+    """
+    ids, chosen, drop, sep = reading
+    measurements = open_source(source, _measurements(ids, chosen, drop), sep, ids=ids)
+    return drawn_rows(feature_array(measurements, as_budget(memory)), entropy)
+
+
+def drawn_rows(array: BlockArray, entropy: int) -> NDArray[Any]:
+    """Return `SAMPLE` rows of an array in blocks, drawn at random and in their order."""
+    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_NUMBER,)))
+    few = min(SAMPLE, len(array))
+    return array.rows(np.sort(rng.choice(len(array), few, replace=False, shuffle=False)).astype(np.int64))
 
 
 class FittedBlocks(NamedTuple):
