@@ -175,6 +175,25 @@ def test_the_error_names_the_chunk_that_failed(kind: str, client: Any, labels: A
         qd.consensus(bad, 4)
 
 
+def _dying(block: Array, block_info: Any = None) -> Array:
+    if block_info and block_info[None]["chunk-location"][0] == 3:
+        os._exit(9)
+    return block
+
+
+def test_a_chunk_that_kills_its_workers_is_named_with_advice(client: Any, labels: Array) -> None:
+    """So ends a worker that is out of memory: its nanny, or the operating system, kills it."""
+    lazy = da.from_array(labels, chunks=(100, 5)).map_blocks(_dying, dtype=labels.dtype, meta=labels[:0])
+    scheduler = client.cluster.scheduler
+    before, scheduler.allowed_failures = scheduler.allowed_failures, 0
+    try:
+        with pytest.raises(RuntimeError, match=r"chunk 3 of 6 could not be computed: .*usually out of memory"):
+            qd.consensus(lazy, 4)
+    finally:
+        scheduler.allowed_failures = before
+        client.wait_for_workers(2, timeout=60)
+
+
 def _slow(block: Array) -> Array:
     time.sleep(0.4)
     return block

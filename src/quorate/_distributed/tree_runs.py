@@ -61,10 +61,20 @@ def _naming_chunk(error: Exception, tree: Tree, parts: list[Any]) -> Exception:
     """Return an error that says which chunk failed; the error itself if it says so already."""
     if str(error).startswith("chunk "):
         return error
-    for number, (leaf, part) in enumerate(zip(tree.leaves, parts, strict=True)):
-        if _failed(leaf, part):
-            return RuntimeError(f"chunk {number} of {len(parts)} could not be computed: {error}")
+    # a worker that died takes down what else it was doing, so that the chunk that Dask names comes first
+    task = str(getattr(error, "task", None))
+    order = sorted(range(len(parts)), key=lambda number: str(getattr(parts[number], "key", None)) != task)
+    for number in order:
+        if _failed(tree.leaves[number], parts[number]):
+            return RuntimeError(f"chunk {number} of {len(parts)} could not be computed: {error}{_advice(error)}")
     return error
+
+
+def _advice(error: Exception) -> str:
+    """What to do if workers died, of which Dask says nothing but that they did."""
+    if type(error).__name__ != "KilledWorker":
+        return ""
+    return " Workers that die while they compute are usually out of memory: make smaller chunks, or give them more."
 
 
 def _failed(leaf: Any, part: Any) -> bool:
