@@ -161,8 +161,8 @@ the best on a set is known only afterwards, by the classes.
 
 def _published(results: Results) -> str:
     return f"""NMI (geometric mean) beside D. Huang et al., "Ultra-scalable spectral clustering and ensemble \
-clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410, on the same data, with features that are not scaled, and with the same \
-measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other hardware cannot be compared closely. \
+clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410, on the same data, with features \
+that are not scaled, and with the same measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other hardware cannot be compared closely. \
 Ours are seconds of the processor on one thread.
 
 {printed_table(results)}"""
@@ -185,8 +185,8 @@ def _protocol(results: Results) -> str:
 `shape_*`, the pixels of mnist, and the sets whose names end in `_raw` are not scaled. Texts are weighted by \
 tf-idf, rows of length 1; {dense} cannot use sparse rows or thousands of columns and get the {SVD_DIMENSIONS} \
 leading singular directions. The classes are for scoring only. Left out: {left}.
-- **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, except for 10 starts of \
-`KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
+- **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, except for 10 starts \
+of `KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
 finds its own number of clusters, and what it calls noise is scored as one more cluster. `20 spectral members` and \
 `20 k-means members` are `EnsembleClustering` with that kind of members instead of the choice; `one spectral member` \
 and `one k-means member` are single clusterings with the true number of clusters.
