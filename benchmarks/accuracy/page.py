@@ -162,8 +162,8 @@ the best on a set is known only afterwards, by the classes.
 def _published(results: Results) -> str:
     return f"""NMI (geometric mean) beside D. Huang et al., "Ultra-scalable spectral clustering and ensemble \
 clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410, on the same data, with features \
-that are not scaled, and with the same measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other hardware cannot be compared closely. \
-Ours are seconds of the processor on one thread.
+that are not scaled, and with the same measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other \
+hardware cannot be compared closely. Ours are seconds of the processor on one thread.
 
 {printed_table(results)}"""
 
