@@ -36,7 +36,8 @@ def _introduction(records: Sequence[Record]) -> str:
         f"This page compares packages that PyPI offers for consensus clustering, and recipes that people write by "
         f"hand, on the same objects: ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters wanted. Each call has a "
         f"process of its own, one thread, {limits[0]:g} s and {limits[1]:g} GB. Each cell shows processor seconds, "
-        f"gigabytes beyond the input, and the NMI with the classes / the ANMI with the members. `make peers` measures it again."
+        f"gigabytes beyond the input, and the NMI with the classes / the ANMI with the members. `make peers` measures "
+        f"it again."
     )
 
 
