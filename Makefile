@@ -19,6 +19,8 @@ demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, ma
 # each worker begins with a half of its own, so that seldom both compile the same kernel or make the same fixture, and takes
 # tests from the other at the end
 PARALLEL := -n 2 --dist worksteal
+# threads of OpenMP that wait keep a core busy by default, which the other worker needs
+test test-bounds test-anndata test-floors: export OMP_WAIT_POLICY ?= passive
 
 test: $(STAMP)      ## all tests, doctests and README blocks included
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
