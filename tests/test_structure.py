@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
-from quorate._structure.evaluating import reference_of
+from quorate._structure.judging import reference_of
 from quorate._structure.number import chooses_number
 from quorate._structure.reference import (
     Reference,
@@ -21,7 +21,7 @@ from quorate._structure.reference import (
     drawn_reference,
     principal_sample,
 )
-from quorate._structure.separation import links_between, separation, valley_depth
+from quorate._structure.separation import links_of, neighbours_of, separation, valley_depth
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features
@@ -49,7 +49,7 @@ def test_valley_depth_by_hand() -> None:
 def test_links_are_those_of_a_tree() -> None:
     points = blobs(90)
     labels = np.arange(90) // 30
-    found = links_between(points, labels, 3)
+    found = links_of(neighbours_of(points, 10)[0], labels, 3)
     near = cKDTree(points).query(points, 11)[1]
     expected = np.zeros((3, 3))
     for row, others in enumerate(near):

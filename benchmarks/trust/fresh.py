@@ -24,11 +24,10 @@ def measure_fresh(name: str) -> Record:
     found = {"objects": len(data.y), "classes": data.n_classes, **told(info["choice"])}
     found["reference"] = info.get("reference_test")
     model = EnsembleClustering(data.n_classes, random_state=0).fit(data.X)
-    scores = evaluate(model.consensus_, model.ensemble_, null="auto", features=data.X)
+    scores = evaluate(model.consensus_, model.ensemble_, features=data.X)
     known = data.y >= 0
     found["ari"] = round(float(ari(model.labels_[known], data.y[known])), 4)
-    values = {number: getattr(scores, number) for number in ("z", "reproducibility", "reference_z")}
-    found.update({number: None if value is None else round(float(value), 4) for number, value in values.items()})
+    found["reference_z"] = None if scores.reference_z is None else round(float(scores.reference_z), 3)
     return {**found, "grade": scores.verdict.grade, "seconds": round(time.process_time() - start, 2)}
 
 

@@ -272,9 +272,7 @@ def integer_grid(rng: Rng) -> Parts:
     k, d = int(rng.integers(2, 7)), int(rng.integers(8, 16))
     usual = rng.integers(1, 8, size=(k, d))
     sizes = _sizes(rng, k, 80, 300)
-    return [
-        np.clip(np.rint(_blob(rng, mean, size, 0.9)), 1, 7) for mean, size in zip(usual, sizes, strict=True)
-    ]
+    return [np.clip(np.rint(_blob(rng, mean, size, 0.9)), 1, 7) for mean, size in zip(usual, sizes, strict=True)]
 
 
 def many_clusters(rng: Rng) -> Parts:

@@ -166,7 +166,7 @@ def _reference(evidence: Evidence) -> str:
     return (
         f"The valleys around the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; "
         f"{evidence.n_draws or 0} draws of measurements without clusters have {evidence.expected_valley or 0.0:.1f} "
-        f"(z = {evidence.reference_z:.1f}, by valleys or by links between nearest neighbours)."
+        f"(z = {evidence.reference_z:.1f}, by valleys, links between neighbours or sparse borders)."
     )
 
 
