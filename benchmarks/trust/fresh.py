@@ -31,7 +31,13 @@ def measure_fresh(name: str) -> Record:
     return {**found, "grade": scores.verdict.grade, "seconds": round(time.process_time() - start, 2)}
 
 
-def measure_fresh_peers(name: str) -> Record:
-    """The numbers that other ways find."""
-    data = fresh_sets.make(name)
-    return {"classes": data.n_classes, "k": {peer: PEERS[peer](sampled(data.X)) for peer in FRESH_PEERS}}
+def peer_names() -> list[str]:
+    """All cases of other ways: a set, and the name of the way."""
+    return [f"{name} / {peer}" for peer in FRESH_PEERS for name in fresh_sets.names()]
+
+
+def measure_fresh_peer(name: str) -> Record:
+    """The number that another way finds."""
+    which, peer = name.rsplit(" / ", 1)
+    data = fresh_sets.make(which)
+    return {"classes": data.n_classes, "k": PEERS[peer](sampled(data.X))}

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
 from benchmarks.trust.confidence import GROUPS, half_of
+from benchmarks.trust.fresh_page import fresh_section
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.noise_sets import kind_of
 from benchmarks.trust.numbers import numbers_section, read_results
@@ -47,6 +48,7 @@ def text(results: Results) -> str:
         "short": summary(results),
         "noise": _noise(results),
         "numbers": _numbers(),
+        "fresh": fresh_section(results.found),
         "confidence": _confidence(results),
         "verdict": _verdicts(results),
     }

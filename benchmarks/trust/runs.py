@@ -38,7 +38,7 @@ PARTS = {
     "verdict": Part(verdicts.names, verdicts.measure_verdict, ("iris", "shape_hepta")),
     "fresh": Part(fresh_sets.names, fresh.measure_fresh, ("A / moons / 0",)),
     "fresh noise": Part(fresh_noise.names, fresh_noise.measure_fresh_noise, ("A / ball / 2",)),
-    "fresh peers": Part(fresh_sets.names, fresh.measure_fresh_peers, ("A / moons / 0",)),
+    "fresh peers": Part(fresh.peer_names, fresh.measure_fresh_peer, ("A / moons / 0 / HDBSCAN",)),
 }
 
 
