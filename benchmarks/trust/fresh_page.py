@@ -33,6 +33,20 @@ def fresh_section(found: Found) -> str:
 {_clouds(found["fresh noise"])}"""
 
 
+def fresh_lines(found: Found) -> list[str]:
+    """Return the main figures of the section, one line per family."""
+    lines = []
+    for family in FAMILIES:
+        records = list(of_family(found["fresh"], family).values())
+        if records:
+            exact, near, _ = summary(records)
+            lines.append(
+                f"- Number of clusters on {len(records)} fresh sets of family {family}: exact on {exact:.0%}, within "
+                f"20% on {near:.0%}."
+            )
+    return lines
+
+
 def of_family(records: dict[str, Record], family: str, kind: str | None = None) -> dict[str, Record]:
     """The records of one family, of one geometry if it is named."""
     start = f"{family} / " if kind is None else f"{family} / {kind} / "

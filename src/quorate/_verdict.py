@@ -22,8 +22,8 @@ CANNOT_TELL = (
 )
 REFERENCE_TELLS = (
     "The reference is drawn evenly from an ellipsoid with the covariance of the measurements. Clusters that touch "
-    "without a valley between them look like measurements without clusters, and values in coarse steps look like "
-    "clusters."
+    "without a valley between them look like measurements without clusters; values in coarse steps, and parts of one "
+    "curved cloud, look like clusters."
 )
 NO_CLUSTERS = (
     "The clusters are separated no better than those of measurements without clusters: there is no evidence of "
