@@ -141,7 +141,7 @@ def _n_read_back(categories: Array, name: str, kind: str) -> int:
 
 def as_texts(values: Array) -> list[str]:
     # dates are converted first, because tolist() would give nanoseconds as integers
-    return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
+    return [str(value) for value in (values.astype("U64") if values.dtype.kind in "mM" else values).tolist()]
 
 
 def write_csv(
