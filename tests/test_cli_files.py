@@ -18,7 +18,7 @@ import pytest
 from quorate import save_labels
 from quorate._io.aside import remove_left_over, remove_own, write_aside, write_folder_aside
 from quorate.cli import main
-from quorate.cli.signals import PATIENCE, EndedError
+from quorate.cli.signals import PATIENCE, EndedError, answered_signals
 
 Output = pytest.CaptureFixture[str]
 
@@ -221,3 +221,24 @@ def test_a_signal_while_answers_are_taken_down(
     monkeypatch.setattr("quorate.cli.entry.answered_signals", late)
     assert main(["methods"]) == status
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_interrupt_within_a_destructor_is_not_told_as_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    class Interrupted:
+        def __init__(self, error: type[BaseException]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error("raised where nobody can catch it")
+
+    told = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda unraisable: told.append(unraisable.exc_type)
+    try:
+        with answered_signals():
+            Interrupted(KeyboardInterrupt)
+            Interrupted(OSError)
+        Interrupted(KeyboardInterrupt)
+    finally:
+        sys.unraisablehook = before
+    assert told == [OSError, KeyboardInterrupt]
+    assert capsys.readouterr().err == ""
