@@ -16,30 +16,45 @@ $(STAMP): pyproject.toml src/quorate/__init__.py
 demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, made one
 	$(BIN)/quorate demo --output demo --force
 
+# each worker begins with a half of its own, so that seldom both compile the same kernel or make the same fixture, and takes
+# tests from the other at the end
+PARALLEL := -n 2 --dist worksteal
+# threads of OpenMP that wait keep a core busy by default, which the other worker needs
+test test-bounds test-anndata test-floors: export OMP_WAIT_POLICY ?= passive
+
 test: $(STAMP)      ## all tests, doctests and README blocks included
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slower, in a cache of their own
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest -n 2 $(ARGS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 test-gpu:           ## what needs a CUDA card, with the python that has CuPy: make test-gpu [PYTHON=python3]
 	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device.py $(ARGS)
 
-test-anndata:       ## what needs anndata, which asks for pandas < 3: in an environment of its own
-	test -d .venv-anndata || $(PYTHON) -m venv .venv-anndata
-	.venv-anndata/bin/python -m pip install --quiet --disable-pip-version-check -e ".[anndata,plot]" "pytest>=8" "hypothesis>=6.100"
-	.venv-anndata/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
+# tutorials need anndata, and so do some tests
+DOCS_STAMP := .venv-docs/.installed
+$(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]" "pytest>=8" "hypothesis>=6.100"
+	@touch $@
+
+test-anndata: $(DOCS_STAMP)  ## what needs anndata, which asks for pandas < 3: in the environment of the site
+	.venv-docs/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
 
 # the oldest Python that can be had; the shims of pyenv exist also where they do not work
 FLOOR_PYTHON ?= $(or $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10),$\
 	$(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.10.*/bin/python3.10)),$(PYTHON))
 FLOOR_TESTS := $(patsubst %,tests/test_%.py,compiling eigen golden io_damaged io_formats io_zarr_store partition soft spectral tables_files)
 
-test-floors:        ## the lowest versions that pyproject.toml declares, in an environment of their own
-	test -d .venv-floors || $(FLOOR_PYTHON) -m venv .venv-floors
+FLOOR_STAMP := .venv-floors/.installed
+$(FLOOR_STAMP): pyproject.toml src/quorate/__init__.py .ci/floors.py
+	$(FLOOR_PYTHON) -m venv .venv-floors
 	$(PYTHON) .ci/floors.py > .venv-floors/constraints.txt
 	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-floors/constraints.txt -e ".[test]"
-	.venv-floors/bin/python -m pytest -n 2 -W ignore::DeprecationWarning $(or $(ARGS),$(FLOOR_TESTS))
+	@touch $@
+
+test-floors: $(FLOOR_STAMP)  ## the lowest versions that pyproject.toml declares, in an environment of their own
+	.venv-floors/bin/python -m pytest $(PARALLEL) -W ignore::DeprecationWarning $(or $(ARGS),$(FLOOR_TESTS))
 
 check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
@@ -82,12 +97,6 @@ coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
-DOCS_STAMP := .venv-docs/.installed
-$(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
-	@touch $@
-
 docs: $(DOCS_STAMP)  ## the documentation site, in docs/_build/html; warnings are errors, and the tutorials are executed
 	.venv-docs/bin/python -m sphinx -b html -j 2 -W --keep-going -d docs/_build/doctrees $(ARGS) docs docs/_build/html
 
@@ -111,7 +120,7 @@ dist:               ## source archive and wheel, checked; the tests run against 
 	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
 	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
-	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),-n 2)
+	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),$(PARALLEL))
 
 clean:
-	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-anndata .venv-floors .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .pytest_cache .mypy_cache .ruff_cache demo

@@ -10,10 +10,10 @@ QUESTIONS = [
     ("Are the members soft (memberships)?", "yes", "kmeans"),
     ("Do you need a tree to cut anywhere?", "yes", "lwea or eac"),
     ("Must the clusters have equal sizes?", "yes", "cspa, or hbgf for many rows"),
-    ("Do members have 2,000 to 20,000 clusters in all?", "yes", "transfer (auto takes it)"),
-    ("More, nearly all of them in a few members?", "yes", "transfer (auto takes it)"),
-    ("More, in most members?", "yes", "hbgf (auto takes it)"),
-    ("Over 78% of labels missing, under 6 per cluster?", "yes", "supra (auto takes it)"),
+    ("Do all members together have 2,000 to 20,000 clusters?", "yes", "transfer (auto takes it)"),
+    ("Over 20,000, nearly all of them in a few members?", "yes", "transfer (auto takes it)"),
+    ("Over 20,000, in most of the members?", "yes", "hbgf (auto takes it)"),
+    ("Over 78% of labels missing, under 6 left per cluster?", "yes", "supra (auto takes it)"),
 ]
 LAST = "lwgp (auto takes it)"
 

@@ -50,10 +50,13 @@ def plain_labels(method: str, seed: int) -> Labels:
 
 
 def labels_of(method: str, case: Case) -> Labels:
-    """Run a method with seed 0; `best` takes the number of clusters that it finds."""
+    """Run a method with seed 0; `best` takes the number of clusters that it finds.
+
+    The confidence is left out: it would run the method eight times more, and no law is about it.
+    """
     ensemble = as_ensemble(case.labels, weights=case.weights, orientation="objects")
     k = None if method == "best" else case.n_clusters
-    return consensus(ensemble, k, method=method, random_state=0).labels.astype(np.int64)
+    return consensus(ensemble, k, method=method, random_state=0, confidence=False).labels.astype(np.int64)
 
 
 def objects_repeated(method: str, seed: int) -> bool:

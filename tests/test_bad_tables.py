@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import quorate
-from quorate import as_ensemble, consensus, evaluate, join, load_labels, nmi, refine, report
+from quorate import Consensus, as_ensemble, consensus, evaluate, join, load_labels, nmi, refine, report
 from quorate.cli import main
 
 N = 60
@@ -178,10 +179,19 @@ def test_shell(case: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 SHUFFLED = FRAME.sample(frac=1, random_state=0)
-RESULT = consensus(FRAME, 3, random_state=0)
 PLAIN = FRAME.reset_index(drop=True)
-NOT_NAMED = consensus(PLAIN, 3, random_state=0)
 DOUBLE = pd.concat([FRAME, FRAME.iloc[:1]])
+
+
+# computed when a test asks for them: every worker collects every file
+@cache
+def named() -> Consensus:
+    return consensus(FRAME, 3, random_state=0)
+
+
+@cache
+def not_named() -> Consensus:
+    return consensus(PLAIN, 3, random_state=0)
 
 
 class AnnDataLike:
@@ -198,19 +208,22 @@ def fit(name: str) -> Callable[[], Any]:
 
 
 PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
-    "fewer objects": (lambda: evaluate(RESULT, FRAME.iloc[:-2]), "labels for 2 objects that are not .*'c58', 'c59'"),
+    "fewer objects": (lambda: evaluate(named(), FRAME.iloc[:-2]), "labels for 2 objects that are not .*'c58', 'c59'"),
     "more objects": (
-        lambda: evaluate(RESULT, pd.concat([FRAME, FRAME.iloc[:1].rename({"c00": "n"})])),
+        lambda: evaluate(named(), pd.concat([FRAME, FRAME.iloc[:1].rename({"c00": "n"})])),
         "1 of 61 .*'n'",
     ),
-    "other objects": (lambda: evaluate(RESULT, FRAME.rename(lambda name: name + "x")), "no label for 60 of 60 objects"),
-    "a shuffled default index": (lambda: evaluate(NOT_NAMED, PLAIN.sample(frac=1, random_state=1)), "reset_index"),
+    "other objects": (
+        lambda: evaluate(named(), FRAME.rename(lambda name: name + "x")),
+        "no label for 60 of 60 objects",
+    ),
+    "a shuffled default index": (lambda: evaluate(not_named(), PLAIN.sample(frac=1, random_state=1)), "reset_index"),
     "a shuffled Series": (lambda: evaluate(PLAIN.a.sample(frac=1, random_state=1), PLAIN), "sort_index"),
-    "a truth of others": (lambda: evaluate(RESULT, FRAME, truth=FRAME.a.iloc[1:]), "in truth there is no label for 1"),
+    "a truth of others": (lambda: evaluate(named(), FRAME, truth=FRAME.a.iloc[1:]), "in truth there is no label for 1"),
     "two Series": (lambda: nmi(FRAME.a, FRAME.b.iloc[2:]), "in second there is no label for 2 of 60"),
     "a start of others": (lambda: refine(FRAME.a.iloc[5:], FRAME), "no label for 5 of 60"),
-    "a report of others": (lambda: report(RESULT, FRAME.iloc[1:], "never.html"), "1 object that is not in the table"),
-    "a picture of others": (lambda: quorate.plot.consensus_heatmap(RESULT, FRAME.iloc[1:]), "not in the table"),
+    "a report of others": (lambda: report(named(), FRAME.iloc[1:], "never.html"), "1 object that is not in the table"),
+    "a picture of others": (lambda: quorate.plot.consensus_heatmap(named(), FRAME.iloc[1:]), "not in the table"),
     "a dict of Series": (lambda: as_ensemble({"a": FRAME.a, "b": FRAME.b.iloc[4:]}), "'b' .*4 of 60.*quorate.join"),
     "a list of Series": (lambda: as_ensemble([FRAME.a, FRAME.b.iloc[4:]], orientation="members"), "4 of 60"),
     "a mixed dict": (lambda: as_ensemble({"a": FRAME.a, "b": [1, 2]}), "ragged"),

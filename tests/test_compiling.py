@@ -55,9 +55,17 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert (again.returncode, again.stderr) == (0, "")
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that a first process has filled."""
+    made = tmp_path_factory.mktemp("cache")
+    assert run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(made)).stderr == ""
+    return made
+
+
 @pytest.mark.parametrize(("suffix", "content"), [(".nbi", b""), (".nbi", b"no index"), (".nbc", b"cut"), (".nbc", b"")])
-def test_damaged_files_are_mended(tmp_path: Path, suffix: str, content: bytes) -> None:
-    assert run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path)).stderr == ""
+def test_damaged_files_are_mended(tmp_path: Path, cache: Path, suffix: str, content: bytes) -> None:
+    shutil.copytree(cache, tmp_path, dirs_exist_ok=True)
     kept = list(tmp_path.rglob(f"*{suffix}"))
     assert kept
     for path in kept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,27 @@ from ensembles import noisy_with_truth
 from imports import modules_of
 
 import quorate
-from quorate import as_ensemble, choose_k, compress, consensus, evaluate, report
+from quorate import Consensus, as_ensemble, choose_k, compress, consensus, evaluate, report
 from quorate._consensus import procedure
 from quorate.cli import main
 from quorate.solvers.label_rows import distinct
 
 TRUTH, LABELS = noisy_with_truth(0, 200, 3, 6, missing=0.1)
-RESULT = consensus(LABELS, 3, method="kmeans", random_state=0)
 # all modules that may call the search, also those that are loaded only when they are needed
 SOURCES = modules_of(Path(quorate.__file__).parent)
 MODULES = [import_module(name) for name, path in SOURCES.items() if "distinct" in path.read_text(encoding="utf-8")]
+
+
+@cache
+def result() -> Consensus:
+    return consensus(LABELS, 3, method="kmeans", random_state=0)
 
 
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rows of all tables whose distinct rows are searched while a test runs, in order."""
     sizes: list[int] = []
+    result()  # before anything is counted
     # the procedure is repeated on parts of the table, which are tables of their own and here have fewer rows
     monkeypatch.setattr(procedure, "MOST_OBJECTS", 100)
 
@@ -47,11 +53,11 @@ CALLS: dict[str, Callable[[Path], Any]] = {
     "consensus by a tree, refined": lambda folder: consensus(LABELS, 3, method="eac", refine=True, random_state=0),
     "consensus of several methods": lambda folder: consensus(LABELS, 3, method="supra", random_state=0),
     "consensus that chooses": lambda folder: consensus(LABELS, (2, 5), random_state=0),
-    "evaluate": lambda folder: evaluate(RESULT, LABELS),
-    "evaluate with the truth": lambda folder: evaluate(RESULT, LABELS, truth=TRUTH),
+    "evaluate": lambda folder: evaluate(result(), LABELS),
+    "evaluate with the truth": lambda folder: evaluate(result(), LABELS, truth=TRUTH),
     "choose_k": lambda folder: choose_k(LABELS, (2, 5), random_state=0),
-    "report": lambda folder: report(RESULT, LABELS, folder / "page.html", random_state=0),
-    "report of labels": lambda folder: report(RESULT.labels, LABELS, folder / "page.html", truth=TRUTH, numbers=None),
+    "report": lambda folder: report(result(), LABELS, folder / "page.html", random_state=0),
+    "report of labels": lambda folder: report(result().labels, LABELS, folder / "page.html", truth=TRUTH, numbers=None),
 }
 
 
@@ -68,7 +74,7 @@ def table(tmp_path: Path) -> Path:
     lines = [f"x{row},{','.join(map(str, LABELS[row]))},{TRUTH[row]}" for row in range(200)]
     path = tmp_path / "labels.csv"
     path.write_text("\n".join(["name,a,b,c,d,e,f,kind", *lines]).replace("-1", "") + "\n")
-    labelling = [f"x{row},{label}" for row, label in enumerate(RESULT.labels)]
+    labelling = [f"x{row},{label}" for row, label in enumerate(result().labels)]
     (tmp_path / "out.csv").write_text("\n".join(["name,label", *labelling]) + "\n")
     return path
 

@@ -22,4 +22,5 @@ def test_many_calls_do_not_grow() -> None:
 
 
 def test_two_first_imports_at_once() -> None:
-    assert load.first_imports(2, "compress(as_ensemble(table))[0].counts") == []
+    """Both compile and store two kernels; `make soak` does it with those of a whole consensus, which take long."""
+    assert load.first_imports(2, "as_ensemble(table).labels.tolist()") == []

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ LABELS = [0, 0, 1, 1, 1]
 ENSEMBLE = as_ensemble([[0, 0, 1, 1, 2], [0, 1, 1, 1, 0], [0, 0, 0, 1, 1]])
 SOFT = as_soft_ensemble([[[0.9, 0.1], [0.5, 0.5], [0.0, 1.0]], ["a", "a", "b"]])
 X = np.random.default_rng(0).normal(size=(30, 3))
-TREE = ca_tree(ENSEMBLE)
+tree = cache(lambda: ca_tree(ENSEMBLE))  # made when a test asks: every worker collects every file
 ODD: list[Any] = [
     None, True, -1, 0, 10**30, 1.5, math.nan, math.inf, -math.inf, "", "x" * 5000, "\x1b[2J", b"x", [], [[]], {},
     {"a": 1}, (), (2, 1), (None, None), ("a", "b"), range(0), range(5, 2), set(), object(), int, len, 1 + 2j,
@@ -56,12 +57,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "coarsen keep": lambda v: quorate.coarsen(ENSEMBLE, keep=v),
     "coarsen n_des": lambda v: quorate.coarsen(ENSEMBLE, n_des=v),
     "ca_tree": ca_tree,
-    "cut": TREE.cut,
-    "largest": TREE.largest,
-    "curve": TREE.curve,
-    "choose": TREE.choose,
-    "grow": TREE.grow,
-    "grow weight": lambda v: TREE.grow(LABELS, weight=v),
+    "cut": lambda v: tree().cut(v),
+    "largest": lambda v: tree().largest(v),
+    "curve": lambda v: tree().curve(v),
+    "choose": lambda v: tree().choose(v),
+    "grow": lambda v: tree().grow(v),
+    "grow weight": lambda v: tree().grow(LABELS, weight=v),
     "consensus": lambda v: consensus(v, 2),
     "consensus n_clusters": lambda v: consensus(ENSEMBLE, v),
     "consensus method": lambda v: consensus(ENSEMBLE, 2, method=v),

@@ -31,7 +31,7 @@ def test_a_difference_without_a_cause_says_so() -> None:
     rows = [Compared("a", 0.9, [0.5]), Compared("b", 0.9, [0.5], why="fewer runs"), Compared("c", 0.9, [0.9])]
     lines = compared_table(rows).splitlines()[2:]
     assert [line.split("|")[-2].strip() for line in lines] == ["not explained", "fewer runs", ""]
-    assert tally(rows) == "3 figures: 2 worse, 1 agrees"
+    assert tally(rows) == "Of 3 figures, 2 are worse and 1 agrees"
 
 
 def test_claims_are_judged() -> None:

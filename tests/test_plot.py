@@ -33,19 +33,19 @@ from quorate.plot.trees import top_of_tree
 from quorate.solvers.linkage.dendrogram import cut
 
 MEMBERS = as_ensemble(noisy(0, 300, k=4, members=12, noise=0.2, missing=0.1))
-EAC = consensus(MEMBERS, 4, method="eac")
-KMEANS = consensus(MEMBERS, 4, random_state=0)
 SIZES = {k: as_ensemble(noisy(k, 120, k=k, noise=0.2, missing=0.1)) for k in (2, 3, 4)}
+eac = cache(lambda: consensus(MEMBERS, 4, method="eac"))  # made when a test asks: every worker collects every file
+flat = cache(lambda: consensus(MEMBERS, 4, random_state=0))
 PICTURES = {
-    "consensus_heatmap": lambda **ax: plot.consensus_heatmap(EAC, MEMBERS, **ax),
-    "densities": lambda **ax: plot.densities(KMEANS, MEMBERS, **ax),
-    "member_nmi": lambda **ax: plot.member_nmi(MEMBERS, KMEANS, **ax),
-    "membership_heatmap": lambda **ax: plot.membership_heatmap(KMEANS, MEMBERS, **ax),
-    "item_consensus": lambda **ax: plot.item_consensus(KMEANS, MEMBERS, **ax),
-    "cluster_consensus": lambda **ax: plot.cluster_consensus(KMEANS, MEMBERS, **ax),
-    "silhouette": lambda **ax: plot.silhouette(KMEANS, MEMBERS, **ax),
-    "confidence_histogram": lambda **ax: plot.confidence_histogram(KMEANS, **ax),
-    "dendrogram": lambda **ax: plot.dendrogram(EAC, **ax),
+    "consensus_heatmap": lambda **ax: plot.consensus_heatmap(eac(), MEMBERS, **ax),
+    "densities": lambda **ax: plot.densities(flat(), MEMBERS, **ax),
+    "member_nmi": lambda **ax: plot.member_nmi(MEMBERS, flat(), **ax),
+    "membership_heatmap": lambda **ax: plot.membership_heatmap(flat(), MEMBERS, **ax),
+    "item_consensus": lambda **ax: plot.item_consensus(flat(), MEMBERS, **ax),
+    "cluster_consensus": lambda **ax: plot.cluster_consensus(flat(), MEMBERS, **ax),
+    "silhouette": lambda **ax: plot.silhouette(flat(), MEMBERS, **ax),
+    "confidence_histogram": lambda **ax: plot.confidence_histogram(flat(), **ax),
+    "dendrogram": lambda **ax: plot.dendrogram(eac(), **ax),
     "node_curve": lambda **ax: plot.node_curve(ca_tree(MEMBERS), **ax),
     "consensus_cdf": lambda **ax: plot.consensus_cdf(SIZES, **ax),
     "delta_area": lambda **ax: plot.delta_area(SIZES, **ax),
@@ -188,9 +188,9 @@ def test_bins_hold_every_object_once_and_stay_within_clusters(case: Any) -> None
     assert matrix == pytest.approx(twin)
 
 
-@pytest.mark.parametrize("result", [EAC, KMEANS], ids=["tree", "no tree"])
-def test_heatmap_of_few_objects_is_the_matrix(result: Consensus) -> None:
-    picture = binning.heatmap(binning.labelled_rows(result, MEMBERS), 10_000)
+@pytest.mark.parametrize("solved", [eac, flat], ids=["tree", "no tree"])
+def test_heatmap_of_few_objects_is_the_matrix(solved: Any) -> None:
+    picture = binning.heatmap(binning.labelled_rows(result := solved(), MEMBERS), 10_000)
     matrix, clusters, edges = picture.matrix, picture.clusters, picture.edges
     assert (np.diff(edges) == 1).all()
     whole = oracle.co_association(MEMBERS.labels)
@@ -215,9 +215,9 @@ def test_heatmap_of_many_objects_is_small_and_keeps_the_mean() -> None:
 
 
 def test_the_tree_orders_the_rows() -> None:
-    found = binning.labelled_rows(EAC, MEMBERS)
+    found = binning.labelled_rows(eac(), MEMBERS)
     ordered = found.labels[np.argsort(found.place)]
-    assert np.count_nonzero(np.diff(ordered)) == EAC.n_clusters - 1
+    assert np.count_nonzero(np.diff(ordered)) == eac().n_clusters - 1
     rows, _ = compress(MEMBERS)
     alone = binning.labelled_rows(solve(rows, 4, method="eac"), rows)
     assert alone.place.tolist() == found.place.tolist()
@@ -233,9 +233,9 @@ def test_top_of_tree() -> None:
 
 @pytest.mark.parametrize("n_branches", [2, 4, 9, 30])
 def test_branches_are_those_of_a_cut(n_branches: int) -> None:
-    counts = np.bincount(EAC.rows)
-    top = top_of_tree(EAC.tree, n_branches, counts)
-    labels = cut(EAC.tree, n_branches)
+    counts = np.bincount(eac().rows)
+    top = top_of_tree(eac().tree, n_branches, counts)
+    labels = cut(eac().tree, n_branches)
     assert sorted(top.counts) == sorted(np.bincount(labels, weights=counts))
     assert len(set(labels[top.first])) == n_branches
 
@@ -262,7 +262,7 @@ def drawn(ax: Axes) -> list[np.ndarray]:
 
 
 def test_objects_without_a_label_are_left_out() -> None:
-    labels = [None if place < 20 else f"c{label}" for place, label in enumerate(KMEANS.labels)]
+    labels = [None if place < 20 else f"c{label}" for place, label in enumerate(flat().labels)]
     known = replace(MEMBERS, labels=MEMBERS.labels[20:], counts=MEMBERS.counts[20:])
     assert binning.labelled_rows(labels, MEMBERS).rows.n_objects == 280
     for draw in (plot.consensus_heatmap, plot.membership_heatmap, plot.silhouette, plot.item_consensus):
@@ -360,17 +360,17 @@ def test_member_nmi_has_the_consensus_last() -> None:
 
 
 ERRORS = {
-    "result must be a Consensus with a tree": lambda: plot.dendrogram(KMEANS),
-    "that has a confidence": lambda: plot.confidence_histogram(replace(KMEANS, confidence=None)),
+    "result must be a Consensus with a tree": lambda: plot.dendrogram(flat()),
+    "that has a confidence": lambda: plot.confidence_histogram(replace(flat(), confidence=None)),
     "needs at least two, but the result has one": lambda: plot.silhouette(consensus(MEMBERS, 1), MEMBERS),
-    "result must have one label per row of the ensemble": lambda: plot.consensus_heatmap(KMEANS.labels[:-1], MEMBERS),
-    "one label per row of the ensemble": lambda: plot.member_nmi(MEMBERS, KMEANS.labels[:-1]),
+    "result must have one label per row of the ensemble": lambda: plot.consensus_heatmap(flat().labels[:-1], MEMBERS),
+    "one label per row of the ensemble": lambda: plot.member_nmi(MEMBERS, flat().labels[:-1]),
     "make it with ca_tree": lambda: plot.node_curve(MEMBERS),
-    "results must be a list of Consensus": lambda: plot.tracking(KMEANS),
-    "results must label the same objects": lambda: plot.tracking([KMEANS, consensus([0, 1], 2)]),
+    "results must be a list of Consensus": lambda: plot.tracking(flat()),
+    "results must label the same objects": lambda: plot.tracking([flat(), consensus([0, 1], 2)]),
     "needs at least two, got": lambda: plot.delta_area(MEMBERS),
-    "what choose_k returns": lambda: plot.k_choice(KMEANS),
-    "max_bins must be at least 1": lambda: plot.consensus_heatmap(KMEANS, MEMBERS, max_bins=0),
+    "what choose_k returns": lambda: plot.k_choice(flat()),
+    "max_bins must be at least 1": lambda: plot.consensus_heatmap(flat(), MEMBERS, max_bins=0),
 }
 
 

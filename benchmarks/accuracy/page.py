@@ -78,15 +78,15 @@ def _introduction(results: Results) -> str:
         best = max((name for name in ALGORITHMS if name not in OURS), key=lambda name: mean_over(table[name], sets))
         own, other = mean_over(table[DEFAULT], sets), mean_over(table[best], sets)
         told.append(f"{group} ({len(sets)} sets): {own:.3f}, best peer {best} {other:.3f}")
-    return f"""`EnsembleClustering(k)` with its defaults, on features, beside other clusterers that are given the same \
-number of clusters. The page is made from {len(results.found):,} stored runs by `make accuracy DATA=folder`, which \
-goes on where it was stopped; `ARGS=--quick` takes two minutes.
+    return f"""This page compares `EnsembleClustering(k)` with its defaults with other clusterers that are given the \
+same features and the same number of clusters. It is made from {len(results.found):,} stored runs by \
+`make accuracy DATA=folder`, which continues where it was stopped; `ARGS=--quick` takes two minutes.
 
-Mean NMI with the classes on the sets that every algorithm could cluster: {"; ".join(told)}. On **half A** settings \
-were chosen (decisions [11](decisions/0011-members-that-suit-the-data.md), \
+The mean NMI with the classes, on the sets that every algorithm could cluster, is: {"; ".join(told)}. Settings were \
+chosen on **half A** (decisions [11](decisions/0011-members-that-suit-the-data.md), \
 [62](decisions/0062-the-trial-chooses-the-consensus-too.md) and [63](decisions/0063-sparse-eigenvectors.md), which say \
-what was changed after half B had been seen), **half B** was only reported there; the sets in **neither** were no part \
-of it.
+what was changed after half B had been seen); **half B** was only reported there; the sets in **neither** were not \
+looked at.
 
 For labels alone, where there are no features to compare neighbours in, all consensus functions are compared in two \
 protocols on [the page about the default method](default-method.md), with halves of their own \
@@ -161,9 +161,9 @@ the best on a set is known only afterwards, by the classes.
 
 def _published(results: Results) -> str:
     return f"""NMI (geometric mean) beside D. Huang et al., "Ultra-scalable spectral clustering and ensemble \
-clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410: the same data, the features as they come, the same \
-measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other hardware cannot be compared closely. \
-Ours are seconds of the processor on one thread.
+clustering", IEEE TKDE 32 (2020), doi:10.1109/TKDE.2019.2903410, on the same data, with features \
+that are not scaled, and with the same measure. Theirs are means of 20 runs on four cores with 64 GB; seconds on other \
+hardware cannot be compared closely. Ours are seconds of the processor on one thread.
 
 {printed_table(results)}"""
 
@@ -182,18 +182,18 @@ def _protocol(results: Results) -> str:
         f"- {algorithm}, {reason}: {', '.join(names)}." for (algorithm, reason), names in not_run(results).items()
     )
     return f"""- **Data.** Real measurements are z-normalised, a missing value is the mean of its column; points of \
-`shape_*`, the pixels of mnist, and the sets whose names end in `_raw` are as they come. Texts are weighted by \
-tf-idf, rows of length 1; {dense} take no sparse rows or no thousands of columns and get the {SVD_DIMENSIONS} leading \
-singular directions. The classes are for scoring only. Left out: {left}.
-- **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, but for 10 starts of \
-`KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
+`shape_*`, the pixels of mnist, and the sets whose names end in `_raw` are not scaled. Texts are weighted by \
+tf-idf, rows of length 1; {dense} cannot use sparse rows or thousands of columns and get the {SVD_DIMENSIONS} \
+leading singular directions. The classes are for scoring only. Left out: {left}.
+- **Algorithms.** The true number of clusters is given. scikit-learn's settings are its defaults, except for 10 starts \
+of `KMeans` and the nearest-neighbour graph of `SpectralClustering`; `Ward` is `AgglomerativeClustering`. `HDBSCAN` \
 finds its own number of clusters, and what it calls noise is scored as one more cluster. `20 spectral members` and \
 `20 k-means members` are `EnsembleClustering` with that kind of members instead of the choice; `one spectral member` \
 and `one k-means member` are single clusterings with the true number of clusters.
 - **Seeds.** The stochastic ones are run with seeds 0 to {SEEDS - 1}, the others (Ward, HDBSCAN, Birch) once, as \
-far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table tells which.
+far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table shows which.
 - **Limits.** One thread; seconds are those of the processor, on a machine shared with other work. A run may take \
-{SECONDS:g} s ({20 * SECONDS:g} s for Quorate, so that its own cost is told) and {GIGABYTES:g} GB. Not run on sets \
+{SECONDS:g} s ({20 * SECONDS:g} s for Quorate, so that its own cost is known) and {GIGABYTES:g} GB. Not run on sets \
 with more objects than: {caps}.
 - **Measures.** NMI with the geometric mean, adjusted Rand index, accuracy (the best one-to-one matching of clusters \
 and classes).

@@ -191,8 +191,8 @@ def k_page(records: list[Record], pictures: Path) -> str:
     )
     row = Compared("correlation of ANMI and NMI, all sets", 0.93, [correlation(records)], _why(records))
     words = (
-        "Section 6 tells results of another paper (Ghosh et al. 2002) whose protocol it does not print. Ours: ten "
-        "k-means members, each with a number of clusters drawn from 2 to twice the classes (at least 8), the "
+        "Section 6 reports results of another paper (Ghosh et al. 2002) whose protocol it does not print. We use ten "
+        "k-means members, each with a number of clusters drawn from 2 to twice the classes (at least 8), and the "
         "supra-consensus for each number in that range."
     )
     return "\n\n".join([words, picture, plain_table(head, lines), compared_table([row])])

@@ -9,6 +9,14 @@ import numpy as np
 
 POINTS = 0.03
 """A figure agrees within two standard deviations or three points, whichever is more."""
+WORDS = {
+    "agrees": ("agrees", "agree"),
+    "differs": ("differs", "differ"),
+    "better": ("is better", "are better"),
+    "worse": ("is worse", "are worse"),
+    "not measured": ("was not measured", "were not measured"),
+}
+"""The verdict on a figure as a verb, for one figure and for several."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,13 @@ def tally(rows: Iterable[Compared]) -> str:
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    return f"{sum(counts.values())} figures: " + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    parts = [f"{number} {WORDS.get(verdict, (verdict, verdict))[number != 1]}" for verdict, number in counts.items()]
+    text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"Of {_figures(sum(counts.values()))}, {text}"
+
+
+def _figures(number: int) -> str:
+    return "1 figure" if number == 1 else f"{number} figures"
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ def write_page(paper: Paper, results: Results, folder: Path, *, quick: bool) -> 
         if found := records[experiment.name]:
             sections.append(experiment.page(found, pictures).strip())
             total = sum(record.seconds for record in found)
-            sections.append(f"`{paper.name}:{experiment.name}`: {len(found):,} cases, {total:,.0f} s in all.")
+            cases = "1 case" if len(found) == 1 else f"{len(found):,} cases"
+            sections.append(f"This is the experiment `{paper.name}:{experiment.name}`: {cases}, {total:,.0f} s in all.")
         else:
             sections.append(f"Not measured. Run `make papers DATA=... ARGS={paper.name}:{experiment.name}`.")
     if paper.notes:

@@ -18,14 +18,14 @@ TITLES = {
 
 def page(records: Sequence[Record]) -> str:
     """All of it; sections without a record say so."""
-    parts = ["# Quorate and what else there is", _introduction(records)]
+    parts = ["# Quorate beside other packages", _introduction(records)]
     for takes, title in TITLES.items():
         parts.append(f"## {title}")
         for data in SPREADS:
             chosen = [r for r in records if r.case["data"] == data and PEERS[r.case["peer"]].takes == takes]
             parts += [f"### {_told(data)}", _times(chosen) if chosen else "Not measured."]
     parts += ["## Where they end", _errors(records)]
-    parts += ["## What they offer", "Read in the installed packages.", plain_table(HEAD, ROWS)]
+    parts += ["## What they offer", "This table was made by reading the installed packages.", plain_table(HEAD, ROWS)]
     parts += ["## How it was measured", _method(records)]
     return "\n\n".join(parts) + "\n"
 
@@ -33,10 +33,11 @@ def page(records: Sequence[Record]) -> str:
 def _introduction(records: Sequence[Record]) -> str:
     limits = next((r.values["limits"] for r in records if "limits" in r.values), [60.0, 8.0])
     return (
-        f"Packages that PyPI offers for consensus clustering, and recipes people write by hand, on the same objects: "
-        f"ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters asked for. Each call has a process of its own, one "
-        f"thread, {limits[0]:g} s and {limits[1]:g} GB. A cell: seconds of the processor, gigabytes beyond the input, "
-        f"NMI with the classes / ANMI with the members. `make peers` measures it anew."
+        f"This page compares packages that PyPI offers for consensus clustering, and recipes that people write by "
+        f"hand, on the same objects: ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters wanted. Each call has a "
+        f"process of its own, one thread, {limits[0]:g} s and {limits[1]:g} GB. Each cell shows processor seconds, "
+        f"gigabytes beyond the input, and the NMI with the classes / the ANMI with the members. `make peers` measures "
+        f"it again."
     )
 
 
@@ -96,7 +97,7 @@ def _method(records: Sequence[Record]) -> str:
         f"{N_MEMBERS} runs of k-means with {N_CLUSTERS} clusters on 80% of the objects (sc3s: on all, as it has no "
         "resampling); EnsembleClustering runs with its defaults. consensusclustering returns a matrix alone, so "
         "average link follows it, as in the R package it is modelled on. openensembles is given 0.5 as its threshold, "
-        "and multicons nothing: neither can be asked for a number of clusters there. ANMI is with the members made for "
+        "and multicons nothing: neither accepts a number of clusters there. ANMI is with the members made for "
         "the label section in both sections. Calls are warmed up on 300 objects first, so that imports and compiled "
         "code do not count. A peer that failed is not asked for more objects, nor for as many hard ones (-); "
         "an empty cell was not measured. The limit of memory is the process's, so that a peer sees the error it would "

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
+
+SITE = "https://quorate.github.io/quorate"
 
 
 def write_notebooks(app: Any) -> None:
@@ -17,11 +21,22 @@ def write_notebooks(app: Any) -> None:
         text = page.read_text(encoding="utf-8")
         if not text.startswith("---\n"):
             continue  # the list of tutorials is not a notebook
-        notebook = jupytext.reads(text, fmt="md:myst")
+        notebook = jupytext.reads(_away_from_the_site(text), fmt="md:myst")
         target = folder / page.with_suffix(".ipynb").name
         written = jupytext.writes(notebook, fmt="ipynb")
         if not target.exists() or target.read_text(encoding="utf-8") != written:
             target.write_text(written, encoding="utf-8")
+
+
+def _away_from_the_site(text: str) -> str:
+    """Return the text of a tutorial without the link to itself, and with whole addresses instead of paths."""
+    text = re.sub(r"\{download\}`[^`]*`\n+", "", text)
+    return re.sub(r"\]\((?!https?:|#)([^)#]+)\.md(#[^)]*)?\)", _address, text)
+
+
+def _address(link: re.Match[str]) -> str:
+    page = posixpath.normpath(posixpath.join("tutorials", link[1]))
+    return f"]({SITE}/{page}.html{link[2] or ''})"
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def consensus(
         As for `quorate.consensus`.
     max_rows : int, optional
         If a node of the tree has more distinct rows than this, similar rows are merged there, on the worker, until no
-        more are left. ``solution.info["thinned"]`` tells how far: the labels of an object differ from those of the row
+        more are left. ``solution.info["thinned"]`` says how far: the labels of an object differ from those of the row
         that stands for it in at most that share of the members. Without it, nothing is lost.
 
     Returns

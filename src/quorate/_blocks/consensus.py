@@ -39,7 +39,7 @@ class BlockConsensus:
     ensemble : Ensemble
         The distinct rows of the table, in order of first appearance, with counts.
     solution : Consensus
-        The consensus of these rows. ``solution.info["memory"]`` tells the budget, the memory of the distinct rows and
+        The consensus of these rows. ``solution.info["memory"]`` gives the budget, the memory of the distinct rows and
         the peak of the whole process, in bytes.
     n_objects, n_blocks : int
         How many objects were labelled, and in how many blocks they were read.

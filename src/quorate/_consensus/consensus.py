@@ -41,9 +41,10 @@ def consensus(
     device: str | None = None,
     **options: Any,
 ) -> Consensus:
-    """One labelling out of many.
+    """Combine many labellings of the same objects into one.
 
-    The labels are coded and compressed to distinct rows, coarsened if asked to, solved by a method, and the result is
+    There are four steps. The labels are checked and coded, and objects with equal labels become one row with a count.
+    Similar rows are merged if `coarsen` asks for it. A method finds the consensus of the rows. Last, its labels are
     carried back to all objects.
 
     Parameters
@@ -52,27 +53,29 @@ def consensus(
         One row per object, one column per member. A list (or mapping) in which a member is a matrix of memberships goes
         through `as_soft_ensemble`; methods that take labels alone refuse it.
     n_clusters : int, "auto", (low, high) or range, optional
-        Number of clusters wanted; exactly that many come back. With "auto" (the same as None) or a range of numbers
-        `choose_k` chooses, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
-        more in common than permuted labels. A method that finds the number itself, and that is named, takes None.
+        Number of clusters; the result has exactly that many. With "auto" (the same as None) or a range of numbers
+        `choose_k` chooses it, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
+        more in common than permuted labels. If the method is named and finds the number itself, None leaves it to
+        the method.
     method : str
-        A name in METHODS; `quorate methods` lists them. "auto" takes one by the number of distinct rows and by the
-        share of missing labels; ``info["auto"]`` says why, `method` says which.
+        A name in METHODS; ``quorate methods`` lists them. "auto" chooses one by the number of distinct rows and by the
+        share of missing labels: the attribute `method` of the result says which, and ``info["auto"]`` says why.
     coarsen : float, mapping or "auto", optional
-        Merge similar rows first, by `coarsen`: a theta; its options, such as ``dict(theta=0.2, keep=0.9)``; or
-        "auto" for as little merging as leaves 5,000 rows; ``dict(max_rows=...)`` sets another number.
-        ``info["coarsen"]`` tells what was done and why. Without this option rows are merged only if `method` is
-        "auto" and even k-means on more than a million distinct rows would need more than `max_bytes`; a warning says
-        so.
+        Whether to merge similar rows first, as the function `coarsen` does. A number is its theta, and a mapping such
+        as ``dict(theta=0.2, keep=0.9)`` holds its options. "auto" merges as little as leaves 5,000 rows;
+        ``dict(max_rows=...)`` sets another number. ``info["coarsen"]`` says what was done and why. Without this
+        option rows are merged only if `method` is "auto" and even k-means on more than a million distinct rows would
+        need more than `max_bytes`; a warning says so.
     random_state : None, int, Generator or RandomState
-        One seed, one answer. The global random state is never touched.
+        The same seed gives the same result. The global random state is never used.
     max_bytes : int
-        What the method may take beside the rows: a matrix over pairs of distinct rows, or tables between the clusters
-        of members and those of the result. A method that says it needs more is refused before it starts. Copies of the
-        rows and lists beside them, at most 240 bytes per label and 1,200 per distinct row, do not count.
+        The memory that the method may use beside the rows, for a matrix over pairs of distinct rows or for tables
+        between the clusters of members and those of the result. A method that needs more raises a MemoryError before
+        it starts. Copies of the rows and lists beside them, at most 240 bytes per label and 1,200 per distinct row,
+        do not count.
     refine : bool
-        Afterwards move rows to raise the ANMI, as `quorate.refine` does. `objective` is then the ANMI, and
-        ``info["refine"]`` tells the ANMI and the objective before, and how many rows moved.
+        Whether to move rows afterwards in order to raise the ANMI, as `quorate.refine` does. `objective` is then the
+        ANMI, and ``info["refine"]`` gives the ANMI and the objective before, and how many rows moved.
     confidence : bool
         Whether to estimate the confidence of each object, by repeating the method on halves of the members, four times
         on at most 2,000 objects. With False it is None.
@@ -81,21 +84,21 @@ def consensus(
     device : None, "auto", "cpu" or "cuda"
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
-        Results come back in kind, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+        Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
     **options
         The method's own options.
 
     Returns
     -------
     Consensus
-        Labels of all objects, in their order, and what the method knows about them.
-        ``info["n_rows"]`` is the number of distinct rows the method worked on.
+        The labels of all objects, in the given order, and what the method reports about them.
+        ``info["n_rows"]`` is the number of distinct rows that the method worked on.
 
     See Also
     --------
-    solve : the same on rows that are compressed already.
-    choose_k : compare numbers of clusters.
-    evaluate : how far to believe the result.
+    solve : Does the same on rows that are compressed already.
+    choose_k : Compares numbers of clusters.
+    evaluate : Scores the result, and says how far to believe it.
 
     Examples
     --------

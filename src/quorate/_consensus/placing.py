@@ -69,7 +69,7 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     -------
     Placement
         Labels, confidence and runner-up of the new objects, and how many labels were unknown. An object without any
-        known label has the label -1, and a warning tells how many there are.
+        known label has the label -1, and a warning says how many there are.
 
     See Also
     --------

@@ -33,7 +33,7 @@ ADVICE = "score all objects against the ensemble of all objects, or rows against
 
 
 def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
-    """Normalized mutual information: 1 if two labellings are the same partition, 0 if they are independent.
+    """Normalised mutual information: 1 if two labellings are the same partition, 0 if they are independent.
 
     Parameters
     ----------

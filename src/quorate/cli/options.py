@@ -74,7 +74,7 @@ def add_memory_option(parser: argparse.ArgumentParser) -> None:
         "--memory",
         metavar="BYTES",
         help="read tables in blocks and use about this much memory, for example 2GB; folders and patterns of files "
-        "are always read so (default: half of the machine's memory, at most 8GB)",
+        "are always read in this way (default: half of the machine's memory, at most 8GB)",
     )
 
 

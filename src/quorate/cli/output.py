@@ -195,7 +195,7 @@ def verdict_summary(scores: Scores) -> str:
     advice = (
         verdict.next_step if verdict.grade or not verdict.next_step else "add --null auto to compare it with chance"
     )
-    lines = {"verdict": verdict.text, "because": verdict.reason, "next": advice, "not told": verdict.cannot_tell}
+    lines = {"verdict": verdict.text, "because": verdict.reason, "next": advice, "cannot tell": verdict.cannot_tell}
     return aligned({name: text for name, text in lines.items() if text})
 
 

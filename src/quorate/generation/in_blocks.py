@@ -41,7 +41,7 @@ class BlockEnsemble:
     Attributes
     ----------
     ensemble : Ensemble
-        The distinct rows of labels, with counts; its `info` tells how the members were made.
+        The distinct rows of labels, with counts; its `info` says how the members were made.
     n_objects, n_blocks : int
         How many objects there are, and in how many blocks they were read.
     output : Path or None

@@ -12,7 +12,7 @@ from quorate.solvers.sizes import few_tables
 
 
 def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator) -> Consensus:
-    """Return the member of the highest ANMI.
+    """Return the member with the highest ANMI.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
 
 METHOD = Method(
     solve=best,
-    title="the member of the highest ANMI (baseline)",
+    title="the member with the highest ANMI (baseline)",
     reference="doi:10.1162/153244303321897735",
     tables=few_tables,
     finds_k=True,

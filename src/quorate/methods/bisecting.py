@@ -81,7 +81,7 @@ def bisecting(
     ``n_clusters=None`` the tree grows to sqrt(n) clusters, rounded up, and k >= 2 is chosen where the gain falls most
     from one split to the next, the lowest such k in a tie. A cluster of one row is never split.
     O(m H) for each level of the tree. If a cluster has more than 8,192 rows, the restarts of its split run on a
-    sample of so many objects, and the best one is finished on all.
+    sample of that many objects, and the best one is finished on all.
 
     References
     ----------

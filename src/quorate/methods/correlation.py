@@ -27,7 +27,7 @@ def correlation(
     ----------
     ensemble : Ensemble
     n_clusters : int or None
-        None, the natural choice here, leaves the number to the objective. Otherwise exactly so many, see Notes.
+        None, the natural choice here, leaves the number to the objective. A number is exact; see Notes.
     rng : numpy.random.Generator
         Not used.
     init : {"best", "member", "leaders"}

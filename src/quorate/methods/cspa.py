@@ -35,12 +35,12 @@ def cspa(
     ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the seeds of METIS; of its two schemes the lesser cut is taken.
+        Draws the seeds of METIS; the smaller cut of its two schemes is taken.
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
     neighbours : int, optional
-        Keep only the strongest co-associations of each row, so many: an approximation in memory linear in the rows,
-        made only if asked for. ``info["neighbours"]`` repeats it.
+        Keep only this many co-associations of each row, the strongest ones: an approximation whose memory is linear in
+        the rows, made only if asked for. ``info["neighbours"]`` repeats it.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def cumulative(
     -------
     Consensus
         `objective` is the information, in nats, that the consensus keeps about the objects; to be maximised.
-        ``info["reference_test"]`` lists the members the reference was made of.
+        ``info["reference"]`` lists the members the reference was made of.
 
     Notes
     -----
@@ -51,7 +51,7 @@ def cumulative(
     wanted, the two whose merging loses the least information are merged, again and again. If no member has enough
     clusters, the reference is crossed with the next most informative members until it has. Ties go to the lowest
     number; an empty cluster takes the row that is least sure of its own. Above 32,768 rows the loss of merging and the
-    objective are computed on a sample of so many objects. O(m H k) for m rows and a reference of k clusters; merging
+    objective are computed on a sample of that many objects. O(m H k) for m rows and a reference of k clusters; merging
     takes k^2 times the rows it looks at.
 
     References

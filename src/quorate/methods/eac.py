@@ -46,7 +46,7 @@ def eac(
     ----------
     ensemble : Ensemble or SoftEnsemble
     n_clusters : int or None
-        Exactly so many clusters, also if heights tie; None takes the k >= 2 of the longest lifetime.
+        Exact number of clusters, also if heights tie; None takes the k >= 2 with the longest lifetime.
     rng : numpy.random.Generator
         Not used.
     linkage : {"average", "single", "complete", "weighted", "ward"}
@@ -69,7 +69,7 @@ def eac(
     Equal rows are one leaf: they join first, at height 0. A cluster is named by its lowest row; of several pairs of
     the least height the one merges whose lower cluster is lowest, then the one whose other cluster is. "single"
     follows a spanning tree grown from row 0, the lowest row first. Rows come sorted by count and content, so that the
-    order of the objects has no say.
+    order of the objects does not matter.
 
     "average" needs no matrix: the mean of A between two clusters is a product of their sums of one-hot rows. "single"
     is a maximum spanning tree found through the rows of each base cluster. Both take O(m H) memory for m rows. The
@@ -85,7 +85,7 @@ def eac(
 
     Soft members ("average" alone): A of two rows is the product of their memberships, the share of members expected
     to join them if each drew a cluster for each object. It is below 1 also between equal soft rows, which are one leaf
-    all the same, because nothing tells them apart. Beside the rows it takes a matrix between up to 8,192 of them.
+    all the same, because nothing distinguishes them. Beside the rows it takes a matrix between up to 8,192 of them.
 
     `enhanced` follows [3]_ with the similarity of connected triples: the similarity of two clusters of a
     member is the sum of the overlaps (Jaccard) that clusters of other members have with both, divided by the largest

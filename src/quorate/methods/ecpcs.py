@@ -48,10 +48,11 @@ def ecpcs(
     Returns
     -------
     Consensus
-        "mc": `objective` is the inertia of the clusters in their embedding, to be minimised; `confidence` is the share
-        of a row's known labels in the meta-cluster that won it; ``info["meta_clusters"]`` holds the meta-cluster of
-        each cluster of each member, by name, None if there was nothing to choose; ``info["n_repaired"]`` counts
-        meta-clusters that won no row and were given one. "hc": `tree` and `objective` as in `eac`.
+        "mc": `objective` is the inertia of the clusters in their embedding, to be minimised;
+        ``info["method_confidence"]`` is the share of a row's known labels in the meta-cluster that won it;
+        ``info["meta_clusters"]`` holds the meta-cluster of each cluster of each member, by name, None if there was
+        nothing to choose; ``info["n_repaired"]`` counts meta-clusters that won no row and were given one. "hc": `tree`
+        and `objective` as in `eac`.
 
     Notes
     -----
@@ -107,7 +108,7 @@ def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
 
 METHOD = Method(
     solve=ecpcs,
-    title="clusters alike by random walks, grouped; the groups compete for objects",
+    title="clusters grouped by random walks; the groups compete for objects",
     reference="doi:10.1109/TSMC.2018.2876202",
     tables=few_tables,
     stochastic=True,

@@ -25,11 +25,11 @@ def greedy(
     ----------
     ensemble : Ensemble
     n_clusters : int or None
-        None takes the number of clusters of the member of the highest ANMI.
+        None takes the number of clusters of the member with the highest ANMI.
     rng : numpy.random.Generator
         For the k-means start.
     init : {"best", "member", "kmeans"}
-        Where to start: from the member of the highest ANMI among those of n_clusters clusters ("member", the paper's
+        Where to start: from the member with the highest ANMI among those of n_clusters clusters ("member", the paper's
         start; k-means if no member has that many), from k-means on the label rows, or from the one of these two
         that has the higher ANMI ("best"). For any other start, see `quorate.refine`.
     max_iter : int

@@ -21,7 +21,7 @@ def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, im
     ensemble : Ensemble or SoftEnsemble
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the seeds of METIS; of its two schemes the lesser cut is taken (k-way alone above 50,000 vertices).
+        Draws the seeds of METIS; the smaller cut of its two schemes is taken (k-way alone above 50,000 vertices).
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
 

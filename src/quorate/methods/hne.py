@@ -37,7 +37,7 @@ def hne(
     ----------
     ensemble : Ensemble
     n_clusters : int or None
-        Exactly so many clusters; None stops where no edges are left between clusters.
+        Exact number of clusters; None stops where no edges are left between clusters.
     rng : numpy.random.Generator
         Not used.
     theta : float

@@ -22,7 +22,7 @@ def lwea(ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, theta
     ----------
     ensemble : Ensemble
     n_clusters : int
-        Exactly so many clusters. Lifetimes do not find the number here: heights tell how sure clusters are, not only
+        Exact number of clusters. Lifetimes do not find the number here: heights say how sure clusters are, not only
         how far apart, and the longest lifetime is mostly that of hundreds of clusters.
     rng : numpy.random.Generator
         Not used.

@@ -35,9 +35,10 @@ def mcla(
     -------
     Consensus
         `objective` is the cut, to be minimised: the Jaccard indices (by the weights of both members) between
-        clusters of different meta-clusters; 0 if the answer is forced. `confidence` is the share (by member weight)
-        of a row's known labels that fall into its winning meta-cluster. ``info["meta_clusters"]`` holds for each
-        member the meta-cluster of each of its clusters, numbered as the labels; None if the answer is forced.
+        clusters of different meta-clusters; 0 if the answer is forced. ``info["method_confidence"]`` is the share (by
+        member weight) of a row's known labels that fall into its winning meta-cluster. ``info["meta_clusters"]``
+        holds for each member the meta-cluster of each of its clusters, numbered as the labels; None if the answer is
+        forced.
         ``info["n_repaired"]`` counts meta-clusters that won no row.
 
     Notes

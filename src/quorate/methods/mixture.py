@@ -37,7 +37,7 @@ def mixture(
         None takes the number with the best `criterion`.
     rng : numpy.random.Generator
     n_init, max_iter : int
-        Seeded runs, of which the likeliest wins, and sweeps of each at most.
+        Number of seeded runs, of which the likeliest wins, and the largest number of sweeps of each.
     smoothing : float
         Labels that every base cluster is given for free in every component.
     criterion : {"bic", "icl"}
@@ -47,8 +47,8 @@ def mixture(
     Returns
     -------
     Consensus
-        `objective` is the log-likelihood, to be maximised; `confidence` is the posterior of the label. If k was
-        searched, ``info["criterion"]`` maps each k that was tried to its criterion (higher is better).
+        `objective` is the log-likelihood, to be maximised; ``info["method_confidence"]`` is the posterior of the label.
+        If k was searched, ``info["criterion"]`` maps each k that was tried to its criterion (higher is better).
 
     Notes
     -----

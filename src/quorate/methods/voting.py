@@ -28,7 +28,7 @@ def voting(
     n_clusters : int
     rng : numpy.random.Generator
     reference : {"best", "kmeans"}
-        The reference of the first vote: the member of the highest ANMI among those with `n_clusters` clusters
+        The reference of the first vote: the member with the highest ANMI among those with `n_clusters` clusters
         (`kmeans` if there is none), or the partition of `kmeans`.
     max_iter : int
         Number of votes at most; 1 is plain plurality after matching to the reference.

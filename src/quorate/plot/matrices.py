@@ -113,7 +113,7 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
     Notes
     -----
     The NMI is computed over the objects that both members label; a light grey cell marks two members without such
-    objects. It is normalized by the geometric mean of the entropies. The shades begin near the lowest NMI in the
+    objects. It is normalised by the geometric mean of the entropies. The shades begin near the lowest NMI in the
     matrix, as the bar beside it shows.
 
     Examples

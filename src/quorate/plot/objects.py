@@ -227,7 +227,7 @@ def confidence_histogram(
     bins : int
         Number of bars from 0 to 1.
     ambiguous : float
-        The title tells the share of objects whose confidence is below this.
+        The title gives the share of objects whose confidence is below this.
     ax : matplotlib Axes, optional
 
     Returns
