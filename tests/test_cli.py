@@ -384,26 +384,3 @@ def test_options_of_the_shell_and_of_the_method_are_the_same(table: Path, capsys
         facts.append(json.loads(capsys.readouterr().out))
     assert facts[0]["objective"] == facts[1]["objective"] == facts[0]["scores"]["anmi"] != facts[2]["objective"]
     assert "--option refine is the same as --refine" in fails(capsys, *base, "--refine", "--option", "refine=true")
-
-
-def test_a_terminal_without_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "labels.csv").write_text("id,ä,b\nö1,x,0\nö2,y,1\nö3,x,0\nö4,y,1\n", encoding="utf-8")
-    common = ["consensus", str(tmp_path / "labels.csv"), "--id", "id", "-k", "2", "-m", "kmeans", "--no-null"]
-    written = {}
-    for output in ([], ["-o", "-"]):
-        terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-        monkeypatch.setattr("sys.stdout", terminal)
-        assert main([*common, *output]) == 0
-        terminal.flush()
-        written[len(output)] = terminal.buffer.getvalue()
-    assert b"\\xe4 (2 clusters)" in written[0]
-    assert "ö1,0,".encode() in written[2]
-
-
-def test_an_error_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full(io.StringIO):
-        def write(self, _: str) -> int:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("sys.stderr", Full())
-    assert main(["consensus", "nowhere.csv", "-k", "2"]) == 2

@@ -151,10 +151,10 @@ def size(n_bytes: int) -> str:
 
 def no_mask(value: Any, name: str) -> None:
     """Raise if the value is a masked array with masked values, because what lies under a mask is not meant."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    n_masked = int(np.ma.getmaskarray(value).sum()) if isinstance(value, np.ma.MaskedArray) else 0
+    if n_masked:
         raise ValueError(
-            f"{name} has {counted(int(np.ma.count_masked(value)), 'masked value')}; fill them in or leave the objects "
-            f"out."
+            f"{name} has {counted(n_masked, 'masked value')}; fill them in, or leave the objects or columns out."
         )
 
 

@@ -15,7 +15,7 @@ from quorate._blocks.coding import CodedColumn
 from quorate._blocks.settling import Kind
 from quorate._blocks.source import Block, Part, Source, given
 from quorate._blocks.stacking import refuse_more_columns
-from quorate._check import brief
+from quorate._check import brief, no_mask
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.csv_blocks import read_text_header, text_blocks
 from quorate._io.numpy_files import map_npy, prove_texts
@@ -140,7 +140,9 @@ def array_source(
     chunk = int(labels.chunks[0]) if hasattr(labels, "chunks") and labels.chunks else 1
 
     def read(start: int, stop: int) -> Block:
-        block = np.ascontiguousarray(np.asarray(labels[start:stop])).reshape(stop - start, width)
+        rows = labels[start:stop]
+        no_mask(rows, title)
+        block = np.ascontiguousarray(np.asarray(rows)).reshape(stop - start, width)
         columns = [block[:, place] for place in places]
         if categories:
             pairs = zip(columns, places, strict=True)
