@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
-from quorate._structure.evaluating import reference_of
+from quorate._consensus.criteria import link_gaps
+from quorate._structure.cells import links_between_cells
+from quorate._structure.judging import How, judged_clusters, reference_of
 from quorate._structure.number import chooses_number
 from quorate._structure.reference import (
     Reference,
@@ -21,10 +25,11 @@ from quorate._structure.reference import (
     drawn_reference,
     principal_sample,
 )
-from quorate._structure.separation import links_between, separation, valley_depth
+from quorate._structure.separation import links_of, neighbours_of, separation, valley_depth
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features
+from quorate.generation.plans import Request
 
 
 def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
@@ -49,7 +54,7 @@ def test_valley_depth_by_hand() -> None:
 def test_links_are_those_of_a_tree() -> None:
     points = blobs(90)
     labels = np.arange(90) // 30
-    found = links_between(points, labels, 3)
+    found = links_of(neighbours_of(points, 10)[0], labels, 3)
     near = cKDTree(points).query(points, 11)[1]
     expected = np.zeros((3, 3))
     for row, others in enumerate(near):
@@ -69,6 +74,103 @@ def test_separation_of_clusters_and_of_halves_of_one() -> None:
     assert cut.cut > 0.01
     same = np.zeros((20, 2))
     assert separation(same, np.arange(20) % 2).valley == 0.0
+
+
+def slow_border(points: np.ndarray, labels: np.ndarray) -> float:
+    """The border of a separation, link by link: densities by the tenth neighbour, links to five neighbours."""
+    distance, near = cKDTree(points).query(points, 11)
+    radius = np.maximum(distance[:, 10], 0.1 * np.median(distance[:, 10]))
+    density = -points.shape[1] * np.log(radius)
+    sparser: dict[int, list[float]] = {}
+    for row in range(len(points)):
+        for other in near[row, 1:6]:
+            one, two = int(labels[row]), int(labels[other])
+            if one != two:
+                within = min(density[labels == one].mean(), density[labels == two].mean())
+                value = within - (density[row] + density[other]) / 2
+                sparser.setdefault(one, []).append(value)
+                sparser.setdefault(two, []).append(value)
+    return float(np.mean([np.mean(values) for values in sparser.values()]))
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_the_border_is_that_of_a_slow_twin(d: int) -> None:
+    points = np.random.default_rng(d).normal(size=(200, d))
+    labels = np.digitize(points[:, 0], [-0.5, 0.7])
+    assert separation(points, labels).border == pytest.approx(slow_border(points, labels), rel=1e-4)
+
+
+def test_borders_are_sparse_between_clusters_and_not_within_one() -> None:
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, size=900)
+    radius = np.where(np.arange(900) % 3 == 0, 1.0, 2.0) + rng.normal(scale=0.2, size=900)
+    rings = np.column_stack([np.cos(angle), np.sin(angle)]) * radius[:, None]
+    assert separation(rings, (radius > 1.5).astype(int)).border > 0.6
+    assert separation(rings, (rings[:, 0] > 0).astype(int)).border < 0.4
+    apart = np.concatenate([rings, rings + 100])
+    assert np.isnan(separation(apart, np.arange(1_800) // 900).border)
+    repeated = np.repeat(np.arange(20.0)[:, None], 20, axis=0)
+    assert np.isnan(separation(repeated, np.arange(400) // 200).border)
+
+
+def test_a_ring_in_noise_is_beyond_the_reference_by_its_border() -> None:
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, 2 * np.pi, size=500)
+    ring = 4 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(scale=0.2, size=(500, 2))
+    points = np.concatenate([ring, rng.normal(scale=0.6, size=(150, 2)), rng.uniform(-5, 5, size=(65, 2))])
+    labels = (np.linalg.norm(points, axis=1) > 2.3).astype(int)
+    halves = partial(by_kmeans, k=2)
+    found = compare_with_reference(as_features(points), labels, halves, seed=0, n_draws=5)
+    assert found is not None
+    assert found.is_beyond
+    assert found.valley - found.expected < 3
+    assert found.border is not None
+    assert found.expected_border is not None
+    assert found.border - found.expected_border > 0.8
+    angles = np.arctan2(points[:, 1], points[:, 0])
+    wrong = compare_with_reference(as_features(points), (angles > 0).astype(int), halves, seed=0, n_draws=5)
+    assert wrong is not None
+    assert wrong.border is not None
+    assert wrong.expected_border is not None
+    assert wrong.border < wrong.expected_border + 0.5
+
+
+def test_cells_lie_within_clusters_and_keep_all_links() -> None:
+    points = blobs(300)
+    divisions = links_between_cells(as_features(points), 0)
+    assert [len(links) for links in divisions] == [60, 60, 60]
+    for links in divisions:
+        assert np.array_equal(links, links.T)
+        assert links.sum() == 2 * 300 * 11
+    gaps = link_gaps(divisions, range(2, 10))
+    assert max(gaps, key=lambda k: gaps[k]) == 3
+    assert links_between_cells(as_features(points[:14]), 0) == []
+    assert links_between_cells(as_features(csr_array(points)), 0) == []
+
+
+def test_the_link_gap_is_the_mean_over_divisions() -> None:
+    one = np.array([[8.0, 4.0, 0.0], [4.0, 8.0, 1.0], [0.0, 1.0, 9.0]])
+    # two of three are merged at 4 / 12, and the next two at 1 / 10
+    gap = np.log(4 / 12 + 0.005) - np.log(1 / 10 + 0.005)
+    assert link_gaps([one], range(2, 5)) == pytest.approx({2: gap})
+    other = np.array([[8.0, 2.0], [2.0, 8.0]])
+    assert link_gaps([one, other], [2]) == pytest.approx({2: gap})
+    assert link_gaps([one, one[::-1, ::-1]], [2]) == pytest.approx({2: gap})
+    assert link_gaps([], [2, 3]) == {}
+
+
+def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
+    X = blobs()
+    request = Request(20, None, "auto", 1.0, 1.0)
+    how = How(request, "auto", {}, 0, None)
+    found = judged_clusters(as_features(X), how, 3, draws=3)
+    model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
+    assert found is not None
+    assert found.valley == model.consensus_.info["reference_test"]["valley"]
+    assert judged_clusters(as_features(csr_array(X)), how, 3, draws=3) is None
+    many = judged_clusters(as_features(np.tile(X, (20, 1)) + np.arange(6_000)[:, None] * 1e-6), how, 3, draws=2)
+    assert many is not None
+    assert many.n_objects == 1_000
 
 
 def test_the_reference_has_the_same_covariance_and_is_flat() -> None:
@@ -140,8 +242,6 @@ def test_clusters_of_any_shape_are_beyond_the_reference_by_their_links() -> None
 
 
 def test_what_cannot_be_compared() -> None:
-    from scipy.sparse import csr_array
-
     points = blobs(60)
     assert compare_with_reference(as_features(points), np.zeros(60, dtype=int), by_kmeans, seed=0) is None
     assert compare_with_reference(as_features(points[:10]), np.arange(10) % 2, by_kmeans, seed=0) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.trust import confidence, noise, noise_sets, page, pictures
+from benchmarks.trust import confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
 from benchmarks.trust.__main__ import RESULTS
 from benchmarks.trust.runs import PARTS, Results
 
@@ -29,6 +29,11 @@ def made_up(tmp_path: Path) -> Results:
         results.write("confidence", name, record | ({"clusters": [[20, 0.9, 0.9, 0.8, 0.7]]} if number < 2 else {}))
     told = {"objects": 150, "k": 3, "grade": GRADES[3], "ari": 0.9, "reproducibility": 0.8, "z": 9.0}
     results.write("verdict", "iris", told | {"reference_z": None})
+    number = {"objects": 300, "classes": 4, "candidates": [4], "undecided": False, "ari": 0.9, "grade": NO_STRUCTURE}
+    for name, k in (("A / moons / 0", 4), ("A / grid / 0", 1), ("B / moons / 0", 5)):
+        results.write("fresh", name, number | {"k": k})
+        results.write("fresh peers", f"{name} / HDBSCAN", {"classes": 4, "k": 4})
+    results.write("fresh noise", "A / ball / 2", {"asked": 3, "grade": NO_STRUCTURE, "k": 2})
     return results
 
 
@@ -44,6 +49,12 @@ def test_every_part_of_the_page_is_filled_in(tmp_path: Path) -> None:
     assert "1 of 2" in text  # sets without clusters that are called so
     assert "| random labels | 1 | 0 | 1 | 0 | 0 |  |" in text
     assert "| default, half B | 1 | 0.900 | 0.825 | 0.075 | 0.075 |" in text
+    assert "| EnsembleClustering | A | 2 | 50% | 50% | 0.69 |" in text
+    assert "| HDBSCAN | B | 1 | 100% | 100% | 0.00 |" in text
+    assert "2 are called" in text
+    assert "1 are answered with one cluster" in text
+    assert "| moons | 1 of 1 | 0 of 1 |" in text
+    assert "| ball | 1 | 1 | 0 |" in text
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
@@ -108,3 +119,33 @@ def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     pictures.draw_reliability(results, tmp_path / "one.png")
     pictures.draw_noise(results, tmp_path / "two.png")
     assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png"))
+
+
+def test_fresh_sets_are_drawn_by_seed_and_both_families_differ() -> None:
+    names = fresh_sets.names()
+    assert len(names) == len(set(names)) == 2 * 3 * len(fresh_sets.GEOMETRIES)
+    assert len(names) // 2 >= 60
+    for name in names:
+        data = fresh_sets.make(name)
+        assert 200 <= len(data.X) == len(data.y) <= 5_000
+        assert 2 <= data.n_classes <= 40
+        assert sorted(set(data.y[data.y >= 0].tolist())) == list(range(data.n_classes))
+    one, again = fresh_sets.make("A / moons / 0"), fresh_sets.make("A / moons / 0")
+    assert np.array_equal(one.X, again.X)
+    assert not np.array_equal(one.X[:100], fresh_sets.make("B / moons / 0").X[:100])
+
+
+@pytest.mark.parametrize("kind", fresh_sets.WITH_NOISE)
+def test_background_noise_is_no_class(kind: str) -> None:
+    data = fresh_sets.make(f"A / {kind} / 0")
+    assert 0.04 < np.mean(data.y == fresh_sets.NOISE) < 0.1
+
+
+def test_fresh_clouds_and_other_ways_have_a_case_each() -> None:
+    assert len(fresh_noise.names()) == 2 * 2 * 10
+    for name in fresh_noise.names():
+        data = fresh_noise.make(name)
+        assert data.X is not None
+        assert data.X.shape[1] == int(name.rsplit(" / ", 1)[1])
+    assert len(fresh.peer_names()) == 6 * len(fresh_sets.names())
+    assert fresh.measure_fresh_peer("A / integer grid / 2 / HDBSCAN")["classes"] == 2

@@ -55,7 +55,7 @@ def make(name: str) -> NoiseSet:
     n_objects = int(rng.integers(300, 1_001))
     if clusters == "without":
         kind_of_cloud = KINDS[number // len(DIMENSIONS) % len(KINDS)]
-        return NoiseSet(_cloud(kind_of_cloud, n_objects, dimensions, rng), None, None, CLUSTERS[number % 4], 0.0)
+        return NoiseSet(cloud(kind_of_cloud, n_objects, dimensions, rng), None, None, CLUSTERS[number % 4], 0.0)
     return _planted(number, n_objects, dimensions, rng)
 
 
@@ -65,7 +65,8 @@ def kind_of(name: str) -> str:
     return "random labels" if kind == "table" else KINDS[int(text) // len(DIMENSIONS) % len(KINDS)]
 
 
-def _cloud(kind: str, n_objects: int, dimensions: int, rng: np.random.Generator) -> NDArray[Any]:
+def cloud(kind: str, n_objects: int, dimensions: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Draw a cloud without clusters."""
     if kind == "uniform":
         return rng.random((n_objects, dimensions))
     if kind == "heavy tails":

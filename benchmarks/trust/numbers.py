@@ -76,17 +76,18 @@ def _ours(X: Any) -> Record:
     from quorate import EnsembleClustering
 
     info = EnsembleClustering("auto", random_state=0).fit(X).consensus_.info
-    return {**_told(info["choice"]), "reference": info.get("reference_test")}
+    return {**told(info["choice"]), "reference": info.get("reference_test")}
 
 
 def _from_labels(X: Any) -> Record:
     """The same without the measurements: only the labels of the members are known."""
     from quorate import choose_k, generate
 
-    return _told(choose_k(generate(X, 20, base="spectral", random_state=0), random_state=0))
+    return told(choose_k(generate(X, 20, base="spectral", random_state=0), random_state=0))
 
 
-def _told(choice: Any) -> Record:
+def told(choice: Any) -> Record:
+    """What is kept of a choice: the number, the candidates and their evidence."""
     rows = [row for row in choice.table if row.n_clusters in choice.candidates]
     table = [{name: round(value, 5) for name, value in vars(row).items() if value is not None} for row in rows]
     return {"k": choice.n_clusters, "candidates": choice.candidates, "undecided": choice.undecided, "table": table}

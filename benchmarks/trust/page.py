@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
 from benchmarks.trust.confidence import GROUPS, half_of
+from benchmarks.trust.fresh_page import fresh_lines, fresh_section
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.noise_sets import kind_of
 from benchmarks.trust.numbers import numbers_section, read_results
@@ -47,6 +48,7 @@ def text(results: Results) -> str:
         "short": summary(results),
         "noise": _noise(results),
         "numbers": _numbers(),
+        "fresh": fresh_section(results.found),
         "confidence": _confidence(results),
         "verdict": _verdicts(results),
     }
@@ -69,6 +71,7 @@ def summary(results: Results) -> str:
             f"- Sets with planted clusters that can be found (ARI of {FOUND} or more) and are called so: "
             f"{_called(findable)} of {len(findable)}.",
         ]
+    lines += fresh_lines(results.found)
     for title, which in (
         (("", "now"), (", by the confidence of before,", "before")) if results.found["confidence"] else ()
     ):

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.trust import confidence, noise, noise_sets, numbers, verdicts
+from benchmarks.trust import confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, numbers, verdicts
 
 Record = dict[str, Any]
 NUMBERS = "numbers"
@@ -36,6 +36,9 @@ PARTS = {
         ("default / iris", "k-means members / wine", "planted labels / 2"),
     ),
     "verdict": Part(verdicts.names, verdicts.measure_verdict, ("iris", "shape_hepta")),
+    "fresh": Part(fresh_sets.names, fresh.measure_fresh, ("A / moons / 0",)),
+    "fresh noise": Part(fresh_noise.names, fresh_noise.measure_fresh_noise, ("A / ball / 2",)),
+    "fresh peers": Part(fresh.peer_names, fresh.measure_fresh_peer, ("A / moons / 0 / HDBSCAN",)),
 }
 
 

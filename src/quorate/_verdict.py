@@ -22,8 +22,8 @@ CANNOT_TELL = (
 )
 REFERENCE_TELLS = (
     "The reference is drawn evenly from an ellipsoid with the covariance of the measurements. Clusters that touch "
-    "without a valley between them look like measurements without clusters, and values in coarse steps look like "
-    "clusters."
+    "without a valley between them look like measurements without clusters; values in coarse steps, and parts of one "
+    "curved cloud, look like clusters."
 )
 NO_CLUSTERS = (
     "The clusters are separated no better than those of measurements without clusters: there is no evidence of "
@@ -166,7 +166,7 @@ def _reference(evidence: Evidence) -> str:
     return (
         f"The valleys around the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; "
         f"{evidence.n_draws or 0} draws of measurements without clusters have {evidence.expected_valley or 0.0:.1f} "
-        f"(z = {evidence.reference_z:.1f}, by valleys or by links between nearest neighbours)."
+        f"(z = {evidence.reference_z:.1f}, by valleys, links between neighbours or sparse borders)."
     )
 
 

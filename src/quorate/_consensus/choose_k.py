@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.auto import DEFAULT_METHOD, MANY_CLUSTERS, resolve
@@ -44,8 +43,6 @@ FINE, FEW_STARTS = "transfer", {"n_init": 3}
 """The method whose many clusters are merged, and its options: it need not find the best of all cuts."""
 ALL_TRIED = 6
 """Up to so many numbers the method runs for all of them; of more, it runs for those that have most support."""
-Links = Callable[[NDArray[np.int32]], FloatArray]
-"""From the clusters of the rows to the number of links between nearest neighbours in any two clusters."""
 Numbers = int | str | tuple[int, int] | range | None
 """What may be asked for as n_clusters."""
 
@@ -151,7 +148,8 @@ class Asked(NamedTuple):
     """What `choose` is asked: the numbers, the method and its options, and how to compare.
 
     `is_open` says whether the answer may be 1, `parts` holds the members for each number, if they were given so, and
-    `links` counts links between nearest neighbours, if there are measurements.
+    `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells; it is
+    empty if there are no measurements.
     """
 
     wanted: Sequence[int]
@@ -161,7 +159,7 @@ class Asked(NamedTuple):
     bounds: tuple[float, float] = BOUNDS
     null: bool = True
     parts: Mapping[int, Ensemble] | None = None
-    links: Links | None = None
+    links: Sequence[FloatArray] = ()
 
 
 def _is_open(wanted: Any) -> bool:
@@ -209,23 +207,13 @@ def choose(
     ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
 ) -> tuple[Choice, Consensus]:
     """The recommended number among those wanted, and the method's answer for it."""
-    choice, answers = choose_with_answers(
-        ensemble, asked, random_state=random_state, max_bytes=max_bytes, refine=refine
-    )
-    return choice, answers[choice.n_clusters]
-
-
-def choose_with_answers(
-    ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
-) -> tuple[Choice, dict[int, Consensus]]:
-    """The recommended number among those wanted, and the method's answers for all numbers that were tried."""
     # one seed for every number, so that the answer for the chosen one is the answer one gets by asking for it
     known = isinstance(random_state, numbers.Integral)
     seed = random_state if known else int(_check.generator(random_state).integers(2**62))
     run: Run = partial(_run, ensemble, asked, seed, max_bytes, refine)
     shared = shared_structure(in_content_order(ensemble), seed % 2**32) if asked.null else None
     if asked.is_open and shared is not None and not shared.is_beyond:
-        return _nothing_shared(shared, asked.method), {1: run(asked.method, 1)}
+        return _nothing_shared(shared, asked.method), run(asked.method, 1)
     values, drawn = _profiles(ensemble, asked, run, seed, max_bytes)
     tried = list(asked.wanted)
     if len(tried) > ALL_TRIED:
@@ -247,7 +235,7 @@ def choose_with_answers(
         decision.undecided,
         _as_facts(shared),
     )
-    return choice, answers
+    return choice, answers[choice.n_clusters]
 
 
 def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:
@@ -274,7 +262,7 @@ def _profiles(
     values = {
         "eigengap": eigengaps(ensemble, wanted, rng) if most > 1 else {},
         "merge_gap": {} if fine is None else merge_gaps(ensemble, fine.labels, wanted),
-        "link_gap": {} if fine is None or asked.links is None else link_gaps(asked.links(fine.labels), wanted),
+        "link_gap": link_gaps(asked.links, wanted),
         "density_gain": {k: gains[k] for k in wanted if k in gains},
         "density_fall": falls(gains, wanted),
         "lifetime": {k: lasting[k] for k in wanted if k in lasting},

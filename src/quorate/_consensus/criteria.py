@@ -68,9 +68,14 @@ def merge_gaps(ensemble: Ensemble, labels: NDArray[np.int32], numbers: Sequence[
     return _gaps(similar, MERGE_FLOOR, numbers)
 
 
-def link_gaps(links: FloatArray, numbers: Sequence[int]) -> dict[int, float]:
-    """Return the same for links between nearest neighbours, as a share of the links of the cluster that has fewer."""
-    return _gaps(merged_similarities(links, _fewer), LINK_FLOOR, numbers)
+def link_gaps(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, float]:
+    """Return the same for links between nearest neighbours, as a share of the links of the cluster that has fewer.
+
+    Small cells are merged. The mean over several divisions into cells is taken, each an array of shape (cells, cells).
+    """
+    found = [_gaps(merged_similarities(part, _fewer), LINK_FLOOR, numbers) for part in links]
+    known = {k: [gaps[k] for gaps in found if k in gaps] for k in numbers}
+    return {k: float(np.mean(gaps)) for k, gaps in known.items() if gaps}
 
 
 def _within(sums: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from quorate._consensus.criteria import shares_of_best
 WEIGHTS = {
     "eigengap": 1.0,
     "merge_gap": 0.5,
-    "link_gap": 1.0,
+    "link_gap": 1.5,
     "density_fall": 0.1,
     "lifetime": 0.1,
     "anmi": 0.1,

@@ -5,19 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from quorate import _check
-from quorate._consensus.procedure import procedure_of
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
 from quorate._evaluation.scores import ADVICE, evaluate_within
-from quorate._structure.number import procedure
-from quorate._structure.reference import Reference, checked_draws, compare_with_reference
+from quorate._structure.judging import reference_of
+from quorate._structure.reference import Reference, checked_draws
 from quorate._types import Ensemble, Scores
-from quorate.generation.bases import BASES
 from quorate.generation.features import Features, as_features
-from quorate.generation.plans import Request
-
-UNKNOWN_BASE = "kmeans"
-"""The members of the reference if nobody knows how those of the ensemble were made."""
 
 
 def evaluate(
@@ -68,7 +62,8 @@ def evaluate(
 
         With `features`, `valley` is the mean depth of the valleys around the clusters, in standard errors;
         `expected_valley` is that of measurements without clusters, and `reference_z` and `reference_p_value` compare
-        the two, or the links between nearest neighbours that leave a cluster, whichever are clearer.
+        the two, or the links between nearest neighbours that leave a cluster, or how sparse the borders of clusters
+        are, whichever is clearest.
 
     Notes
     -----
@@ -111,15 +106,3 @@ def _compared(labels: Any, members: Ensemble, features: Features, draws: int) ->
         )
     labelling = code_beside(labels, "labels", members, advice=ADVICE)
     return reference_of(labels, labelling.codes, members, features, draws)
-
-
-def reference_of(result: Any, codes: Any, ensemble: Ensemble, features: Features, draws: int) -> Reference | None:
-    """Compare the clusters of a result with those that the same procedure finds in measurements without clusters.
-
-    Members of the reference are made as `generate` made those of the ensemble, as far as this is known.
-    """
-    how = procedure_of(result, int(codes.max()) + 1)
-    base = str(ensemble.info.get("base", UNKNOWN_BASE)).partition(":")[0]
-    request = Request(0, None, base if base in BASES else UNKNOWN_BASE, 1.0, 1.0)
-    cluster = procedure(request, how.method, {}, how.n_clusters)
-    return compare_with_reference(features, codes, cluster, seed=how.seed % 2**32, n_draws=draws)

@@ -10,32 +10,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from quorate._consensus.auto import AUTO, resolve
 from quorate._consensus.choice import Choice
-from quorate._consensus.choose_k import Asked, Links, candidates, choose_with_answers
+from quorate._consensus.choose_k import Asked, candidates, choose
 from quorate._consensus.run_method import MAX_BYTES, checked_options
-from quorate._consensus.solve import solve
 from quorate._data.compression import compress
-from quorate._structure.reference import Cluster, Reference, compare_with_reference
-from quorate._structure.separation import links_between
-from quorate._types import Ensemble, FloatArray
+from quorate._structure.cells import links_between_cells
+from quorate._structure.judging import How, judged_clusters
+from quorate._structure.reference import Reference
+from quorate._types import Ensemble
 from quorate.generation.bases import is_auto
-from quorate.generation.features import WHOLE, Features, as_features
+from quorate.generation.features import Features
 from quorate.generation.generating import generate_with_models
-from quorate.generation.k_rules import k_within
-from quorate.generation.plans import Request, k_towards
+from quorate.generation.plans import Request
 from quorate.generation.runner import Options
 from quorate.methods import METHODS
 
 EXPLORING = "spectral"
 """The members by which the number of clusters is chosen if the caller leaves the base to us."""
-LINKED_OBJECTS = 3_000
-"""Objects whose nearest neighbours are found at most."""
-REFERENCE_MEMBERS = 8
-"""The number of members from which each draw of the reference is clustered."""
 
 
 class Explored(NamedTuple):
@@ -72,9 +64,9 @@ def explore(
     """Choose the number of clusters of measurements.
 
     First members of many clusters are made: spectral ones, unless the request names another base. Then the numbers are
-    compared, by the criteria of `choose_k` and by links between nearest neighbours. Last, the clusters of the chosen
-    number are compared with those of measurements without clusters. If they are separated no better, the next
-    candidate is taken; if none is separated better, the answer is 1.
+    compared, by the criteria of `choose_k` and by links between nearest neighbours. Last, the objects are divided into
+    the chosen number of clusters, and these are compared with clusters of measurements without clusters. If they are
+    separated no better, the next candidate is taken; if none is separated better, the answer is 1.
 
     Parameters
     ----------
@@ -90,69 +82,36 @@ def explore(
     draws : int or None
         The number of draws of the reference, 0 for as many as are needed, or None to leave the comparison out.
     """
-    if is_auto(request.base):
-        request = request._replace(base=EXPLORING)
+    exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
     options = Options(n_jobs, progress=False, title="", checkpoint=None, keep_models=False)
-    ensemble, _ = generate_with_models(features, request, entropy, options)
-    rows, inverse = compress(ensemble)
+    ensemble, _ = generate_with_models(features, exploring, entropy, options)
+    rows, _ = compress(ensemble)
     asked_for = AUTO if n_clusters is None else n_clusters
     wanted = candidates(asked_for, rows)
     if wanted is None:
         raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
     name, _ = resolve(method, rows, wanted, MAX_BYTES, method_options)
-    links = _links_of(features, inverse, entropy)
+    links = links_between_cells(features, entropy)
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     asked = Asked(wanted, name, checked_options(name, method_options), is_open, null=False, links=links)
-    choice, answers = choose_with_answers(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
+    choice, _ = choose(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
     if draws is None:
         return Explored(choice, None, ensemble)
-    compare = partial(_compare, features, request, method, method_options, entropy % 2**32, draws)
-    labels = {k: answers[k].labels[inverse] for k in choice.candidates or (choice.n_clusters,)}
-    return Explored(*_judged(choice, labels, compare, is_open), ensemble)
-
-
-def _compare(
-    features: Features,
-    request: Request,
-    method: str,
-    method_options: dict[str, Any],
-    seed: int,
-    draws: int,
-    labels: NDArray[Any],
-) -> Reference | None:
-    again = procedure(request, method, method_options, int(labels.max()) + 1)
-    return compare_with_reference(features, labels, again, seed=seed, n_draws=draws)
-
-
-def procedure(request: Request, method: str, method_options: dict[str, Any], n_clusters: int) -> Cluster:
-    """Return the function that clusters measurements as the request and the method say, with fewer members."""
-
-    def cluster(points: FloatArray, number: int) -> NDArray[Any]:
-        k = k_towards(request.k, request.base, n_clusters)
-        k = None if k is None else k_within(k, len(points))
-        few = Request(REFERENCE_MEMBERS, k, request.base, 1.0, 1.0)
-        options = Options(None, progress=False, title="", checkpoint=None, keep_models=False)
-        ensemble, _ = generate_with_models(as_features(points), few, number, options)
-        rows, inverse = compress(ensemble)
-        wanted = min(n_clusters, rows.n_rows)
-        result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
-        labels: NDArray[Any] = result.labels[inverse]
-        return labels
-
-    return cluster
+    how = How(request, method, method_options, entropy, n_jobs)
+    return Explored(*_judged(choice, partial(judged_clusters, features, how, draws=draws), is_open), ensemble)
 
 
 def _judged(
-    choice: Choice, labels: dict[int, NDArray[Any]], compare: Callable[[NDArray[Any]], Reference | None], is_open: bool
+    choice: Choice, compare: Callable[[int], Reference | None], is_open: bool
 ) -> tuple[Choice, Reference | None]:
     """Take the first candidate whose clusters are separated better than those of measurements without clusters.
 
     If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
     """
     first: Reference | None = None
-    for k, part in labels.items():
-        found = compare(part)
+    for k in choice.candidates or (choice.n_clusters,):
+        found = compare(k)
         first = found if first is None else first
         if found is None or found.is_beyond:
             return _taken(choice, k), found
@@ -178,19 +137,3 @@ def _taken(choice: Choice, k: int) -> Choice:
         f"another number, whose clusters are not: {choice.reason}"
     )
     return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)
-
-
-def _links_of(features: Features, inverse: NDArray[np.intp], entropy: int) -> Links | None:
-    """Return the function that counts links between nearest neighbours of any two clusters of rows."""
-    if features.is_sparse or features.n_objects < 3:
-        return None
-    drawn = np.arange(features.n_objects)
-    if len(drawn) > LINKED_OBJECTS:
-        rng = np.random.default_rng((entropy % 2**32, 23))
-        drawn = np.sort(rng.choice(len(drawn), LINKED_OBJECTS, replace=False, shuffle=False))
-    points = features.prepared(drawn, WHOLE)
-
-    def links(labels: NDArray[np.int32]) -> FloatArray:
-        return links_between(points, labels[inverse[drawn]], int(labels.max()) + 1)
-
-    return links

@@ -23,10 +23,10 @@ BEYOND = 3.0
 """From this z on, clusters are separated better than those of the reference."""
 CLEAR = (1.0, 6.0)
 """Below the first or above the second z the answer is clear, and no further draws are made."""
-LEAST_SPREAD = 0.3, 0.15
-"""The least standard deviations of valley and log-cut: few draws may be alike by chance."""
-FLAT = 0.7
-"""Allowance for the log-cut: densities without clusters differ in it by up to this much, whatever their covariance."""
+LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
+"""The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
+FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
+"""Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -43,8 +43,11 @@ class Reference(NamedTuple):
         The mean depth of the valleys around the clusters in standard errors, of the labelling and of the reference.
     cut, expected_cut : float
         The share of links between nearest neighbours that leave a cluster, of the labelling and of the reference.
+    border, expected_border : float or None
+        How much sparser objects are at the borders of clusters than within them, as a difference of logarithms of
+        densities; None if no link leaves a cluster.
     z : float
-        How many standard deviations the labelling is better separated than the reference, by the better of the two.
+        How many standard deviations the labelling is better separated than the reference, by the best of the three.
     p_value : float
         (1 + draws that were separated as well) / (1 + draws).
     n_draws, n_objects : int
@@ -55,6 +58,8 @@ class Reference(NamedTuple):
     expected: float
     cut: float
     expected_cut: float
+    border: float | None
+    expected_border: float | None
     z: float
     p_value: float
     n_draws: int
@@ -129,7 +134,7 @@ def compare_with_reference(
         rng = np.random.default_rng((seed, len(found) + 1))
         drawn = drawn_reference(points, rng)
         made = np.unique(cluster(drawn, len(found) + 1), return_inverse=True)[1].reshape(-1)
-        found.append(separation(drawn, made) if made.max() else Separation(0.0, 0.0))
+        found.append(separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan")))
         logger.info("drawing measurements without clusters", extra={"share": len(found) / (n_draws or MOST)})
     return _compared(observed, found, len(points))
 
@@ -153,25 +158,41 @@ def _is_enough(observed: Separation, found: list[Separation], n_draws: int) -> b
 
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
-    """Return the z of each separation: the better of valley and cut, in standard deviations of those found."""
-    valleys = np.array([part.valley for part in found])
-    cuts = np.log(np.array([part.cut for part in found]) + FEW_LINKS)
-    own = np.array([part.valley for part in judged]), np.log(np.array([part.cut for part in judged]) + FEW_LINKS)
-    spreads = [
-        max(float(values.std(ddof=1)), least) for values, least in zip((valleys, cuts), LEAST_SPREAD, strict=True)
+    """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
+    own, drawn = _compared_values(judged), _compared_values(found)
+    each = [
+        _z(values - allowance, others, least)
+        for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
     ]
-    by_valley = (own[0] - valleys.mean()) / spreads[0]
-    by_cut = (cuts.mean() - FLAT - own[1]) / spreads[1]
-    return np.asarray(np.maximum(by_valley, by_cut))
+    # the border is not known if no link leaves a cluster, but then the other two are
+    return np.asarray(np.fmax.reduce(each))
+
+
+def _compared_values(parts: list[Separation]) -> FloatArray:
+    """Return valleys, logarithms of cuts, and borders, one row each; more means better separated."""
+    values = np.array(parts, dtype=np.float64).T
+    values[1] = -np.log(values[1] + FEW_LINKS)
+    return values
+
+
+def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
+    """Return how many standard deviations values lie above those of the reference; NaN if there is no such value."""
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < 2:
+        return np.full(len(own), np.nan)
+    return np.asarray((own - known.mean()) / max(float(known.std(ddof=1)), least))
 
 
 def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
     z, *others = _scores([observed, *found], found).tolist()
+    borders = [part.border for part in found if np.isfinite(part.border)]
     return Reference(
         valley=observed.valley,
         expected=float(np.mean([part.valley for part in found])),
         cut=observed.cut,
         expected_cut=float(np.mean([part.cut for part in found])),
+        border=observed.border if np.isfinite(observed.border) else None,
+        expected_border=float(np.mean(borders)) if borders else None,
         z=z,
         p_value=(1 + sum(other >= z for other in others)) / (1 + len(others)),
         n_draws=len(found),

@@ -1,4 +1,4 @@
-"""How well the clusters of a labelling are separated in the measurements: valleys between them, and links across."""
+"""How well the clusters of a labelling are separated in the measurements: valleys, links across, sparse borders."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from quorate._types import FloatArray
 from quorate.generation.landmarks import Landmarks
 from quorate.generation.trial import normalised_cut
 
-NEIGHBOURS = 10
-"""The number of nearest neighbours that each object is linked with if links are counted to merge clusters."""
 CUT_NEIGHBOURS = 5
-"""The same if the links that leave a cluster are counted: more of them would reach across narrow gaps."""
+"""The number of nearest neighbours that each object is linked with: more of them would reach across narrow gaps."""
+DENSITY_NEIGHBOURS = 10
+"""The density at an object follows from the distance to its neighbour of this rank."""
+LEAST_RADIUS = 0.1
+"""The least such distance, as a share of the median: repeated objects have distances of 0."""
 NEAR_CLUSTERS = 5
 """The number of other clusters with which each cluster is compared: those with which it shares most links."""
 PLACES = np.linspace(-0.25, 1.25, 31)
@@ -26,15 +28,18 @@ APART = 5
 
 
 class Separation(NamedTuple):
-    """Two numbers that say how well the clusters of a labelling are separated.
+    """Three numbers that say how well the clusters of a labelling are separated.
 
     `valley` is the mean over clusters of their clearest valley: how many standard errors fewer objects there are
     between a cluster and a neighbour than in the sparser one of the two. `cut` is the mean over clusters of the share
-    of links between nearest neighbours that leave the cluster.
+    of links between nearest neighbours that leave the cluster. `border` is the mean over clusters of how much sparser
+    the objects are whose links leave the cluster than the sparser one of the two clusters, as a difference of
+    logarithms of densities; it is NaN if no link leaves a cluster, or if most objects are repeated.
     """
 
     valley: float
     cut: float
+    border: float
 
 
 def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
@@ -52,30 +57,54 @@ def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
     the means of two clusters, whatever cluster they belong to, are counted in windows along this line. A density
     without clusters, all of whose level sets are convex, has no valley on such a line, so that what is found there is
     sampling noise. Clusters that are not convex may have no valley between their means; they have few links across.
+    Clusters that wind around one another have long borders, and many links across; the density is lower there than
+    on both sides. A density without clusters is nowhere lower on a border than on both sides of it, whatever the
+    shapes of the parts are.
     """
-    near = _neighbours(points, CUT_NEIGHBOURS)
-    valleys = _valleys(points, labels, _links(near, labels, int(labels.max()) + 1))
-    return Separation(float(valleys.mean()), normalised_cut(labels, near))
+    near, squared = neighbours_of(points, DENSITY_NEIGHBOURS)
+    linked = near[:, : CUT_NEIGHBOURS + 1]
+    valleys = _valleys(points, labels, links_of(linked, labels, int(labels.max()) + 1))
+    border = _border(linked, labels, _log_densities(squared[:, -1], points.shape[1]))
+    return Separation(float(valleys.mean()), normalised_cut(labels, linked), border)
 
 
-def links_between(points: NDArray[Any], labels: NDArray[Any], n_clusters: int) -> FloatArray:
-    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
-    return _links(_neighbours(points, NEIGHBOURS), labels, n_clusters)
-
-
-def _neighbours(points: NDArray[Any], size: int) -> NDArray[np.int32]:
-    """Return the nearest neighbours of each object, which include the object itself."""
+def neighbours_of(points: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the nearest neighbours of each object, which include the object itself, and their squared distances."""
     rows = np.ascontiguousarray(points, dtype=np.float32)
     n_near = min(size + 1, len(rows))
     nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-    return Landmarks(rows, n_near, None, *nothing).search(rows)[0]
+    return Landmarks(rows, n_near, None, *nothing).search(rows)
 
 
-def _links(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
+def links_of(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
+    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
     # an object is no neighbour of itself, but these links are within clusters in any case
     pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
     counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
     return np.asarray(counts + counts.T, dtype=np.float64)
+
+
+def _log_densities(squared: NDArray[np.float32], n_columns: int) -> FloatArray | None:
+    """Return the logarithm of the density at each object, up to a constant; None if most objects are repeated."""
+    middle = float(np.median(squared))
+    if not middle > 0:
+        return None
+    return np.asarray(-0.5 * n_columns * np.log(np.maximum(squared / middle, LEAST_RADIUS**2)), dtype=np.float64)
+
+
+def _border(near: NDArray[np.int32], labels: NDArray[Any], densities: FloatArray | None) -> float:
+    """Return how much sparser objects are whose links leave a cluster than the sparser of the two clusters."""
+    source, target = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+    leaving = labels[source] != labels[target]
+    if densities is None or not leaving.any():
+        return float("nan")
+    source, target = source[leaving], target[leaving]
+    means = np.bincount(labels, weights=densities) / np.maximum(np.bincount(labels), 1)
+    own, other = labels[source], labels[target]
+    sparser = np.minimum(means[own], means[other]) - 0.5 * (densities[source] + densities[target])
+    sums = np.bincount(own, sparser, len(means)) + np.bincount(other, sparser, len(means))
+    counts = np.bincount(own, minlength=len(means)) + np.bincount(other, minlength=len(means))
+    return float((sums[counts > 0] / counts[counts > 0]).mean())
 
 
 def _valleys(points: FloatArray, labels: NDArray[Any], links: FloatArray) -> FloatArray:

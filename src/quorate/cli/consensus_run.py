@@ -16,7 +16,7 @@ from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
 from quorate._evaluation.scores import evaluate_within
 from quorate._io import refuse_output
-from quorate._structure.evaluating import reference_of
+from quorate._structure.judging import reference_of
 from quorate._structure.reference import checked_draws
 from quorate.cli.options import ambiguity_threshold, formulas_of, null_settings, reference_setting
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell

@@ -18,7 +18,7 @@ from quorate._consensus.placing import ensemble_of_rows
 from quorate._data.missing import DEFAULT
 from quorate._data.sparse import prove_sparse
 from quorate._device.device_arrays import copied_in_kind, lives_on_card
-from quorate._structure.evaluating import reference_of
+from quorate._structure.judging import reference_of
 from quorate._structure.number import chooses_number, explore
 from quorate._structure.reference import checked_draws
 from quorate._types import Consensus, Ensemble
