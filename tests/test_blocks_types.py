@@ -153,7 +153,8 @@ def _replaced(name: str, values: Any) -> Any:
         if name in group:
             del group[name]
         if values is not None:
-            group.create_array(name, data=np.asarray(values))
+            stored = np.asarray(values)
+            (group.create_array if hasattr(group, "create_array") else group.create_dataset)(name, data=stored)
 
     return change
 
