@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import dask.array
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-import quorate.dask
 from quorate import as_ensemble, compress, load_labels, save_ensemble, stream
 
 N = 24
@@ -188,13 +186,16 @@ def test_an_error_of_the_input_leaves_nothing_beside_the_output(tmp_path: Path) 
 
 
 def test_masked_values_are_missing_or_refused() -> None:
+    dask_array = pytest.importorskip("dask.array")
+    from quorate import dask
+
     mask = np.array([[1, 0], [0, 0], [0, 0], [0, 1]], dtype=bool)
     labels = np.ma.masked_array([[0, 1], [1, 0], [1, 1], [0, 0]], mask=mask)
-    lazy = dask.array.ma.masked_array(dask.array.from_array(labels.data), mask=mask)
+    lazy = dask_array.ma.masked_array(dask_array.from_array(labels.data), mask=mask)
     expected = as_ensemble(labels).labels.tolist()
     assert stream.compress(iter([labels])).labels.tolist() == expected
-    assert quorate.dask.compress(lazy).labels.tolist() == expected
+    assert dask.compress(lazy).labels.tolist() == expected
     with pytest.raises(ValueError, match="the array has 2 masked values"):
         stream.compress(labels)
     with pytest.raises(ValueError, match="X has 2 masked values"):
-        quorate.dask.generate(lazy.astype(float), 2, k=2, base="kmeans", random_state=0)
+        dask.generate(lazy.astype(float), 2, k=2, base="kmeans", random_state=0)
