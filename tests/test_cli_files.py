@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 from quorate import save_labels
 from quorate._io.aside import remove_left_over, remove_own, write_aside, write_folder_aside
 from quorate.cli import main
-from quorate.cli.signals import PATIENCE, EndedError
+from quorate.cli.signals import PATIENCE, EndedError, answered_signals
 
 Output = pytest.CaptureFixture[str]
 
@@ -221,3 +222,47 @@ def test_a_signal_while_answers_are_taken_down(
     monkeypatch.setattr("quorate.cli.entry.answered_signals", late)
     assert main(["methods"]) == status
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_interrupt_within_a_destructor_is_not_told_as_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    class Interrupted:
+        def __init__(self, error: type[BaseException]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error("raised where nobody can catch it")
+
+    told = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda unraisable: told.append(unraisable.exc_type)
+    try:
+        with answered_signals():
+            Interrupted(KeyboardInterrupt)
+            Interrupted(OSError)
+        Interrupted(KeyboardInterrupt)
+    finally:
+        sys.unraisablehook = before
+    assert told == [OSError, KeyboardInterrupt]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_without_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.csv").write_text("id,ä,b\nö1,x,0\nö2,y,1\nö3,x,0\nö4,y,1\n", encoding="utf-8")
+    common = ["consensus", str(tmp_path / "labels.csv"), "--id", "id", "-k", "2", "-m", "kmeans", "--no-null"]
+    written = {}
+    for output in ([], ["-o", "-"]):
+        terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        monkeypatch.setattr("sys.stdout", terminal)
+        assert main([*common, *output]) == 0
+        terminal.flush()
+        written[len(output)] = terminal.buffer.getvalue()
+    assert b"\\xe4 (2 clusters)" in written[0]
+    assert "ö1,0,".encode() in written[2]
+
+
+def test_an_error_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sys.stderr", Full())
+    assert main(["consensus", "nowhere.csv", "-k", "2"]) == 2

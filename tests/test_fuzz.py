@@ -11,7 +11,7 @@ from benchmarks.reliability.cases import Case, read_cases, read_corpus
 from benchmarks.reliability.shell import Outcome, faults
 
 N_MUTATIONS = 20
-"""Of each of the twenty good files; together about half a minute."""
+"""Of each target; together about half a minute."""
 
 
 @pytest.mark.parametrize("source", fuzz.TARGETS)

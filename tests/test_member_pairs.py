@@ -66,3 +66,12 @@ def test_of_very_many_members_some_are_compared(monkeypatch: pytest.MonkeyPatch)
     assert part.mean_member == pytest.approx(evaluate(result, permuted).mean_member)
     assert part.agreement == whole.agreement
     assert part.agreement_mean_member != whole.agreement_mean_member
+
+
+def test_members_that_are_compared_are_not_all_left_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With five times as many members as are compared, every fifth of them was taken, and so was every fifth judge."""
+    ensemble = as_ensemble(np.random.default_rng(0).integers(2, size=(12, 50)), orientation="objects")
+    monkeypatch.setattr(member_agreement, "MOST_MEMBERS", 10)
+    scores = evaluate(consensus(ensemble, 2, random_state=0), ensemble)
+    assert scores.agreement_best_member is not None
+    assert 0 <= scores.agreement_best_member <= 1

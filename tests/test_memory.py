@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from memory_peaks import WITH_CONFIDENCE
 
@@ -53,14 +54,16 @@ def test_best_returns_a_member_of_very_many_clusters() -> None:
     assert (result.confidence > 0.5).all()
 
 
-@pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "tsv", "zarr"])
+@pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "tsv", "zarr", "csv.gz", "xlsx"])
 def test_tables_beyond_the_limit_are_refused_before_they_are_read(
     tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / f"labels.{suffix}"
     labels = np.random.default_rng(0).integers(9, size=(5_000, 8))
-    if suffix in ("csv", "tsv"):
-        np.savetxt(path, labels, fmt="%d", delimiter="," if suffix == "csv" else "\t", header="a b c", comments="")
+    if suffix == "xlsx":
+        pd.DataFrame(labels).to_excel(path, index=False)
+    elif suffix in ("csv", "tsv", "csv.gz"):
+        np.savetxt(path, labels, fmt="%d", delimiter="\t" if suffix == "tsv" else ",", header="a b c", comments="")
     else:
         save_ensemble(path, as_ensemble(labels, orientation="objects"))
     assert table_bytes(path) >= 5_000

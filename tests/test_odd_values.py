@@ -176,3 +176,17 @@ def test_a_manifest_that_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "run" / "manifest.json").mkdir(parents=True)
     with pytest.raises(ValueError, match="is no file"):
         quorate.generate(X, 2, k=2, checkpoint=tmp_path / "run")
+
+
+def test_masked_measurements_are_refused() -> None:
+    X = np.ma.masked_array([[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]], mask=[[False, True], [False, False], [False, False]])
+    for fit in (quorate.generate, quorate.EnsembleClustering(2).fit):
+        with pytest.raises(ValueError, match="X has 1 masked value; fill them in"):
+            fit(X)
+    assert quorate.generate(X[1:], 2, k=2, base="kmeans", random_state=0).n_objects == 2
+
+
+@pytest.mark.parametrize("number", [2.5, np.float64(2), float("nan"), True])
+def test_the_estimator_names_the_number_of_clusters(number: Any) -> None:
+    with pytest.raises(TypeError, match="n_clusters must be an integer"):
+        quorate.EnsembleClustering(number).fit(np.arange(12.0).reshape(6, 2))

@@ -12,7 +12,7 @@ import pytest
 from ensembles import noisy_with_truth
 from test_report import Page, unpack
 
-from quorate import consensus, report
+from quorate import as_ensemble, consensus, report
 from quorate._evaluation.subject import subject_of
 from quorate.cli import main
 from quorate.reporting.writing import facts, redo
@@ -140,3 +140,10 @@ def test_cluster_writes_one_too(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["cluster", str(features), "-k", "2", "--members", "6", "--report", str(page), "--quiet"]) == 0
     assert "quorate.generate, k = " in Page(page).words
+
+
+def test_a_report_on_very_many_clusters_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    ensemble = as_ensemble({"a": np.arange(60_000), "b": np.arange(60_000) % 50_000}, check=False)
+    with pytest.raises(MemoryError, match="a report on 50,000 clusters and the 110,000 clusters of the members"):
+        report(np.arange(60_000) % 50_000, ensemble, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []

@@ -25,7 +25,8 @@ _NAMED = [*_CONSENSUS, "--id", "id"]
 _GENERATE = ["generate", "{}", "--base", "kmeans", "--members", "2", "--k", "2", "-o", "out.npz"]
 _RESUME = ["generate", "features.npy", "--members", "3", "--k", "3", "--base", "kmeans", "-o", "out.npz"]
 _SCORE = ["score", "labels.csv", "{}", "--id", "id", "--no-null"]
-# good file -> what is run on its mutations
+_BLOCKS = ["--memory", "1GB"]
+# good file, and perhaps how it is read -> what is run on its mutations
 TARGETS: dict[str, list[str]] = {
     "labels.csv": _NAMED,
     "labels.tsv": _NAMED,
@@ -47,6 +48,12 @@ TARGETS: dict[str, list[str]] = {
     "result.npz": _SCORE,
     "whole.npz": ["load_consensus", "{}"],
     "run": [*_RESUME, "--checkpoint", "{}"],
+    "labels.csv in blocks": [*_NAMED, *_BLOCKS],
+    "labels.parquet in blocks": [*_NAMED, *_BLOCKS],
+    "labels.npy in blocks": [*_CONSENSUS, *_BLOCKS],
+    "labels.zarr in blocks": [*_CONSENSUS, *_BLOCKS],
+    "features.parquet in blocks": [*_GENERATE, "--id", "id", *_BLOCKS],
+    "features.zarr in blocks": [*_GENERATE, *_BLOCKS],
 }
 
 
@@ -64,10 +71,11 @@ def draw_case(number: int, seed: int) -> tuple[str, Case]:
     """Return the good file and the case of one mutation; the same number and seed give the same case."""
     rng = np.random.default_rng([seed, number])
     source = list(TARGETS)[number % len(TARGETS)]
-    suffix = source.partition(".")[2]
+    file = source.split()[0]
+    suffix = file.partition(".")[2]
     name = f"bad.{suffix}" if suffix else "bad"
     run = [word.replace("{}", name) for word in TARGETS[source]]
-    return source, Case(f"seed {seed}, number {number}", run, {name: _mutation(source, suffix, rng)})
+    return source, Case(f"seed {seed}, number {number}", run, {name: _mutation(file, suffix, rng)})
 
 
 def _mutation(source: str, suffix: str, rng: np.random.Generator) -> dict[str, Any]:

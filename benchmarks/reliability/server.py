@@ -102,6 +102,9 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     """Run the command in the copy of the process, which ends here."""
     from quorate.cli import main as quorate_main
 
+    # a process that was started in the background ignores some signals, and its copies would, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(request["folder"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for place, stream in enumerate(streams, start=1):

@@ -149,6 +149,15 @@ def size(n_bytes: int) -> str:
     return f"{amount:.3g} TB"
 
 
+def no_mask(value: Any, name: str) -> None:
+    """Raise if the value is a masked array with masked values, because what lies under a mask is not meant."""
+    n_masked = int(np.ma.getmaskarray(value).sum()) if isinstance(value, np.ma.MaskedArray) else 0
+    if n_masked:
+        raise ValueError(
+            f"{name} has {counted(n_masked, 'masked value')}; fill them in, or leave the objects or columns out."
+        )
+
+
 def brief(value: Any, *, most: int = 80, quoted: bool = True) -> str:
     """Return a value as one short line for an error message, without control characters."""
     text = repr(value) if quoted else "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))

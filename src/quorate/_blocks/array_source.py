@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from quorate._blocks.coding import CodedColumn
 from quorate._blocks.settling import Kind
 from quorate._blocks.source import Block, Part, Source, given
-from quorate._data.tables import as_table
+from quorate._blocks.stacking import refuse_more_columns
+from quorate._check import brief, no_mask
+from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.csv_blocks import read_text_header, text_blocks
-from quorate._io.numpy_files import map_npy
+from quorate._io.numpy_files import map_npy, prove_texts
 from quorate._io.text import Choose
 from quorate._io.zarr_store import open_zarr
 
@@ -34,7 +36,18 @@ def stamp(path: Path) -> list[Any]:
 
 def npy_source(path: Path, choose: Choose) -> Source:
     """Take an .npy file of labels, which is mapped into memory and never read whole."""
-    return array_source(map_npy(path), choose, str(path), fingerprint=[stamp(path)])
+    return array_source(_ProvenTexts(map_npy(path), path), choose, str(path), fingerprint=[stamp(path)])
+
+
+class _ProvenTexts:
+    """A memory map whose texts are proven when they are read, because Python cannot print any other."""
+
+    def __init__(self, values: Array, path: Path) -> None:
+        self._values, self._path = values, path
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __getitem__(self, place: Any) -> Array:
+        return prove_texts(self._values[place], "it", self._path)
 
 
 def zarr_source(store: Any, choose: Choose, title: str) -> Source:
@@ -43,17 +56,62 @@ def zarr_source(store: Any, choose: Choose, title: str) -> Source:
         arrays, fingerprint = open_zarr(store), [stamp(store)]
     else:
         arrays, fingerprint = ({"labels": store} if hasattr(store, "shape") else dict(store.arrays())), None
+    labels = _label_array(arrays, title)
+    n_members = labels.shape[1] if len(labels.shape) == 2 else 1
+    return array_source(
+        labels,
+        choose,
+        title,
+        names=_names(arrays.get("names"), n_members, title),
+        ids=_ids(arrays.get("ids"), labels.shape[0], title),
+        categories=_categories(arrays, n_members, title),
+        fingerprint=fingerprint,
+    )
+
+
+def _label_array(arrays: dict[str, Any], title: str) -> Any:
+    for name in ("counts", "weights"):
+        if name in arrays:
+            raise ValueError(
+                f"{title} holds {name}, which are not read in blocks; leave out what asks for blocks (memory=, "
+                f"--memory, an output folder), or remove them from the store."
+            )
     tables = [name for name, values in arrays.items() if len(values.shape) == 2]
     if "labels" not in arrays and len(tables) != 1:
-        raise ValueError(f"{title} must hold an array named 'labels' or exactly one 2-D array, found {list(arrays)}.")
-    labels = arrays["labels" if "labels" in arrays else tables[0]]
-    names = None if "names" not in arrays else tuple(map(str, np.asarray(arrays["names"][...]).tolist()))
-    n_members = labels.shape[1] if len(labels.shape) == 2 else 1
-    saved = [name for name in (f"categories_{place}" for place in range(n_members)) if name in arrays]
-    categories = [np.asarray(arrays[name][...]) for name in saved]
-    return array_source(
-        labels, choose, title, names=names, ids=arrays.get("ids"), categories=categories, fingerprint=fingerprint
-    )
+        raise ValueError(
+            f"{title} must hold an array named 'labels' or exactly one 2-D array, found {brief(list(arrays))}."
+        )
+    return arrays["labels" if "labels" in arrays else tables[0]]
+
+
+def _names(stored: Any, n_members: int, title: str) -> tuple[str, ...] | None:
+    if stored is None:
+        return None
+    if tuple(stored.shape) != (n_members,):
+        raise ValueError(
+            f"{title} holds {n_members:,} members and an array 'names' of shape {tuple(stored.shape)}; it must have "
+            f"one name per member."
+        )
+    names = tuple(map(str, np.asarray(stored[...]).tolist()))
+    refuse_duplicates(names)
+    return names
+
+
+def _ids(stored: Any, n_rows: int, title: str) -> Any:
+    if stored is not None and tuple(stored.shape) != (n_rows,):
+        raise ValueError(
+            f"{title} holds {n_rows:,} objects and an array 'ids' of shape {tuple(stored.shape)}; it must have one id "
+            f"per object."
+        )
+    return stored
+
+
+def _categories(arrays: dict[str, Any], n_members: int, title: str) -> list[Array]:
+    """Return the values of the codes of each member; an empty list if the labels are no codes."""
+    saved = [arrays[name] for name in (f"categories_{place}" for place in range(n_members)) if name in arrays]
+    if saved and (len(saved) < n_members or any(len(values.shape) != 1 for values in saved)):
+        raise ValueError(f"{title} must hold one array of categories per member, each of one dimension, or none.")
+    return [np.asarray(values[...]) for values in saved]
 
 
 def array_source(
@@ -73,6 +131,8 @@ def array_source(
     if len(labels.shape) not in (1, 2):
         raise ValueError(f"{title} must be (n_objects, n_members), got shape {tuple(labels.shape)}.")
     n_rows, width = int(labels.shape[0]), int(labels.shape[1]) if len(labels.shape) == 2 else 1
+    if not n_rows or not width:
+        raise ValueError(f"{title} must hold at least one object and one member, got shape {tuple(labels.shape)}.")
     choice = choose(names or ())
     known = names or tuple(f"member {place}" for place in range(width))
     chosen = choice.members or known
@@ -80,10 +140,13 @@ def array_source(
     chunk = int(labels.chunks[0]) if hasattr(labels, "chunks") and labels.chunks else 1
 
     def read(start: int, stop: int) -> Block:
-        block = np.ascontiguousarray(np.asarray(labels[start:stop])).reshape(stop - start, width)
+        rows = labels[start:stop]
+        no_mask(rows, title)
+        block = np.ascontiguousarray(np.asarray(rows)).reshape(stop - start, width)
         columns = [block[:, place] for place in places]
         if categories:
-            columns = [_named(codes, categories[place]) for codes, place in zip(columns, places, strict=True)]
+            pairs = zip(columns, places, strict=True)
+            columns = [_named(codes, categories[place], known[place], title) for codes, place in pairs]
         return Block(columns, None if ids is None else np.asarray(ids[start:stop]))
 
     def parts(most_rows: int) -> Iterator[Part]:
@@ -99,8 +162,13 @@ def array_source(
     return Source(title, chosen, id_name, ("values",) * len(chosen), files, parts, row_bytes, n_rows, fingerprint)
 
 
-def _named(codes: Array, categories: Array) -> Array:
-    """Return the values that codes stand for, None for code -1."""
+def _named(codes: Array, categories: Array, name: str, title: str) -> Array:
+    """Return the values that codes stand for, None for code -1; other codes without a value are refused."""
+    if codes.dtype.kind not in "iu" or codes.min() < -1 or codes.max() >= len(categories):
+        raise ValueError(
+            f"{title}: the labels of {brief(name)} must be codes from 0 to {len(categories) - 1:,}, one for each of "
+            f"its categories, or -1; got {codes.dtype} from {codes.min()} to {codes.max()}."
+        )
     # code -1, a missing label, reads the last place
     values = np.full(len(categories) + 1, None, dtype=object)
     values[:-1] = categories
@@ -141,10 +209,12 @@ def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> S
     choice = choose((head.names if ids is None else (*head.names, ids)) if named else ())
     members = choice.members or head.names
     has_ids = head.ids is not None
+    # if the columns were chosen by name, blocks may have any others beside them
+    known = head.names if set(members) == set(head.names) else None
 
     def parts(most_rows: int) -> Iterator[Part]:
         for number, block in enumerate(itertools.chain([first], supply)):
-            yield Part(f"block {number}", number, partial(_read, block, number, members, ids, has_ids))
+            yield Part(f"block {number}", number, partial(_read, block, number, members, ids, has_ids, known))
 
     id_name = choice.ids or (head.id_name if has_ids else None)
     kinds: tuple[Kind, ...] = ("values",) * len(members)
@@ -160,7 +230,9 @@ def _frame(block: Any) -> Any:
     return block
 
 
-def _read(block: Any, number: int, members: tuple[str, ...], ids: str | None, has_ids: bool) -> Block:
+def _read(
+    block: Any, number: int, members: tuple[str, ...], ids: str | None, has_ids: bool, known: tuple[str, ...] | None
+) -> Block:
     frame = _frame(block)
     if len(getattr(frame, "shape", (1,))) and getattr(frame, "shape", (1,))[0] == 0:
         return Block([np.empty(0, dtype=np.int64) for _ in members], np.empty(0, dtype=object) if has_ids else None)
@@ -171,6 +243,8 @@ def _read(block: Any, number: int, members: tuple[str, ...], ids: str | None, ha
             f"block {number} has no column {missing[0]!r}, which the first block has; its columns are "
             f"{', '.join(map(repr, table.names[:10]))}."
         )
+    if known is not None:
+        refuse_more_columns(table.names, known, f"block {number}", "the first block")
     columns = table.columns if table.block is None else list(table.block.T)
     places = {name: place for place, name in enumerate(table.names)}
     if has_ids and table.ids is None:

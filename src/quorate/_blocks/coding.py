@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.building import as_weights
-from quorate._data.coding import as_array, code_integers, code_values, stack_columns
+from quorate._data.coding import as_array, code_integers, code_values, signed, stack_columns
 from quorate._data.missing import MissingRule
 from quorate._types import Ensemble, read_only
 from quorate.solvers import label_rows
@@ -140,8 +140,15 @@ def _from_dictionary(column: Any, name: str, *, by_number: bool) -> tuple[Array,
     codes, (order,) = code_integers(places[:, None], (name,), MissingRule((-1,)))
     values = [value.as_py() for value in column.dictionary.take(_indices(order))]
     if by_number:
-        return codes[:, 0], np.array(values, dtype=np.int64)
+        kind = np.uint64 if _is_uint64(column.dictionary) else np.int64
+        return codes[:, 0], signed(np.array(values, dtype=kind), name)
     return codes[:, 0], _objects(values)
+
+
+def _is_uint64(column: Any) -> bool:
+    import pyarrow
+
+    return bool(pyarrow.types.is_uint64(column.type))
 
 
 def _indices(order: Array) -> Any:

@@ -140,7 +140,7 @@ def _numbers(column: Any, name: str, source: str) -> Array:
     if not isinstance(column, np.ndarray) and hasattr(column, "null_count"):
         if column.null_count:
             raise ValueError(f"{source}: column {name!r} holds a null; fill it in or leave the object out.")
-        column = column.to_numpy()
+        column = (column.cast("float64") if str(column.type).startswith("decimal") else column).to_numpy()
     if hasattr(column, "codes"):
         column = np.array([_number(text, name, source) for text in column.values.tolist()])[column.codes]
     if column.dtype.kind not in "biuf":

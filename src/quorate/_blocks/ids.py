@@ -23,6 +23,7 @@ class IdLedger:
 
     As long as ids are integers that rise from object to object, nothing is stored at all. Otherwise a hash of each id
     is kept. Two ids with the same hash are compared themselves, so that no other ids are taken for repeated ones.
+    If some blocks have integers and others have not, all are compared as texts, as they are matched everywhere.
 
     `stored` returns the ids of a block that was added before; `name_of` what error messages call a block.
     """
@@ -31,6 +32,7 @@ class IdLedger:
         self._stored, self._name_of = stored, name_of
         self._keys: list[Keys] = []
         self._n_blocks, self._rising = 0, True
+        self._as_texts, self._integers = False, set[bool]()
         self._last: int | None = None
 
     @property
@@ -40,11 +42,16 @@ class IdLedger:
 
     def add(self, ids: Any) -> None:
         """Note the ids of the next block; a null or an empty text is refused at once."""
-        if self._rising and not self._rises(ids):
-            self._rising = False
-            self._keys = [keys_of(self._stored(block), self._name_of(block)) for block in range(self._n_blocks)]
-        if not self._rising:
-            self._keys.append(keys_of(ids, self._name_of(self._n_blocks)))
+        self._integers |= {_is_integer(ids)} if len(ids) else set()
+        as_texts = len(self._integers) == 2
+        rising = self._rising and not as_texts and self._rises(ids)
+        if (self._rising and not rising) or as_texts != self._as_texts:
+            self._keys = [
+                keys_of(self._stored(block), self._name_of(block), as_texts=as_texts) for block in range(self._n_blocks)
+            ]
+        self._rising, self._as_texts = rising, as_texts
+        if not rising:
+            self._keys.append(keys_of(ids, self._name_of(self._n_blocks), as_texts=as_texts))
         self._n_blocks += 1
 
     def _rises(self, ids: Any) -> bool:
@@ -79,7 +86,7 @@ class IdLedger:
                 continue
             ids = self._stored(block)
             for row in rows.tolist():
-                value = _value(ids, row)
+                value = str(_value(ids, row)) if self._as_texts else _value(ids, row)
                 first = seen.setdefault(value, (block, row))
                 if first != (block, row):
                     raise ValueError(
@@ -89,10 +96,10 @@ class IdLedger:
                     )
 
 
-def keys_of(ids: Any, name: str) -> Keys:
+def keys_of(ids: Any, name: str, *, as_texts: bool = False) -> Keys:
     """Return a number of 64 bits for each id: equal ids have equal numbers."""
     _refuse_nulls(ids, name)
-    if _is_integer(ids):
+    if _is_integer(ids) and not as_texts:
         values = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
         return values.astype(np.int64).view(np.uint64)
     data, ends = _text_buffers(ids)
@@ -102,13 +109,45 @@ def keys_of(ids: Any, name: str) -> Keys:
 
 
 def as_numpy(ids: Any) -> Array:
-    """Return ids as an array: integers as they are, anything else as texts or objects."""
+    """Return ids as an array: integers and times as they are, anything else as texts or objects."""
     if isinstance(ids, np.ndarray):
         return ids
-    if _is_integer(ids):
+    import pyarrow
+
+    if _is_integer(ids) or pyarrow.types.is_temporal(ids.type):
         values: Array = ids.to_numpy()
         return values
     return np.asarray(ids.to_pylist())
+
+
+def arrow_ids(column: Any, name: str) -> Any:
+    """Return an Arrow column of ids in a type that can be compared and written; nested values are refused."""
+    import pyarrow
+
+    column = computable(column)
+    kinds = pyarrow.types
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kinds.is_nested(column.type):
+        raise ValueError(f"column {brief(name)} holds {column.type} where a single id per object was expected.")
+    if kinds.is_binary(column.type) or kinds.is_large_binary(column.type) or kinds.is_fixed_size_binary(column.type):
+        # bytes need not be a text in any encoding; they are named as Python writes them, as in memory
+        texts = [None if value is None else str(value) for value in column.to_pylist()]
+        column = pyarrow.chunked_array([pyarrow.array(texts, pyarrow.large_string())])
+    return column
+
+
+def computable(column: Any) -> Any:
+    """Return an Arrow column in a type that Arrow can compute with: the storage of extensions, texts without views."""
+    import pyarrow
+
+    if isinstance(column.type, pyarrow.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    # pyarrow knows no views before version 16
+    for view, plain in (("string_view", "large_string"), ("binary_view", "large_binary")):
+        if hasattr(pyarrow, view) and column.type == getattr(pyarrow, view)():
+            column = column.cast(getattr(pyarrow, plain)())
+    return column
 
 
 def _is_integer(ids: Any) -> bool:
@@ -125,14 +164,26 @@ def _null_count(ids: Any) -> int:
 
 def _refuse_nulls(ids: Any, name: str) -> None:
     row = None
-    if _null_count(ids):
-        row = ids.is_null().to_pylist().index(True)
-    elif isinstance(ids, np.ndarray) and ids.dtype.kind in "OUSf":
+    if not isinstance(ids, np.ndarray):
+        row = _first_null(ids)
+    elif ids.dtype.kind in "OUSfmM":
         row = next((row for row, value in enumerate(ids.tolist()) if is_null(value) or value == ""), None)
     if row is not None:
         raise ValueError(
             f"{name}: row {row:,} of what was read at once (counted from 0) has no id; every object needs one."
         )
+
+
+def _first_null(ids: Any) -> int | None:
+    """Return the first row of an Arrow column that holds a null, NaN or an empty text; None if no row does."""
+    import pyarrow
+    import pyarrow.compute
+
+    lacking = ids.is_null(nan_is_null=True)
+    if pyarrow.types.is_string(ids.type) or pyarrow.types.is_large_string(ids.type):
+        lacking = pyarrow.compute.or_kleene(lacking, pyarrow.compute.equal(pyarrow.compute.utf8_length(ids), 0))
+    row = pyarrow.compute.index(lacking, value=True).as_py()
+    return None if row < 0 else int(row)
 
 
 def _text_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -9,7 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quorate._blocks.ids import arrow_ids, computable
 from quorate._blocks.source import Block, Part, Source, given
+from quorate._blocks.stacking import refuse_more_columns
 from quorate._check import brief
 from quorate._data.tables import refuse_duplicates
 from quorate._io.parquet import need_pyarrow
@@ -36,6 +38,9 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
     wanted = [*choice.members, *(() if choice.ids is None else (choice.ids,))]
     for name in wanted:
         _refuse_other_kinds(files, name)
+    for file in files[1:]:
+        members = choose(tuple(file.columns)).members
+        refuse_more_columns(members, choice.members, str(file.path), str(files[0].path))
 
     def parts(most_rows: int) -> Iterator[Part]:
         for number, file in enumerate(files):
@@ -125,10 +130,9 @@ def _read(path: Path, groups: Any, choice: Choice) -> Block:
     pyarrow = need_pyarrow()
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            table = file.read_row_groups(list(groups), columns=_columns(choice))
+            return block_of(file.read_row_groups(list(groups), columns=_columns(choice)), choice)
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
-    return block_of(table, choice)
 
 
 def _pieces(path: Path, number: int, groups: Any, choice: Choice, most_rows: int) -> Iterator[Part]:
@@ -148,8 +152,10 @@ def _columns(choice: Choice) -> list[str]:
 
 def block_of(table: Any, choice: Choice) -> Block:
     """Return the chosen columns of an Arrow table as a block."""
-    columns = [table.column(name) for name in choice.members]
-    return Block(columns, None if choice.ids is None else table.column(choice.ids))
+    # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
+    table.validate(full=True)
+    columns = [computable(table.column(name)) for name in choice.members]
+    return Block(columns, None if choice.ids is None else arrow_ids(table.column(choice.ids), choice.ids))
 
 
 def dataset_source(dataset: Any, choose: Choose) -> Source:

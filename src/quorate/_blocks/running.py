@@ -59,8 +59,9 @@ def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> S
 def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: bool) -> Iterator[Done]:
     """Read a source, label its distinct rows and, if `out` is given, write the labels of all objects.
 
-    With an output, each step is kept in a workspace beside it, which is removed when the context is left without an
-    error. Then the same call after an early end does only what is left.
+    With an output, each step is kept in a workspace beside it. After an early end the same call does only what is
+    left. The workspace is removed when the context is left without an error, and after an error of the input, which
+    the same call would meet again.
     """
     if out is None:
         kept = MemoryStore()
@@ -76,6 +77,9 @@ def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: 
         write_labels(store, rows, target, work.aside, job.source.file_name)
         yield Done(settled, result, store)
         done = True
+    except (ValueError, TypeError):
+        done = True
+        raise
     finally:
         work.close(remove=done)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from quorate._blocks.source import Block, Part, Source
+from quorate._check import brief
 
 
 def stacked(sources: list[Source], title: str) -> Source:
@@ -17,6 +18,7 @@ def stacked(sources: list[Source], title: str) -> Source:
         if lacking or (first.id_name is None) != (source.id_name is None):
             what = repr(lacking[0]) if lacking else "of ids"
             raise ValueError(f"{source.title} has no column {what}, which {first.title} has.")
+        refuse_more_columns(source.names, first.names, source.title, first.title)
 
     def parts(most_rows: int) -> Iterator[Part]:
         for number, source in enumerate(sources):
@@ -34,6 +36,16 @@ def stacked(sources: list[Source], title: str) -> Source:
         n_rows=None if None in known else sum(size or 0 for size in known),
         fingerprint=[source.fingerprint for source in sources],
     )
+
+
+def refuse_more_columns(names: tuple[str, ...], known: tuple[str, ...], title: str, first: str) -> None:
+    """Raise if a file has a column that the first file lacks, because its values would be lost."""
+    more = sorted(set(names) - set(known))
+    if more:
+        raise ValueError(
+            f"{title} has the column {brief(more[0])}, which {first} has not; all must have the same columns, or "
+            f"name those to be read (columns=, --columns)."
+        )
 
 
 def _ordered(part: Part, order: list[int]) -> Block:

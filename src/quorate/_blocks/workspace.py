@@ -124,7 +124,7 @@ class Workspace:
         write_file(self.folder / SOLUTION, lambda file: write_npz(file, arrays, packed=False))
 
     def close(self, *, remove: bool) -> None:
-        """Release the lock, and remove the folder if the work is done."""
+        """Release the lock, and remove the folder if the work is done or of no use."""
         self._lock.release()
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)

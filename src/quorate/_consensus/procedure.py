@@ -27,13 +27,15 @@ LEAST_OBJECTS = 500
 """Objects that are drawn at least, however many members there are."""
 LEAST_PER_CLUSTER = 20
 """Objects per cluster of the labelling that are drawn at least, as long as `MOST_OBJECTS` allows it."""
+MOST_EIGENVECTORS = 500
+"""Clusters up to which the default method stands for an unknown one: it needs an eigenvector for each of them."""
 
 
 class Procedure(NamedTuple):
     """How a labelling was made, as far as it is known.
 
-    `is_known` is False for a labelling that is not a Consensus of a method of the register. The default method with
-    the same number of clusters then stands for the procedure.
+    `is_known` is False for a labelling that is not a Consensus of a method of the register. The default method, or
+    `kmeans` for very many clusters, with the same number of clusters then stands for the procedure.
     """
 
     method: str
@@ -57,7 +59,8 @@ class Drawn(NamedTuple):
 def procedure_of(result: Any, n_clusters: int) -> Procedure:
     """Return the procedure that made a result, or the default method if that is not known."""
     if not isinstance(result, Consensus) or result.method not in METHODS:
-        return Procedure(AUTO, n_clusters, False, 0, is_known=False)
+        method = AUTO if n_clusters <= MOST_EIGENVECTORS else "kmeans"
+        return Procedure(method, n_clusters, False, 0, is_known=False)
     seed = result.info.get("seed")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else 0
     return Procedure(result.method, n_clusters, "refine" in result.info, number, is_known=True)

@@ -168,11 +168,14 @@ def _refuse_memory(
     n_clusters: int | None,
 ) -> None:
     needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
-    linear = ", ".join(entry for entry in METHODS if METHODS[entry].memory == "linear")
+    if needed <= max_bytes:
+        return
+    fitting = [entry for entry in METHODS if bytes_beyond_linear(METHODS[entry], ensemble, {}, n_clusters) <= max_bytes]
+    others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
     chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
     _check.memory(
         needed,
         max_bytes,
         f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
-        method.instead or f"coarsen the rows (coarsen='auto') or use a method of linear memory ({linear})",
+        method.instead or f"coarsen the rows (coarsen='auto'){others}",
     )

@@ -78,7 +78,7 @@ def _places(wanted: Array, given: Array) -> Order:
 
 def id_texts(ids: Array) -> list[str]:
     """Return the ids as they would be written in a text file."""
-    values: list[Any] = (ids.astype(np.str_) if ids.dtype.kind in "mM" else ids).tolist()
+    values: list[Any] = (ids.astype("U64") if ids.dtype.kind in "mM" else ids).tolist()
     return values if set(map(type, values)) == {str} else list(map(str, values))
 
 
@@ -115,16 +115,20 @@ def aligned_result(result: Any, ids: Array | None, name: str) -> Any:
 
 
 def refuse_repeated(ids: Array | None, source: str) -> None:
-    """Raise if two objects have the same id, or if an object has none."""
+    """Raise if two objects have the same id, or if an object has none.
+
+    The number 1 and the text "1" are the same id, because ids of different types are matched by their texts.
+    """
     if ids is None or _are_distinct(ids):
         return
     seen: dict[Any, int] = {}
-    for row, value in enumerate(ids.tolist()):
+    for row, (value, text) in enumerate(zip(ids.tolist(), id_texts(ids), strict=True)):
         if is_null(value) or value == "":
             raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
-        if seen.setdefault(value, row) != row:
+        first = min(seen.setdefault(value, row), seen.setdefault(text, row))
+        if first != row:
             raise ValueError(
-                f"{source} has the id {_check.brief(value)} twice, in rows {seen[value]} and {row} (counted from 0); "
+                f"{source} has the id {_check.brief(value)} twice, in rows {first} and {row} (counted from 0); "
                 f"every object needs an id of its own."
             )
 

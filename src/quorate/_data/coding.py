@@ -69,7 +69,7 @@ def code_values(values: Array, name: str, rule: MissingRule) -> tuple[Array, Arr
     if kind == "f":
         return _code_floats(values, name, rule)
     if kind in "iu":
-        codes, categories = code_integers(_signed(values, name)[:, None], (name,), rule)
+        codes, categories = code_integers(signed(values, name)[:, None], (name,), rule)
         return codes[:, 0], categories[0]
     if kind in "mM":
         units = values.view(np.int64)
@@ -197,7 +197,8 @@ def as_array(values: list[Any]) -> Array:
     return array
 
 
-def _signed(values: Array, name: str) -> Array:
+def signed(values: Array, name: str) -> Array:
+    """Return integers as signed ones; raise if one of them is too large for that."""
     if values.dtype == np.uint64:
         if len(values) and values.max() > np.iinfo(np.int64).max:
             raise ValueError(f"{name} holds a label beyond 2**63 - 1; pass such labels as text.")

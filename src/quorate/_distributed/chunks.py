@@ -137,7 +137,7 @@ def _coded(chunk: Any, names: tuple[str, ...], ids: str | None, beside: Sequence
     if n_rows == 0:
         columns = [np.empty(0, dtype=np.int64) for _ in names]
     else:
-        plain = chunk.reset_index(drop=True) if is_frame else np.asarray(chunk)
+        plain = chunk.reset_index(drop=True) if is_frame else np.asanyarray(chunk)
         members = plain[list(names)] if is_frame else plain
         table = as_table(members, "objects", None)
         if len(table.names) != len(names):

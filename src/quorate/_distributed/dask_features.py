@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._blocks.coding import code_block
 from quorate._blocks.feature_array import BlockArray
+from quorate._check import no_mask
 from quorate._distributed.chunks import Leaf, need_dask
 from quorate.generation.block_members import TrainedMembers
 from quorate.ops.euclidean import column_facts
@@ -80,6 +81,7 @@ def take_rows(chunk: Any, numbers: Array) -> Array:
 
 def facts_of_block(block: Any) -> tuple[Array, Array, Array]:
     """Return sums, lows and highs of the columns of a block."""
+    no_mask(block, "X")
     values = np.ascontiguousarray(np.asarray(block))
     found = np.zeros(values.shape[1]), np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf)
     column_facts(values, *found)

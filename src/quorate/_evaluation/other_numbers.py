@@ -15,6 +15,7 @@ from quorate._evaluation.subject import Subject
 from quorate._types import FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
 
+MOST_CLUSTERS = 1_000
 MOST_MERGED = 13
 """The largest number of merged labellings."""
 
@@ -55,9 +56,12 @@ def merged_clusters(subject: Subject) -> dict[int, IntArray]:
     """Return labellings with fewer clusters, by average link over the clusters of the subject.
 
     They are keyed by their numbers of clusters, which are spread from 2 to that of the subject. The cost does not
-    depend on the number of rows.
+    depend on the number of rows, but grows with the cube of the number of clusters, so that nothing is merged if there
+    are more than `MOST_CLUSTERS`.
     """
     n_clusters = subject.n_clusters
+    if n_clusters > MOST_CLUSTERS:
+        return {}
     kept = set(np.unique(np.rint(np.geomspace(2, max(2, n_clusters), MOST_MERGED)).astype(int)).tolist())
     sizes = subject.labelled.sizes.astype(np.float64)
     sums = mean_co_association(subject.labelled.rows, subject.labelled.labels, n_clusters) * np.outer(sizes, sizes)

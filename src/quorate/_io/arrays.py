@@ -18,7 +18,7 @@ from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.proof import vary
 from quorate._data.selection import select_members
 from quorate._data.tables import refuse_duplicates
-from quorate._io.numpy_files import prove_texts, read_npy, read_npz
+from quorate._io.numpy_files import read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.text import Choose
 from quorate._io.zarr_store import need_zarr, read_zarr, writing_zarr
@@ -33,7 +33,7 @@ def read_arrays(path: FilePath) -> dict[str, Array]:
     """Return the arrays of a file by name; the array of a file that holds a single one is named "labels"."""
     kind = format_of(path)
     if kind == "zarr":
-        return {name: prove_texts(values, name, path) for name, values in read_zarr(path).items()}
+        return read_zarr(path)
     return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import secrets
 import shutil
@@ -16,6 +17,8 @@ from quorate._io.paths import FilePath, refuse_place
 
 NEW, OLD = "new", "old"
 """The names that the new and the old folder have while one takes the place of the other."""
+LONGEST_NAME = 240
+"""Bytes of a name around which a point, eight digits and ".part" fit into the 255 that file systems allow."""
 _being_written: dict[Path, Path] = {}
 """The temporary files and folders of this process that are being written, and what each is to become."""
 
@@ -85,7 +88,7 @@ def _remove_for_good(folder: Path) -> None:
 
 def remove_left_over(target: Path) -> None:
     """Remove temporary files and folders of this target that a killed process left; those being written are locked."""
-    for name in glob.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part", root_dir=target.parent):
+    for name in glob.glob(f".{glob.escape(_short_name(target))}.{'[0-9a-f]' * 8}.part", root_dir=target.parent):
         left = target.parent / name
         try:
             with _held(left) as is_free:
@@ -121,7 +124,15 @@ def _named(error: OSError, target: Path) -> OSError:
 
 def _aside(target: Path) -> Path:
     # not tempfile: its files are readable by their owner alone, and would stay so after the renaming
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    return target.with_name(f".{_short_name(target)}.{secrets.token_hex(4)}.part")
+
+
+def _short_name(target: Path) -> str:
+    """Return the name of a target, or a shorter one if the system would not accept it with what is put around it."""
+    name = os.fsencode(target.name)
+    if len(name) <= LONGEST_NAME:
+        return target.name
+    return f"{target.name[:50]}-{hashlib.sha256(name).hexdigest()[:16]}"
 
 
 @contextmanager

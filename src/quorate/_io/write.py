@@ -61,7 +61,7 @@ def write_table(
         return
     delimiter = DELIMITERS[format_of(path)]
     if is_standard(path):
-        write_csv(sys.stdout, columns, delimiter, quote=quote)
+        _write_standard(columns, delimiter, quote=quote)
         return
     packed = Path(path).suffix.lower() == ".gz"
 
@@ -76,6 +76,21 @@ def write_table(
             out.close()
 
     write_aside(path, write, overwrite=overwrite)
+
+
+def _write_standard(columns: list[Column], delimiter: str, *, quote: bool) -> None:
+    """Write a table to standard output, in UTF-8 as into a file, whatever the encoding of the terminal is."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        write_csv(sys.stdout, columns, delimiter, quote=quote)
+        return
+    sys.stdout.flush()
+    stream = io.TextIOWrapper(buffer, encoding="utf-8", newline="")
+    try:
+        write_csv(stream, columns, delimiter, quote=quote)
+        stream.flush()
+    finally:
+        stream.detach()
 
 
 def refuse_quoting(path: FilePath) -> None:
@@ -141,7 +156,7 @@ def _n_read_back(categories: Array, name: str, kind: str) -> int:
 
 def as_texts(values: Array) -> list[str]:
     # dates are converted first, because tolist() would give nanoseconds as integers
-    return [str(value) for value in (values.astype(np.str_) if values.dtype.kind in "mM" else values).tolist()]
+    return [str(value) for value in (values.astype("U64") if values.dtype.kind in "mM" else values).tolist()]
 
 
 def write_csv(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
+from quorate._io.numpy_files import prove_texts
 from quorate._io.paths import FilePath, name_of, refuse_unreadable
 
 Array = NDArray[Any]
@@ -59,14 +60,29 @@ def read_zarr(path: FilePath) -> dict[str, Array]:
     First the codecs in the metadata of all arrays and groups are checked, then the store is opened, then every chunk
     is looked for, and only then are chunks read.
     """
-    arrays = open_zarr(path)
-    try:
-        return {name: np.asarray(item[...]) for name, item in arrays.items()}
-    except Exception as error:
-        raise _unreadable(path, error) from error
+    return {name: item[...] for name, item in open_zarr(path).items()}
 
 
-def open_zarr(path: FilePath) -> dict[str, Any]:
+class StoredArray:
+    """An array of a Zarr store that is read by slices; a chunk that cannot be read is a one-line error."""
+
+    def __init__(self, path: FilePath, name: str, item: Any) -> None:
+        self._path, self._name, self._item = path, name, item
+        self.shape: tuple[int, ...] = tuple(item.shape)
+        self.chunks: tuple[int, ...] = tuple(item.chunks)
+        self.dtype: np.dtype[Any] = np.dtype(item.dtype)
+
+    def __getitem__(self, place: Any) -> Array:
+        try:
+            values = np.asarray(self._item[place])
+        except MemoryError:
+            raise
+        except Exception as error:  # the errors of codecs have no common base class
+            raise _unreadable(self._path, error) from error
+        return prove_texts(values, self._name, self._path)
+
+
+def open_zarr(path: FilePath) -> dict[str, StoredArray]:
     """Return the arrays of a store by name, checked as `read_zarr` checks them, but not read."""
     refuse_unreadable(path)
     prove_codecs(path)
@@ -78,7 +94,7 @@ def open_zarr(path: FilePath) -> dict[str, Any]:
         raise _unreadable(path, error) from error
     for item in arrays.values():
         _prove_chunks(path, item)
-    return arrays
+    return {name: StoredArray(path, name, item) for name, item in arrays.items()}
 
 
 def need_zarr() -> Any:

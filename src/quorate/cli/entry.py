@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 import warnings
@@ -59,6 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         # it was closed, so that only the exit status can report errors
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a terminal may not know all characters of a name; those are written as in Python, such as \\xe4
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _answered(argv)
     except KeyboardInterrupt as interrupt:
@@ -117,7 +122,10 @@ def _refuse_little_memory() -> None:
 
 
 def _report_error(message: str, status: int) -> int:
-    sys.stderr.write(f"quorate: error: {_one_line(message)}\n")
+    # if standard error cannot be written to either, only the exit status can tell
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"quorate: error: {_one_line(message)}\n")
+        sys.stderr.flush()
     return status
 
 

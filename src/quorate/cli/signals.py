@@ -13,8 +13,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -46,6 +47,8 @@ def answered_signals() -> Iterator[None]:
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             before[number] = signal.signal(number, _end)
     former = signal.set_wakeup_fd(heard.fileno(), warn_on_full_buffer=False)
+    former_hook = sys.unraisablehook
+    sys.unraisablehook = partial(_unraisable, former_hook)
     done = threading.Event()
     watcher = threading.Thread(target=_watch, args=(told, done, {signal.SIGINT, *before}), daemon=True)
     watcher.start()
@@ -59,10 +62,20 @@ def answered_signals() -> Iterator[None]:
         heard.close()
         watcher.join()
         told.close()
+        sys.unraisablehook = former_hook
 
 
 def _end(number: int, _: FrameType | None) -> None:
     raise EndedError(number)
+
+
+def _unraisable(former_hook: Callable[[Any], Any], unraisable: Any) -> None:
+    """Say nothing of an interrupt that came within a destructor, where Python drops it and prints a traceback.
+
+    The command goes on then, and the watcher ends it.
+    """
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        former_hook(unraisable)
 
 
 def _watch(told: socket.socket, done: threading.Event, ending: set[int]) -> None:

@@ -217,7 +217,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
         draws = checked_draws(self.reference)
         if not chooses_number(self.n_clusters, self.method):
-            return cast("int | None", self.n_clusters), {}
+            return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}
         explored = explore(
             read(),
             Request(self.n_members, self.k, self.base, self.rows, self.columns),
@@ -283,6 +283,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _features(self, X: Any, *, reset: bool) -> Features:
         _check.no_anndata(X, "X")
+        _check.no_mask(X, "X")
         if lives_on_card(X):
             features = features_for(X, None)[0]
             if features.n_columns != self.n_features_in_:

@@ -135,6 +135,7 @@ def as_features(X: Any) -> Features:
     names: tuple[str, ...] | None = None
     ids = None
     _check.no_anndata(X, "X")
+    _check.no_mask(X, "X")
     if hasattr(X, "tocsr"):
         return _sparse_features(X)
     if not isinstance(X, np.ndarray):

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from quorate._check import counted, has
+from quorate._check import counted, has, size
 from quorate._consensus.choose_k import Choice
+from quorate._consensus.run_method import MAX_BYTES
 from quorate._evaluation.subject import Subject, subject_of
 from quorate._io import refuse_place, write_aside
 from quorate._result_table import AMBIGUOUS
@@ -104,6 +105,7 @@ def report(
     subject = subject_of(result, ensemble, truth, ambiguous=ambiguous)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
+    _refuse_many_clusters(subject)
     seed = _seed(subject, random_state)
     slider = stops(subject, numbers, seed)
     text = page(
@@ -129,6 +131,17 @@ def report(
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+def _refuse_many_clusters(subject: Subject) -> None:
+    """Raise if the table between the clusters of the report and those of all members would be too large."""
+    of_members = int(subject.ensemble.offsets[-1])
+    needed = 8 * subject.n_clusters * of_members
+    if needed > MAX_BYTES:
+        raise MemoryError(
+            f"a report on {counted(subject.n_clusters, 'cluster')} and the {of_members:,} clusters of the members "
+            f"would need {size(needed)}; take fewer clusters, or leave out members of very many clusters."
+        )
 
 
 def _seed(subject: Subject, random_state: Any) -> Any:

@@ -14,6 +14,8 @@ from quorate.solvers.label_rows import objects_in
 
 MOST_MEMBERS = 500
 """Members of which all pairs are compared for scores; of more members as many are drawn."""
+GOLDEN_RATIO = 0.6180339887498949
+"""Its multiples, less their whole parts, fill the interval from 0 to 1 evenly and without a period."""
 SMALL_TABLE = 65_536
 """Cells of a table between two members that may be counted densely, however few rows there are."""
 
@@ -63,15 +65,19 @@ def _sparse_pairs(
 
 
 def some_members(ensemble: Ensemble) -> NDArray[np.intp]:
-    """All members, or `MOST_MEMBERS` of them at even distances in an order that follows from their labels.
+    """All members, or `MOST_MEMBERS` of them at about even distances in an order that follows from their labels.
 
-    Comparing all pairs takes time that grows with the square of the number of members.
+    Comparing all pairs takes time that grows with the square of the number of members. One member is taken from each
+    of as many stretches of that order, at places within them that have no period: members at exactly even distances
+    could all belong to one of the groups that `evaluate` leaves out together.
     """
     if ensemble.n_members <= MOST_MEMBERS:
         return np.arange(ensemble.n_members)
     columns = np.ascontiguousarray(ensemble.labels.T)
     order = np.array(sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), ensemble.weights[q])))
-    return np.sort(order[np.arange(MOST_MEMBERS) * ensemble.n_members // MOST_MEMBERS])
+    edges = np.arange(MOST_MEMBERS + 1) * ensemble.n_members // MOST_MEMBERS
+    within = np.arange(MOST_MEMBERS) * GOLDEN_RATIO % 1
+    return np.sort(order[edges[:-1] + (within * np.diff(edges)).astype(np.intp)])
 
 
 def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
