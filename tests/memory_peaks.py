@@ -18,8 +18,8 @@ from quorate.solvers.sizes import linear_bytes, size_of
 
 SLOW = {("correlation", "wide"), ("correlation", "many k")}
 """What takes long and shows nothing that other shapes do not show."""
-SOAK_ONLY = {("lwgp", "gaps")}
-"""What takes two minutes, so that only `make soak` measures it: Lanczos iterations hardly converge there."""
+SOAK_ONLY = {("lwgp", "gaps"), ("spectral", "gaps"), ("transfer", "gaps")}
+"""What takes up to two minutes, so that only `make soak` measures it: Lanczos iterations hardly converge there."""
 WITH_CONFIDENCE = "fine,gaps"
 """The shapes on which the confidence, which repeats the method on parts of the table, can take more than the method.
 

@@ -100,7 +100,7 @@ def test_ids_that_repeat_across_blocks_are_named(kind: str, table: Path, tmp_pat
 
 
 def test_ids_with_one_hash_are_no_repeated_ids(monkeypatch: pytest.MonkeyPatch, table: Path, tmp_path: Path) -> None:
-    monkeypatch.setattr(ids, "keys_of", lambda names, name: np.zeros(len(names), dtype=np.uint64))
+    monkeypatch.setattr(ids, "keys_of", lambda names, name, **_: np.zeros(len(names), dtype=np.uint64))
     monkeypatch.setattr(ids.IdLedger, "_rises", lambda self, names: False)
     assert run(table, tmp_path / "out").n_objects == N
 

@@ -170,7 +170,8 @@ def _refuse_memory(
     needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
     if needed <= max_bytes:
         return
-    fitting = [entry for entry in METHODS if bytes_beyond_linear(METHODS[entry], ensemble, {}, n_clusters) <= max_bytes]
+    usable = {entry: other for entry, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
+    fitting = [entry for entry in usable if bytes_beyond_linear(usable[entry], ensemble, {}, n_clusters) <= max_bytes]
     others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
     chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
     _check.memory(
