@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.reliability import faults, signals
 from benchmarks.reliability.load import LIMITED, limited_memory
 from benchmarks.reliability.server import Server
 from benchmarks.reliability.shell import run_in_process
+
+from quorate._io.arrays import write_npz
 
 MOST = 16
 """Operations of one writer that are made to fail here; a Zarr store has about a hundred."""
@@ -93,3 +98,16 @@ def test_little_memory(megabytes: int) -> None:
     assert wrong == []
     assert succeeded == (megabytes > 1000)
     assert set(LIMITED) >= {"consensus", "report"}
+
+
+def test_a_signal_while_an_entry_of_an_archive_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The signal is told, not that the archive cannot be closed; a warning of the destructor would fail the test."""
+    opened, entries = zipfile.ZipFile.open, []
+
+    def interrupted(archive: zipfile.ZipFile, *given: Any, **options: Any) -> None:
+        entries.append(opened(archive, *given, **options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", interrupted)
+    with (tmp_path / "a.npz").open("wb") as file, pytest.raises(KeyboardInterrupt):
+        write_npz(file, {"labels": np.zeros(3)})

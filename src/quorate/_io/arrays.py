@@ -102,10 +102,17 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Array], *, packed: bool = Tr
     Before numpy 2.1 these functions take allow_pickle for one more array, and after an error they leave the archive
     open, which Python then closes with a traceback on standard error.
     """
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as archive:
+    archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED)
+    try:
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, np.asanyarray(values), allow_pickle=False)
+        archive.close()
+    except BaseException:
+        # What was written is thrown away. Closing the archive would raise an error of its own if a signal arrived
+        # while an entry was being opened, and without a file neither close nor the destructor do anything.
+        archive.fp = None
+        raise
 
 
 @writing_zarr()
