@@ -13,6 +13,7 @@ from quorate import stream
 from quorate._blocks.evaluation import score_result
 from quorate._blocks.labels_out import refuse_out
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS
+from quorate.cli.arenas import share_arenas
 from quorate.cli.blocks_run import block_facts, tell_scored
 from quorate.cli.consensus_run import LARGEST_SHARE
 from quorate.cli.generate_run import choose_number
@@ -26,6 +27,7 @@ from quorate.generation.plans import entropy_of
 
 def generate_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
     """Make clusterings of measurements in blocks, write them and the summary."""
+    share_arenas()
     reading = _reading(arguments, settings)
     start = time.perf_counter()
     with step(f"clustering {arguments.features} in blocks"):
@@ -42,6 +44,7 @@ def cluster_in_blocks(
     """Cluster measurements in blocks, find the consensus, write the labels and the summary."""
     if arguments.ensemble is not None:
         raise ValueError("--ensemble does not go together with blocks; write the clusterings by quorate generate")
+    share_arenas()
     reading = _reading(arguments, generating)
     below = ambiguity_threshold(arguments)
     start = time.perf_counter()
