@@ -21,8 +21,9 @@ from quorate._data.permutation import permuted
 from quorate._data.selection import select_members
 from quorate._evaluation import chance
 from quorate._evaluation.agreement import folds, held_out_agreement
-from quorate._evaluation.scores import code_beside, evaluate_within
+from quorate._evaluation.scores import code_beside
 from quorate._evaluation.subject import subject_of
+from quorate._evaluation.within import evaluate_within
 from quorate._result_table import AMBIGUOUS
 from quorate._verdict import CLEAR, GRADES, NO_STRUCTURE, STRONG, WEAK, beyond_chance, grade_of
 from quorate.cli import main

@@ -35,7 +35,7 @@ from quorate._distributed.tree_runs import (
     rows_at_places,
     settled_root,
 )
-from quorate._evaluation.scores import evaluate_within
+from quorate._evaluation.within import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._types import Ensemble, Scores
 from quorate.generation.block_members import train_members

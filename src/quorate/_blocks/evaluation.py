@@ -23,7 +23,7 @@ from quorate._data.building import as_weights
 from quorate._data.missing import DEFAULT
 from quorate._data.selection import coded_anew, select_members
 from quorate._data.suspects import refuse_suspects
-from quorate._evaluation.scores import evaluate_within
+from quorate._evaluation.within import evaluate_within
 from quorate._io.choosing import Columns
 from quorate._io.load_labelling import only_column
 from quorate._io.text import Choice

@@ -18,7 +18,7 @@ from quorate._data.building import build_ensemble
 from quorate._data.coding import code_values, drop_missing, narrowest
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._data.suspects import refuse_suspects
-from quorate._io.text import label_column, warn_of_nulls
+from quorate._data.text_labels import label_column, warn_of_nulls
 from quorate._types import Ensemble
 from quorate.solvers import label_rows
 

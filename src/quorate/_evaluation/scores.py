@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from quorate import _check
-from quorate._consensus.procedure import Drawn
 from quorate._data.compression import compress
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, code_labelling
-from quorate._evaluation.repetition import checked_permutations
 from quorate._evaluation.scored import (
     Scored,
     densities_between,
     densities_within,
-    mean_density_between,
     mean_density_within,
     score_labelling,
-    scores_of_truth,
     shared_table,
 )
-from quorate._evaluation.trust import reference_facts, trust_in
-from quorate._types import FloatArray, Scores
+from quorate._types import FloatArray
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
-from quorate.solvers.member_agreement import mean_of_others, member_pairs, member_scores
+from quorate.solvers.member_agreement import mean_of_others, member_pairs
 
 ADVICE = "score all objects against the ensemble of all objects, or rows against the compressed ensemble"
 
@@ -246,42 +240,6 @@ def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
     rows, _ = compress(as_ensemble(ensemble))
     values, shared = member_pairs(rows, average)
     return mean_of_others(values, shared * rows.weights)
-
-
-def evaluate_within(
-    labels: Any,
-    ensemble: Any,
-    seconds: float | None,
-    *,
-    truth: Any = None,
-    null: Any = None,
-    draw: Callable[[int], Drawn] | None = None,
-    reference: Mapping[str, Any] | None = None,
-) -> Scores:
-    """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds.
-
-    `draw` draws objects for a seed, as for `trust_in`, and `reference` is the comparison with measurements without
-    clusters, by default the one that the labelling has in its info.
-    """
-    n_permutations = checked_permutations(null)
-    members = as_ensemble(ensemble)
-    labelling = code_beside(labels, "labels", members, advice=ADVICE)
-    scored = score_labelling(labelling, members)
-    mean_member, best_member = member_scores(compress(members)[0])
-    known: dict[str, Any] = {} if truth is None else dict(scores_of_truth(labelling, truth, members))
-    known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds, draw=draw)._asdict()
-    known |= reference_facts(reference)
-    return Scores(
-        n_objects=int(scored.sizes.sum()),
-        n_clusters=labelling.n_clusters,
-        anmi=scored.anmi("geometric"),
-        anmi_arithmetic=scored.anmi("arithmetic"),
-        density=mean_density_within(scored),
-        inter_density=mean_density_between(scored),
-        mean_member=mean_member,
-        best_member=best_member,
-        **known,
-    )
 
 
 def _table_of_two(first: Any, second: Any) -> Contingency:

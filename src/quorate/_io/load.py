@@ -17,6 +17,7 @@ from quorate._data.joining import without_unlabelled
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
 from quorate._data.suspects import refuse_suspects
 from quorate._data.tables import Table, as_table, refuse_shape, transposed
+from quorate._data.text_labels import label_column
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
 from quorate._io.choosing import Columns, load_sources
 from quorate._io.dialect import DELIMITERS
@@ -24,7 +25,7 @@ from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
 from quorate._io.formulas import checked_formulas
 from quorate._io.parquet import code_arrow, read_parquet
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
-from quorate._io.text import Choose, Texts, label_column, read_csv, text_ids
+from quorate._io.text import Choose, Texts, read_csv, text_ids
 from quorate._types import Ensemble
 
 Array = NDArray[Any]

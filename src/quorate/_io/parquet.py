@@ -13,8 +13,9 @@ from quorate._check import brief
 from quorate._data.coding import code_integers, code_values, drop_missing, narrowest
 from quorate._data.missing import MissingRule
 from quorate._data.tables import as_table, refuse_duplicates
+from quorate._data.text_labels import warn_of_nulls
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
-from quorate._io.text import Choice, Choose, warn_of_nulls
+from quorate._io.text import Choice, Choose
 
 Array = NDArray[Any]
 logger = logging.getLogger("quorate")

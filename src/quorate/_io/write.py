@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from quorate._data.coding import code_values
 from quorate._data.missing import DEFAULT, MissingRule, missing_rule
+from quorate._data.text_labels import label_column
 from quorate._io.arrays import without_objects, write_npz, write_zarr
 from quorate._io.aside import write_aside, write_folder_aside
 from quorate._io.dialect import DELIMITERS
 from quorate._io.formulas import checked_formulas, quoted
 from quorate._io.parquet import write_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
-from quorate._io.text import BLOCK, label_column
+from quorate._io.text import BLOCK
 from quorate._types import Ensemble
 
 Array = NDArray[Any]

@@ -7,7 +7,8 @@ from typing import Any
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
-from quorate._evaluation.scores import ADVICE, evaluate_within
+from quorate._evaluation.scores import ADVICE
+from quorate._evaluation.within import evaluate_within
 from quorate._structure.judging import reference_of
 from quorate._structure.reference import Reference, checked_draws
 from quorate._types import Ensemble, Scores

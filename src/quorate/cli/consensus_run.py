@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from quorate import Consensus, Ensemble, Scores, consensus, save_labels
 from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
-from quorate._evaluation.scores import evaluate_within
+from quorate._evaluation.within import evaluate_within
 from quorate._io import refuse_output
 from quorate._structure.judging import reference_of
 from quorate._structure.reference import checked_draws

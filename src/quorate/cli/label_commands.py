@@ -107,7 +107,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import members, profiles
         from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
-        from quorate._evaluation.scores import evaluate_within
+        from quorate._evaluation.within import evaluate_within
         from quorate.cli.blocks_run import score_in_blocks, works_in_blocks
         from quorate.cli.reading import read_labels_and_labelling
     how = null_settings(arguments, AFFORDABLE_SECONDS)

@@ -7,7 +7,7 @@ import numpy as np
 from quorate.ops.bit_neighbours import lowest_bit
 from quorate.ops.compiling import njit
 
-_ONE, _LOW = np.uint64(1), np.uint64(63)
+_ONE, _ZERO, _LOW = np.uint64(1), np.uint64(0), np.uint64(63)
 
 
 @njit(cache=True, nogil=True)

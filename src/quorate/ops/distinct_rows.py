@@ -16,7 +16,7 @@ from quorate.ops.compiling import njit
 from quorate.ops.row_parts import distinct_rows_in_parts, hash_row, same_row
 from quorate.ops.threads import map_blocks, map_fixed_blocks, n_threads
 
-_ONE = np.uint64(1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 PARTED_FROM = 65_536
 """Rows from which a table is divided into parts: below, one hash table fits the cache and is as fast."""
 MOST_PARTED = 2**31

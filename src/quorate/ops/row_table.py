@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from quorate.ops.compiling import njit
 from quorate.ops.row_parts import hash_row
 
-_TAG, _ONE = np.uint64(33), np.uint64(1)
+_TAG = np.uint64(33)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _LOW = np.int64(0xFFFFFFFF)
 _HIGH = np.int64(32)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate._device.card_tables import Moving, look_up
+from quorate._device.card_tables import Moving
+from quorate._device.card_tables import look_up as look_up_on_card
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, width
 
@@ -22,7 +23,7 @@ def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Par
     converged, n_iter, repaired = False, 0, np.inf
     sums = _sums(moving, k)
     while not converged and n_iter < max_iter:
-        look_up(ensemble, rule, factor, fresh, score)
+        look_up_on_card(ensemble, rule, factor, fresh, score)
         before, filled = moving.old, 0
         moved = moving.move(fresh)
         sums = _sums(moving, k)
