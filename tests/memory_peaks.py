@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate import METHODS, Ensemble, as_ensemble, compress, solve
-from quorate._consensus.run_method import bytes_beyond_linear
+from quorate._solve.run_method import bytes_beyond_linear
 from quorate.solvers.sizes import linear_bytes, size_of
 
 SLOW = {("correlation", "wide"), ("correlation", "many k")}

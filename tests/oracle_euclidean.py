@@ -1,4 +1,4 @@
-"""Slow obvious twins of the kernels of ops/euclidean.py and ops/hashing.py."""
+"""Slow obvious twins of the kernels of ops/euclidean.py and ops/coding.py."""
 
 from __future__ import annotations
 

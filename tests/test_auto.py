@@ -8,9 +8,9 @@ from ensembles import noisy
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, ConsensusClustering, as_soft_ensemble, choose_k, compress, consensus, solve
-from quorate._consensus import auto as _auto
 from quorate._data.ensemble import as_ensemble
-from quorate.solvers.member_agreement import missing_shares
+from quorate._solve import auto as _auto
+from quorate.solvers.members import missing_shares
 
 
 def with_gaps(share: float, k: int = 4) -> np.ndarray:

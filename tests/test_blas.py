@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg  # noqa: F401, loads its BLAS library
 from threadpoolctl import threadpool_info
 
-from quorate.generation.blas import one_blas_thread
+from quorate.generation.spectral import one_blas_thread
 
 
 def numbers() -> set[int]:

@@ -20,11 +20,9 @@ from zarr_files import zarr_array
 
 import quorate
 from quorate import Ensemble, stream
-from quorate._blocks.coding import code_block
-from quorate._blocks.row_table import RowTable
-from quorate.ops.distinct_rows import as_words
-from quorate.ops.hashing import hash_texts
-from quorate.ops.row_table import fill_slots, insert_rows
+from quorate._data.blocks import RowTable, code_block
+from quorate.ops.coding import hash_texts
+from quorate.ops.distinct_rows import as_words, fill_slots, insert_rows
 
 Array = np.ndarray[Any, np.dtype[Any]]
 N = 3_000
@@ -204,7 +202,7 @@ def test_text_tables_mean_what_they_mean_in_memory(rows: list[tuple[str, str]], 
     import tempfile
     import warnings
 
-    import quorate._blocks.budget as budget
+    import quorate._io.source as budget
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -18,7 +18,9 @@ import pyarrow.parquet
 import pytest
 
 from quorate import stream
-from quorate._blocks import budget, ids, labels_out, store
+from quorate._data import ids
+from quorate._io import source
+from quorate._stream import labels_out, store
 from quorate.cli import main
 
 N = 400
@@ -113,8 +115,8 @@ def test_an_object_without_an_id_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_distinct_rows_are_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "LEAST", 1)
-    monkeypatch.setattr(budget, "SMALLEST_BLOCK", 1_000)
+    monkeypatch.setattr(source, "LEAST", 1)
+    monkeypatch.setattr(source, "SMALLEST_BLOCK", 1_000)
     blocks = (np.random.default_rng(seed).integers(50, size=(2_000, 10)) for seed in range(50))
     with pytest.raises(MemoryError, match=r"distinct rows after [\d,]+ objects need .* more than the 500 kB"):
         stream.consensus(blocks, 3, memory=1_000_000)
@@ -128,8 +130,8 @@ def test_a_budget_must_be_a_number_of_bytes(memory: Any) -> None:
 
 @pytest.mark.parametrize("text", ["2GB", "2e9", "2000MB", " 2 gb "])
 def test_texts_of_a_budget(text: str) -> None:
-    assert budget.as_budget(text).n_bytes == 2_000_000_000
-    assert budget.as_bytes("1GiB") == 2**30
+    assert source.as_budget(text).n_bytes == 2_000_000_000
+    assert source.as_bytes("1GiB") == 2**30
 
 
 @pytest.mark.parametrize("place", [0, 3, 9, 12])
@@ -146,7 +148,7 @@ def test_a_full_disk_ends_with_the_name_of_the_file_and_the_same_call_continues(
         real(path, write)
 
     with monkeypatch.context() as patch:
-        for module in (store, labels_out, sys.modules["quorate._blocks.workspace"]):
+        for module in (store, labels_out, sys.modules["quorate._stream.store"]):
             patch.setattr(module, "write_file", full)
         with pytest.raises(OSError, match=r"cannot write .*No space left on device"):
             run(table, tmp_path / "out")
@@ -210,7 +212,7 @@ def test_work_of_another_plan_is_thrown_away(monkeypatch: pytest.MonkeyPatch, ta
         raise RuntimeError("here it ends")
 
     with monkeypatch.context() as patch:
-        patch.setattr("quorate._blocks.running.write_labels", fails)
+        patch.setattr("quorate._stream.running.write_labels", fails)
         with pytest.raises(RuntimeError, match="here it ends"):
             run(table, tmp_path / "out")
     labels = np.random.default_rng(9).integers(4, size=(100, 5))
@@ -228,7 +230,7 @@ def test_a_seed_that_was_not_given_stays_when_work_continues(
         raise RuntimeError("here it ends")
 
     with monkeypatch.context() as patch:
-        patch.setattr("quorate._blocks.running.write_labels", fails)
+        patch.setattr("quorate._stream.running.write_labels", fails)
         with pytest.raises(RuntimeError, match="here it ends"):
             stream.consensus(table, 3, ids="id", out=tmp_path / "out")
     import json
@@ -247,7 +249,7 @@ def test_results_are_not_replaced_unasked(table: Path, tmp_path: Path) -> None:
 
 
 def test_two_processes_cannot_share_unfinished_work(table: Path, tmp_path: Path) -> None:
-    from quorate._io.folder_lock import FolderLock
+    from quorate._io.aside import FolderLock
 
     (tmp_path / ".out.quorate").mkdir()
     lock = FolderLock(tmp_path / ".out.quorate")
@@ -283,7 +285,7 @@ def test_only_partition_folders_are_entered(table: Path, tmp_path: Path, monkeyp
         stream.compress(tmp_path / "above", ids="id")
     pattern = str(tmp_path / "above" / "parts" / "*" / "*" / "[!_]*.parquet")
     np.testing.assert_array_equal(stream.compress(pattern, ids="id").labels, wanted.labels)
-    monkeypatch.setattr("quorate._blocks.opening.MOST_ENTRIES", 3)
+    monkeypatch.setattr("quorate._io.opening.MOST_ENTRIES", 3)
     with pytest.raises(ValueError, match=r"more than 3 files and folders were looked at"):
         stream.compress(tmp_path / "above" / "parts", ids="id")
 

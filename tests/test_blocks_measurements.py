@@ -15,13 +15,14 @@ from zarr_files import zarr_array
 
 import quorate
 from quorate import EnsembleClustering, stream
-from quorate._blocks.budget import as_budget
-from quorate._blocks.feature_array import feature_array
-from quorate._blocks.opening import by_columns, open_source
 from quorate._io.choosing import Columns
+from quorate._io.feature_array import feature_array
+from quorate._io.opening import by_columns, open_source
+from quorate._io.source import as_budget
+from quorate._stream import measurements
 from quorate.cli import main
-from quorate.generation import KMeans, in_blocks
-from quorate.generation.gathering import Gathering
+from quorate.generation import KMeans
+from quorate.generation.block_members import Gathering
 
 Array = np.ndarray[Any, np.dtype[Any]]
 N = 9_000
@@ -143,8 +144,8 @@ def test_the_number_of_clusters_is_chosen_on_a_sample(
     model = EnsembleClustering("auto", **options).fit(folder / "x.zarr")
     assert model.consensus_.info["choice"].reason == whole.consensus_.info["choice"].reason
     np.testing.assert_array_equal(model.labels_, whole.labels_)
-    monkeypatch.setattr(in_blocks, "SAMPLE", 1_000)
-    seen = in_blocks.sample_blocks(folder / "x.npy", 0)
+    monkeypatch.setattr(measurements, "SAMPLE", 1_000)
+    seen = measurements.sample_blocks(folder / "x.npy", 0)
     assert seen.shape == (1_000, X.shape[1])
     assert EnsembleClustering("auto", **options).fit(folder / "x.zarr").n_clusters_ == whole.n_clusters_
     command = ["cluster", str(folder / "parts"), "--id", "id", "-o", str(tmp_path / "out"), "--base", "kmeans"]

@@ -10,8 +10,15 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import EnsembleClustering, consensus, datasets, generate
-from quorate.generation.bagging import BaggedClustering, Bagging, bagged_labels, bootstrap
-from quorate.generation.boosting import Boosting, boosted_labels, hardness
+from quorate.generation.clusterers.bagging import (
+    BaggedClustering,
+    Bagging,
+    Boosting,
+    bagged_labels,
+    boosted_labels,
+    bootstrap,
+    hardness,
+)
 
 SEQUENCES = [Boosting(), Boosting(quality="entropy", patience=None), Bagging(), Bagging(out_of_bag="missing")]
 EACH = pytest.mark.parametrize("sequence", SEQUENCES, ids=lambda sequence: repr(sequence))
@@ -42,7 +49,7 @@ def test_losses_and_votes_follow_the_formulas() -> None:
     steps = list(Boosting(patience=None).steps(X, [3] * 4, rng(1)))
     replay = rng(1)
     weights = np.full(200, 1 / 200)
-    from quorate.generation.boosting import feature_rows, trained_centres
+    from quorate.generation.clusterers.bagging import feature_rows, trained_centres
 
     rows = feature_rows(X)
     for step in steps:

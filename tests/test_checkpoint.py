@@ -98,7 +98,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, n_jobs):
 def test_stop_flag_ends_built_in_members():
     from quorate.generation.features import WHOLE, as_features
     from quorate.generation.kmeans import assign, train
-    from quorate.generation.stop import Stop, StoppedError
+    from quorate.ops.threads import Stop, StoppedError
 
     stop = Stop()
     stop.set()

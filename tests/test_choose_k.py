@@ -12,19 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, ConsensusClustering, anmi, as_ensemble, choose_k, compress, consensus, solve
-from quorate._consensus.choose_k import Candidate, Choice
-from quorate._consensus.criteria import (
+from quorate._choose_k.choose_k import Candidate, Choice, halves_agree, shared_structure
+from quorate._choose_k.criteria import (
+    WEIGHTS,
+    decide,
     eigengaps,
     falls,
     highest_number,
     merge_gaps,
     merged_similarities,
     shares_of_best,
+    shortlist,
+    supports,
     tree_lifetimes,
+    voted,
 )
-from quorate._consensus.deciding import WEIGHTS, decide, shortlist, supports, voted
-from quorate._consensus.shared_structure import shared_structure
-from quorate._consensus.stability import halves_agree
 from quorate._data.selection import side_by_side
 from quorate.cli import main
 

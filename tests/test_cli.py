@@ -17,9 +17,9 @@ import pytest
 import quorate
 from quorate import METHODS, consensus, evaluate, load_labels
 from quorate.cli import main
+from quorate.cli.options import named_values
 from quorate.cli.output import json_values
 from quorate.cli.progress import steps
-from quorate.cli.values import named_values
 
 Output = pytest.CaptureFixture[str]
 
@@ -238,7 +238,7 @@ def test_an_existing_output_needs_force(table: Path, tmp_path: Path, capsys: Out
 
 
 def test_the_output_is_refused_before_the_work(table: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
+    monkeypatch.setattr("quorate.cli.work.load_labels", pytest.fail)
     (table.parent / "other.csv").write_text("")
     assert "exists already" in fails(capsys, "consensus", table, "-k", "3", "-o", table.parent / "other.csv")
 
@@ -269,7 +269,7 @@ def test_what_stops_it(
     def stop(_: argparse.Namespace) -> None:
         raise error
 
-    monkeypatch.setattr("quorate.cli.guide_commands.run_methods", stop)
+    monkeypatch.setattr("quorate.cli.label_commands.run_methods", stop)
     assert fails(capsys, "methods", status=status) == f"quorate: error: {line}\n"
 
 

@@ -19,7 +19,7 @@ import pytest
 from quorate import save_labels
 from quorate._io.aside import remove_left_over, remove_own, write_aside, write_folder_aside
 from quorate.cli import main
-from quorate.cli.signals import PATIENCE, EndedError, answered_signals
+from quorate.cli.entry import PATIENCE, EndedError, answered_signals
 
 Output = pytest.CaptureFixture[str]
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, save_npz
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import generate, load_labels
-from quorate._io.load_features import load_features
+from quorate._io.load import load_features
 from quorate.cli import main
 
 X = np.concatenate([np.random.default_rng(0).normal(m, 1, size=(60, 3)) for m in (0, 8, 16)]).round(6)

@@ -16,7 +16,7 @@ from test_laws import noisy
 import quorate
 from quorate import as_ensemble, compare, consensus, generate, over_k, plot
 from quorate._evaluation.binning import labelled_rows
-from quorate._evaluation.item_consensus import cluster_consensus, row_consensus
+from quorate._evaluation.consensus_index import cluster_consensus, row_consensus
 
 mpl.use("agg")
 

@@ -14,7 +14,7 @@ from imports import modules_of
 
 import quorate
 from quorate import Consensus, as_ensemble, choose_k, compress, consensus, evaluate, report
-from quorate._consensus import procedure
+from quorate._solve import procedure
 from quorate.cli import main
 from quorate.solvers.label_rows import distinct
 

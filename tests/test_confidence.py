@@ -28,10 +28,10 @@ from quorate import (
     solve,
 )
 from quorate._consensus import confidence as module
-from quorate._consensus.procedure import Drawn
-from quorate._evaluation.matching import matched
-from quorate._evaluation.subject import subject_of
-from quorate.solvers.own_shares import own_shares
+from quorate._evaluation.binning import matched
+from quorate._solve.procedure import Drawn
+from quorate._trust.subject import subject_of
+from quorate.solvers.cluster_means import own_shares
 
 
 def same_places(result: Consensus, other: Consensus) -> np.ndarray:

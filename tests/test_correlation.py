@@ -8,7 +8,7 @@ import pytest
 from ensembles import WEIGHTS, noisy, rows_of
 
 from quorate import as_ensemble, compress, consensus
-from quorate.ops.disagreement import merge_attracted
+from quorate.ops.moves import merge_attracted
 from quorate.solvers.label_space import median
 from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle
 from quorate.solvers.weights import integer_member_weights

@@ -13,7 +13,7 @@ import pytest
 
 from quorate import load_labels
 from quorate.cli import main
-from quorate.cli.demo_story import DEPARTMENTS, TYPES, customers, demo
+from quorate.cli.demo import DEPARTMENTS, TYPES, customers, demo
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import quorate
 from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensus, evaluate, generate
-from quorate._data import rows_in_blocks
+from quorate._data import rows_on_card
 from quorate._device import card_features, card_rows, choose
 from quorate._device.card_rows import code_columns, distinct_rows
-from quorate._device.device_arrays import in_kind, kind_of, lives_on_card
+from quorate._device.choose import in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble, upload
 from quorate.cli import main
 from quorate.generation import KMeans, Projection, Share, Spectral
@@ -177,8 +177,8 @@ def test_tables_larger_than_the_card_are_compressed_in_blocks(
     card: TwinCard, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     labels = noisy(4, n=2500, k=5, members=5, missing=0.1).astype(np.int16)
-    monkeypatch.setattr(rows_in_blocks, "ROOM", 0.0)
-    monkeypatch.setattr(rows_in_blocks, "BLOCK_SHARE", 1e-9)
+    monkeypatch.setattr(rows_on_card, "ROOM", 0.0)
+    monkeypatch.setattr(rows_on_card, "BLOCK_SHARE", 1e-9)
     wanted = consensus(labels, 5, method=method, random_state=0)
     found = consensus(labels, 5, method=method, random_state=0, device="cuda")
     assert card.launched.count("insert_rows") == 4
@@ -395,6 +395,6 @@ X = np.random.default_rng(0).normal(size=(60, 2))
 quorate.EnsembleClustering(2, n_members=2, base="kmeans", random_state=0).fit(X)
 quorate.consensus(np.array([[0, 0], [1, 1], [0, 1]]), 2, device="cpu")
 loaded = [name for name in sys.modules if name.startswith("quorate._device.") or name in ("cupy", "torch")]
-assert loaded == ["quorate._device.device_arrays"], loaded
+assert loaded == ["quorate._device.choose"], loaded
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,9 +13,14 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, Consensus, as_ensemble, co_association, compress, consensus, solve
-from quorate.solvers.linkage.co_association import common_scale, estimated_pairs, shared_pairs
+from quorate.solvers.linkage.co_association import (
+    cluster_similarities,
+    common_scale,
+    enhanced_co_association,
+    estimated_pairs,
+    shared_pairs,
+)
 from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
-from quorate.solvers.linkage.enhanced import cluster_similarities, enhanced_co_association
 from quorate.solvers.spectral.embedding import root_weighted_rows, spectral_embedding
 from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
 

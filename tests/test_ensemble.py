@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from quorate import as_ensemble
-from quorate._data.missing import missing_rule
+from quorate._data.coding import missing_rule
 
 CODES = [[0, 0], [1, 0], [0, 1]]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

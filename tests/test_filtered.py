@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from quorate.ops import chebyshev as kernels
-from quorate.solvers.spectral import filtered
-from quorate.solvers.spectral.filtered import TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
+from quorate.ops import landmarks as kernels
+from quorate.solvers.spectral import eigen
+from quorate.solvers.spectral.eigen import FILTER_TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
 
 
 def graph(n_rows, n_landmarks, seed=0, n_parts=1):
@@ -67,7 +67,7 @@ def test_vectors_are_those_of_lapack(n_landmarks, wanted, n_parts):
     assert np.allclose(values, expected[:wanted], atol=1e-3)
     # the last vectors may be mixed with the next ones, whose eigenvalues are almost the same
     inside = np.linalg.norm(right[:, : wanted + 4].T @ vectors, axis=0)
-    assert inside.min() > 1 - TOLERANCE
+    assert inside.min() > 1 - FILTER_TOLERANCE
 
 
 def test_more_parts_than_vectors_are_left_to_lapack():
@@ -77,7 +77,7 @@ def test_more_parts_than_vectors_are_left_to_lapack():
 
 def test_eigenvalues_that_are_nearly_equal_are_left_to_lapack(monkeypatch):
     """A long chain of landmarks has very many eigenvalues near 1; one round is not enough for it."""
-    monkeypatch.setattr(filtered, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(eigen, "MOST_ROUNDS", 1)
     assert filtered_eigenvectors(as_sparse(graph(4000, 800)), 10, np.random.default_rng(0)) is None
 
 

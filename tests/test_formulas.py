@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate import as_ensemble, consensus, load_labels, save_ensemble, save_labels
-from quorate._io.formulas import quoted, unquoted
+from quorate._io.text import quoted, unquoted
 from quorate.cli import main
 
 HOSTILE = [

@@ -20,10 +20,9 @@ import quorate
 from quorate import consensus
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features
-from quorate.generation.gaussian_count import number_of_gaussians
-from quorate.generation.k_rules import choose_k
+from quorate.generation.k_rules import choose_k, number_of_gaussians
 from quorate.generation.kmeans import train
-from quorate.generation.stop import Stop
+from quorate.ops.threads import Stop
 
 # the members of this file are those of the built-in k-means, where a test names no other base
 generate = partial(quorate.generate, base="kmeans")

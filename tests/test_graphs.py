@@ -11,16 +11,16 @@ from ensembles import noisy, under_noise
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
-from quorate._evaluation.ambiguity import ambiguity
-from quorate.ops.ambiguity import ambiguous_pairs
-from quorate.ops.competition import compete, winners_share
+from quorate._evaluation.consensus_index import ambiguity
 from quorate.ops.moves import TOLERANCE
-from quorate.solvers.anmi import anmi as row_anmi
+from quorate.ops.pairs import ambiguous_pairs
+from quorate.ops.tables import compete, winners_share
+from quorate.solvers.contingency import anmi as row_anmi
 from quorate.solvers.graphs import ensemble_graphs
-from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES
+from quorate.solvers.graphs.partition import OBJECTIVES
 from quorate.solvers.label_space import climbing
 from quorate.solvers.label_space.climbing import climb
-from quorate.solvers.member_order import in_content_order
+from quorate.solvers.members import in_content_order
 
 GOLDEN = {
     "a": [0, 0, 0, 1, 1, 2, 2],
@@ -289,9 +289,9 @@ def test_cspa_sparsifies_only_when_asked() -> None:
 
 
 def test_without_mtkahypar_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from quorate.solvers.graphs import hypergraph_partition
+    from quorate.solvers.graphs import partition
 
-    hypergraph_partition._library.cache_clear()
+    partition._library.cache_clear()
     monkeypatch.setitem(sys.modules, "mtkahypar", None)
     with pytest.raises(ImportError, match=r"pip install 'quorate\[hypergraph\]'"):
         consensus(noisy(0), 3, method="hgpa")
@@ -371,7 +371,7 @@ def test_ambiguity_of_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     rows, _ = compress(as_ensemble(noisy(3, n=500, members=8)))
     members = np.arange(8)
     exact = ambiguity(rows, members, np.random.default_rng(0))
-    monkeypatch.setattr("quorate._evaluation.ambiguity.EXACT_ROWS", 10)
+    monkeypatch.setattr("quorate._evaluation.consensus_index.EXACT_ROWS", 10)
     drawn = ambiguity(rows, members, np.random.default_rng(0))
     assert drawn.n_drawn == 1_000_000
     assert drawn.proportion == pytest.approx(exact.proportion, abs=0.003)

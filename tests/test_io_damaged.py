@@ -14,9 +14,9 @@ import pytest
 
 from quorate import Ensemble, as_ensemble, load_labels, save_ensemble
 from quorate._check import brief
-from quorate._io.load_features import Measurements, load_features
+from quorate._io.load import Measurements, load_features
 from quorate.cli import main
-from quorate.cli.values import names
+from quorate.cli.options import names
 
 Read = Callable[[Path], Ensemble | Measurements]
 READERS: list[Read] = [load_labels, load_features]

@@ -15,7 +15,7 @@ import zarr
 from numcodecs.abc import Codec
 
 from quorate import as_ensemble, load_labels, save_ensemble
-from quorate._io.load_features import load_features
+from quorate._io.load import load_features
 from quorate._io.zarr_store import prove_codecs
 
 TABLE = np.array([[1, 2], [1, 3], [4, 2], [4, 3]])

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from quorate.generation.features import View, as_features
 from quorate.ops import euclidean
-from quorate.ops.hashing import hash_words
+from quorate.ops.coding import hash_words
 
 WIDTHS = [1, 2, 7, 8, 9, 33]
 

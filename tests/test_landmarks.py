@@ -18,9 +18,9 @@ from quorate.generation.landmarks import (
     shares,
     unit_rows,
 )
-from quorate.generation.stop import Stop
 from quorate.ops import landmarks as kernels
 from quorate.ops.euclidean import pad_columns
+from quorate.ops.threads import Stop
 
 
 def whole_numbers(seed, n_rows, width):

@@ -12,13 +12,13 @@ from ensembles import WEIGHTS, noisy, rows_of
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import as_ensemble, compress, consensus
-from quorate.ops.points import add_points, nearest_points
-from quorate.solvers import local_weights, overlaps
+from quorate.ops.euclidean import add_points, nearest_points
+from quorate.solvers import local_weights
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
 from quorate.solvers.spectral import euclidean_kmeans, transfer_cut
-from quorate.solvers.spectral.propagation import propagated_similarity
+from quorate.solvers.spectral.embedding import propagated_similarity
 from quorate.solvers.weights import WEIGHT_UNIT
 
 
@@ -114,8 +114,8 @@ def test_fold_counts_pairs_of_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
     one_hot = oracle_local.bipartite(rows, np.ones(int(rows.offsets[-1])))
     expected = one_hot.T @ (mass[:, None] * one_hot)
     for least in (10**6, 16):
-        monkeypatch.setattr(overlaps, "FOLD_ROWS", least)
-        assert np.array_equal(overlaps.fold(rows, mass), expected)
+        monkeypatch.setattr(local_weights, "FOLD_ROWS", least)
+        assert np.array_equal(local_weights.fold(rows, mass), expected)
 
 
 def test_more_directions_than_the_graph_has_are_left_out() -> None:

@@ -20,8 +20,8 @@ from quorate import (
     as_ensemble,
     load_labels,
 )
-from quorate._consensus import duration as trials
 from quorate._io.paths import share_read
+from quorate._solve import run_method as trials
 from quorate.cli import main
 from quorate.cli.progress import _Listener, _Shown
 
@@ -91,7 +91,7 @@ def test_a_linear_method_tells_how_long_it_takes(
 def test_writing_and_reading_tell_their_share(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    monkeypatch.setattr("quorate._io.write.BLOCK", 1_000)
+    monkeypatch.setattr("quorate._io.save.BLOCK", 1_000)
     monkeypatch.setattr("quorate._io.parquet.GROUP", 1_000)
     labels = np.arange(10_000) % 7
     with caplog.at_level(logging.INFO, logger="quorate"):

@@ -11,8 +11,7 @@ import pytest
 
 from quorate import METHODS, Ensemble, ari, as_ensemble, choose_k, compress, evaluate, merge, solve
 from quorate._data.proof import MAX_OBJECTS
-from quorate._evaluation.ambiguity import ambiguity
-from quorate._evaluation.consensus_index import index_distribution
+from quorate._evaluation.consensus_index import ambiguity, index_distribution
 
 SMALL = 256
 TOTALS = [10**8, 10**12, MAX_OBJECTS]

@@ -9,8 +9,8 @@ from hypothesis import given
 from strategies import labelled_tables
 
 from quorate import as_ensemble, compress, consensus, evaluate
-from quorate.solvers import cluster_means, member_agreement
-from quorate.solvers.member_agreement import member_pairs, some_members
+from quorate.solvers import cluster_means, members
+from quorate.solvers.members import member_pairs, some_members
 
 
 @given(labelled_tables())
@@ -36,7 +36,7 @@ def test_few_and_many_clusters_are_counted_alike(case: tuple) -> None:
     rows, inverse = compress(as_ensemble(table, weights=weights, orientation="objects"))
     with pytest.MonkeyPatch.context() as patch:
         dense = member_pairs(rows, "geometric")
-        patch.setattr(member_agreement, "SMALL_TABLE", 0)
+        patch.setattr(members, "SMALL_TABLE", 0)
         assert all(
             np.allclose(a, b, equal_nan=True) for a, b in zip(dense, member_pairs(rows, "geometric"), strict=True)
         )
@@ -56,7 +56,7 @@ def test_of_very_many_members_some_are_compared(monkeypatch: pytest.MonkeyPatch)
     assert some_members(ensemble).tolist() == list(range(30))
     result = consensus(ensemble, 3, random_state=0)
     whole = evaluate(result, ensemble)
-    monkeypatch.setattr(member_agreement, "MOST_MEMBERS", 10)
+    monkeypatch.setattr(members, "MOST_MEMBERS", 10)
     chosen = some_members(ensemble)
     assert len(set(chosen.tolist())) == 10
     assert set(chosen.tolist()) == {int(order[place]) for place in some_members(permuted)}
@@ -71,7 +71,7 @@ def test_of_very_many_members_some_are_compared(monkeypatch: pytest.MonkeyPatch)
 def test_members_that_are_compared_are_not_all_left_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """With five times as many members as are compared, every fifth of them was taken, and so was every fifth judge."""
     ensemble = as_ensemble(np.random.default_rng(0).integers(2, size=(12, 50)), orientation="objects")
-    monkeypatch.setattr(member_agreement, "MOST_MEMBERS", 10)
+    monkeypatch.setattr(members, "MOST_MEMBERS", 10)
     scores = evaluate(consensus(ensemble, 2, random_state=0), ensemble)
     assert scores.agreement_best_member is not None
     assert 0 <= scores.agreement_best_member <= 1

@@ -11,8 +11,8 @@ import pytest
 from memory_peaks import WITH_CONFIDENCE
 
 from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
-from quorate._ensemble_size import no_tables
-from quorate._io.table_size import refuse_large_tables, table_bytes
+from quorate._io.paths import refuse_large_tables, table_bytes
+from quorate._types import no_tables
 from quorate.cli import main
 
 LIMIT = 200_000_000
@@ -67,7 +67,7 @@ def test_tables_beyond_the_limit_are_refused_before_they_are_read(
     else:
         save_ensemble(path, as_ensemble(labels, orientation="objects"))
     assert table_bytes(path) >= 5_000
-    monkeypatch.setattr("quorate.cli.reading.load_labels", pytest.fail)
+    monkeypatch.setattr("quorate.cli.work.load_labels", pytest.fail)
     assert main(["consensus", str(path), "-k", "3", "--max-bytes", "4kB"]) == 2
     assert f"the table {path} alone would need" in capsys.readouterr().err
 

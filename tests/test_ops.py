@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 from strategies import label_tables, labelled_tables
 
 from quorate._types import read_only
-from quorate.ops import coding, row_parts
+from quorate.ops import coding
 from quorate.ops.coding import MISSING, UNSEEN, canonical, code_columns, is_coded
-from quorate.ops.distinct_rows import PARTED_FROM, added_counts, as_words, distinct_rows, one_table, taken_rows
-from quorate.ops.row_parts import distinct_rows_in_parts, hash_row
+from quorate.ops.distinct_rows import (
+    _MULTIPLIER,
+    PARTED_FROM,
+    added_counts,
+    as_words,
+    distinct_rows,
+    distinct_rows_in_parts,
+    hash_row,
+    one_table,
+    taken_rows,
+)
 from quorate.ops.tables import cluster_counts
 
 
@@ -71,7 +80,7 @@ def test_distinct_rows_of_one_hash(way):
     """The second word is chosen to undo what the first did to the hash."""
 
     def after_first(word):
-        multiplier = int(row_parts._MULTIPLIER)
+        multiplier = int(_MULTIPLIER)
         value = (multiplier ^ word) * multiplier % 2**64
         return ((value << 29) | (value >> 35)) % 2**64
 

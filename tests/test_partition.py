@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from sklearn.metrics import adjusted_rand_score
 
-from quorate.solvers.graphs import hypergraph_partition as module
-from quorate.solvers.graphs.graph_partition import partition_graph
-from quorate.solvers.graphs.hypergraph_partition import partition_hypergraph
-from quorate.solvers.graphs.integer_weights import capped, integer_weights
+from quorate.solvers.graphs import partition as module
+from quorate.solvers.graphs.partition import capped, integer_weights, partition_graph, partition_hypergraph
 
 pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
 

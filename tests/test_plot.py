@@ -26,7 +26,7 @@ from matplotlib.patches import StepPatch
 from strategies import labelled_tables
 
 from quorate import as_ensemble, ca_tree, choose_k, compare, compress, consensus, plot, solve
-from quorate._evaluation import binning, closeness, consensus_index, matching
+from quorate._evaluation import binning, consensus_index
 from quorate._types import Consensus
 from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
@@ -160,12 +160,12 @@ def test_item_consensus_and_silhouette(case: Any) -> None:
     # objects of a bin are looked up by what they are: labels and cluster
     where = {(*row, label): place for place, (row, label) in enumerate(zip(objects.tolist(), labels, strict=True))}
     places = [where[(*found.rows.labels[row].tolist(), found.labels[row])] for row in bins.row]
-    assert closeness.bin_item_consensus(found, bins) == pytest.approx(expected[places])
-    own = closeness.closeness(found).own[bins.row]
+    assert consensus_index.bin_item_consensus(found, bins) == pytest.approx(expected[places])
+    own = consensus_index.closeness(found).own[bins.row]
     assert own == pytest.approx(expected[places, labels[places]])
     if found.n_clusters > 1:
         twin = oracle_plot.silhouettes(labels, objects, ensemble.weights)
-        assert closeness.silhouettes(found)[bins.row] == pytest.approx(twin[places], abs=1e-9)
+        assert consensus_index.silhouettes(found)[bins.row] == pytest.approx(twin[places], abs=1e-9)
 
 
 @given(labelled_tables(max_objects=10))
@@ -243,13 +243,13 @@ def test_branches_are_those_of_a_cut(n_branches: int) -> None:
 def test_translated_labels() -> None:
     members = as_ensemble([["b", "b", "a", "a", None], [0, 1, 2, 2, 2]])
     found = binning.labelled_rows([0, 0, 1, 1, 1], members)
-    assert matching.translated(found).tolist() == [[0, 0], [0, 0], [1, 1], [-1, 1]]
+    assert binning.translated(found).tolist() == [[0, 0], [0, 0], [1, 1], [-1, 1]]
 
 
 def test_matched_clusters_keep_their_number() -> None:
     labels = [[0, 0, 0, 0, 0, 1, 1], [0, 1, 1, 1, 1, 2, 2], [0, 0, 0, 0, 1, 2, 2]]
     results = [Consensus(np.array(part, dtype=np.int32), 0.0) for part in labels]
-    rows, counts = matching.matched_rows(results)
+    rows, counts = binning.matched_rows(results)
     assert rows.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 3], [1, 1, 1]]
     assert counts.tolist() == [1, 3, 1, 2]
 
@@ -305,17 +305,17 @@ def test_maps_of_any_number_of_clusters(k: int) -> None:
 @pytest.mark.parametrize("k", [1, 2, 9, 30])
 def test_objects_of_any_number_of_clusters(k: int) -> None:
     result = consensus(MEMBERS, k, method="eac")
-    closeness = oracle_plot.with_clusters(pairs_of_members(), result.labels)
-    own = closeness[np.arange(300), result.labels]
+    consensus_index = oracle_plot.with_clusters(pairs_of_members(), result.labels)
+    own = consensus_index[np.arange(300), result.labels]
     steps = drawn(plot.item_consensus(result, MEMBERS, max_bins=10_000))
     assert len(steps) == 2 * k
     for cluster in range(k):
         bars = steps[cluster][0]
         assert np.sort(bars[bars > 0]) == pytest.approx(np.sort(own[(result.labels == cluster) & (own > 0)]))
     # the last layer ends at the sum over all clusters
-    assert np.sort(steps[-1][0]) == pytest.approx(np.sort(closeness.sum(axis=1)))
+    assert np.sort(steps[-1][0]) == pytest.approx(np.sort(consensus_index.sum(axis=1)))
     if k > 1:
-        twin = 1 - np.where(np.arange(k) == result.labels[:, None], -np.inf, closeness).max(axis=1)
+        twin = 1 - np.where(np.arange(k) == result.labels[:, None], -np.inf, consensus_index).max(axis=1)
         alone = np.bincount(result.labels)[result.labels] == 1
         values = np.where(alone, 0.0, (twin - (1 - own)) / np.maximum(np.maximum(twin, 1 - own), 1e-12))
         ax = plot.silhouette(result, MEMBERS, max_bins=10_000)

@@ -12,18 +12,17 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import consensus, datasets
-from quorate.generation.bagging import BaggedClustering
-from quorate.generation.knn_graph import _jaccard_by_tree, nearest, similarity_graph
-from quorate.generation.portfolio import (
+from quorate.generation.clusterers.bagging import BaggedClustering
+from quorate.generation.clusterers.knn_graph import _jaccard_by_tree, nearest, similarity_graph
+from quorate.generation.clusterers.portfolio import (
     GraphPartitioning,
     HypergraphPartitioning,
     SelfOrganisingMap,
     SimilarityKMeans,
+    grid_shape,
     robust_portfolio,
 )
-from quorate.generation.similarity import SIMILARITIES, as_rows
-from quorate.generation.similarity_kmeans import cluster_rows
-from quorate.generation.som import grid_shape
+from quorate.generation.clusterers.similarity import SIMILARITIES, as_rows, cluster_rows
 
 pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
 
@@ -104,7 +103,7 @@ def test_of_equal_neighbours_the_first_are_taken(similarity: Any, n_features: in
 @pytest.mark.parametrize("offset", [0.0, 0.3, 4.0])
 def test_jaccard_by_tree_equals_all_pairs(offset: float) -> None:
     """Around the origin, beside it and far from it; zeros and repeated objects included."""
-    from quorate.generation.knn_graph import _all_pairs
+    from quorate.generation.clusterers.knn_graph import _all_pairs
 
     X = np.random.default_rng(2).normal(size=(400, 3)) + offset
     X[:3] = 0.0
@@ -150,7 +149,7 @@ def test_object_weights_stand_for_repeated_objects() -> None:
     counts = np.random.default_rng(6).integers(0, 4, size=50)
     rows, many = as_rows(X, "cosine"), as_rows(np.repeat(X, counts, axis=0), "cosine")
     start = rows.prototypes(X[:3])
-    from quorate.generation.similarity_kmeans import lloyd
+    from quorate.generation.clusterers.similarity import lloyd
 
     weighted = lloyd(rows, start, counts.astype(float), 50)
     repeated = lloyd(many, start, np.ones(counts.sum()), 50)

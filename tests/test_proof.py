@@ -32,9 +32,8 @@ from quorate import (
     save_ensemble,
     solve,
 )
-from quorate._data.proof import MAX_OBJECTS, proven
-from quorate._data.sparse import MAX_COLUMNS, as_csr
-from quorate._io.load_features import load_features
+from quorate._data.proof import MAX_COLUMNS, MAX_OBJECTS, as_csr, proven
+from quorate._io.load import load_features
 from quorate.datasets import load
 
 LABELS = np.array([[0, 0], [0, 1], [1, 1], [1, 0], [2, 1]], dtype=np.int8)

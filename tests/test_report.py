@@ -20,7 +20,7 @@ from ensembles import noisy_with_truth
 
 from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, report, save_labels, solve
 from quorate._evaluation.scores import cluster_density
-from quorate._evaluation.subject import subject_of
+from quorate._trust.subject import subject_of
 from quorate.reporting import slider as numbers
 from quorate.reporting.verdict import headline, points
 

@@ -7,8 +7,8 @@ import pytest
 from ensembles import noisy_with_truth
 
 from quorate import as_ensemble, consensus
-from quorate._evaluation.subject import subject_of
-from quorate.reporting.cards import BAD, GOOD, MIDDLING, OPEN, Card, cards, cards_html
+from quorate._trust.subject import subject_of
+from quorate.reporting.page import BAD, GOOD, MIDDLING, OPEN, Card, cards, cards_html
 
 
 def _random(seed: int, n_members: int, k: int) -> list[Card]:

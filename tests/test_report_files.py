@@ -13,7 +13,7 @@ from ensembles import noisy_with_truth
 from test_report import Page, unpack
 
 from quorate import as_ensemble, consensus, report
-from quorate._evaluation.subject import subject_of
+from quorate._trust.subject import subject_of
 from quorate.cli import main
 from quorate.reporting.writing import facts, redo
 

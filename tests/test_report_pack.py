@@ -12,8 +12,8 @@ from ensembles import noisy_with_truth
 from test_report import Page, unpack
 
 from quorate import as_ensemble, consensus, report
-from quorate.reporting import object_table as objects
-from quorate.reporting.pack import as_json, packed, packed_ids, packed_shares
+from quorate.reporting import slider as objects
+from quorate.reporting.page import as_json, packed, packed_ids, packed_shares
 
 
 @pytest.mark.parametrize(

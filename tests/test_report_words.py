@@ -11,7 +11,7 @@ from ensembles import noisy_with_truth
 from test_report import Page, unpack
 
 from quorate import consensus, report
-from quorate._evaluation.subject import subject_of
+from quorate._trust.subject import subject_of
 from quorate.reporting.figures import cluster_names
 from quorate.reporting.verdict import points
 

@@ -10,8 +10,8 @@ from ensembles import noisy
 from random_tables import random_case
 
 from quorate import as_ensemble, compress, consensus
-from quorate._consensus.row_order import in_row_order, row_colours
-from quorate.ops.colours import refine_colours
+from quorate._solve.run_method import in_row_order, row_colours
+from quorate.ops.coding import refine_colours
 from quorate.solvers.linkage.dendrogram import cut
 from quorate.solvers.weights import relative_weights
 

@@ -23,8 +23,8 @@ from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_associati
 from quorate.solvers.label_rows import row_norms, shared_with
 from quorate.solvers.label_space import lookup
 from quorate.solvers.label_space.lookup import seed_rows
-from quorate.solvers.linkage import average_link, soft_link
-from quorate.solvers.linkage.soft_link import soft_average_link_tree, soft_nearest
+from quorate.solvers.linkage import average_link
+from quorate.solvers.linkage.average_link import soft_average_link_tree, soft_nearest
 
 SOFT = tuple(name for name, method in METHODS.items() if method.soft)
 EACH = pytest.mark.parametrize("method", SOFT)
@@ -61,8 +61,8 @@ def test_one_hot_memberships_of_many_rows(method: str, monkeypatch: pytest.Monke
     """Past the sample of k-means, the dense end of average link, and one block of rows."""
     monkeypatch.setattr(lookup, "SAMPLE_ROWS", 128)
     monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 4)
-    monkeypatch.setattr(soft_link, "DENSE_CLUSTERS", 8)
-    monkeypatch.setattr(soft_link, "TILE", 64)
+    monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 8)
+    monkeypatch.setattr(average_link, "TILE", 64)
     labels = noisy(3, n=600, k=4, members=7, noise=0.35, missing=0.1)
     hard, soft = as_ensemble(labels), as_soft_ensemble(one_hot_members(labels))
     same(consensus(soft, 4, method=method, random_state=0), consensus(hard, 4, method=method, random_state=0))
@@ -143,7 +143,7 @@ def test_softness_matters(method: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_average_link_is_that_of_the_matrix(seed: int, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(soft_link, "DENSE_CLUSTERS", 1 + 19 * (seed % 2))
+    monkeypatch.setattr(average_link, "DENSE_CLUSTERS", 1 + 19 * (seed % 2))
     members = random_members(seed, 40) if seed < 2 else soft_members(seed, 40, missing=0.2)
     soft = as_soft_ensemble(members, weights=np.arange(1.0, 1 + len(members)) / 3 if weighted else None)
     soft = compress(as_soft_ensemble(soft, counts=1 + np.arange(40) % 3))[0]
@@ -154,7 +154,7 @@ def test_average_link_is_that_of_the_matrix(seed: int, weighted: bool, monkeypat
 @pytest.mark.parametrize("tile", [7, 64])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_nearest_rows(tile: int, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(soft_link, "TILE", tile)
+    monkeypatch.setattr(average_link, "TILE", tile)
     members = soft_members(0, 50) if not sparse else one_hot_members(noisy(0, 50, k=25, noise=0.9))
     soft = compress(as_soft_ensemble(members))[0]
     near, value = soft_nearest(soft, oracle_soft.weights(soft), 5)

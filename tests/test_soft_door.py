@@ -28,7 +28,7 @@ from quorate import (
     evaluate,
     harden,
 )
-from quorate.solvers.member_order import in_content_order
+from quorate.solvers.members import in_content_order
 
 # --- the door
 

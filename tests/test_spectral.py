@@ -15,7 +15,7 @@ from quorate.generation import Parts, Projection, Share, Spectral, spectral
 from quorate.generation.features import WHOLE, as_features
 from quorate.generation.runner import run_members
 from quorate.generation.spectral import label_all, train_and_label
-from quorate.generation.stop import Stop, StoppedError
+from quorate.ops.threads import Stop, StoppedError
 
 
 def rings(n_objects, seed=0):

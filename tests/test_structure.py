@@ -14,18 +14,19 @@ from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
-from quorate._consensus.criteria import link_gaps
-from quorate._structure.cells import links_between_cells
-from quorate._structure.judging import How, judged_clusters, reference_of
-from quorate._structure.number import chooses_number
-from quorate._structure.reference import (
+from quorate._choose_k.criteria import link_gaps
+from quorate._trust.number import chooses_number
+from quorate._trust.reference import (
+    How,
     Reference,
     checked_draws,
     compare_with_reference,
     drawn_reference,
+    judged_clusters,
     principal_sample,
+    reference_of,
 )
-from quorate._structure.separation import links_of, neighbours_of, separation, valley_depth
+from quorate._trust.separation import links_between_cells, links_of, neighbours_of, separation, valley_depth
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features

@@ -29,10 +29,10 @@ from quorate import (
 )
 from quorate._check import did_you_mean, duration, option
 from quorate._data.alignment import order_of
-from quorate._evaluation.subject import subject_of
+from quorate._trust.subject import subject_of
 from quorate.anndata import consensus_anndata
 from quorate.cli import main
-from quorate.cli.values import n_bytes, weights
+from quorate.cli.options import n_bytes, weights
 
 N = 90
 TRUTH = np.arange(N) % 3

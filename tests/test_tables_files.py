@@ -16,7 +16,7 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
-from quorate._io.load_features import load_features
+from quorate._io.load import load_features
 from quorate.cli import main
 
 N = 90

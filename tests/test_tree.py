@@ -15,7 +15,7 @@ from strategies import label_tables
 from test_laws import number, opted_out
 
 from quorate import METHODS, CATree, as_ensemble, ca_tree, coarsen, compress, consensus
-from quorate._coarsening import blocks
+from quorate._coarsening import coarsen as coarsening
 from quorate.ops import threads
 
 TABLES = ("parent", "first_child", "n_children", "split", "start", "stop", "order", "size", "representative", "counts")
@@ -286,7 +286,7 @@ def test_rows_that_do_not_fit_are_merged_in_blocks(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With "auto", and told: by a warning and in info. One member labels nothing in the first block."""
-    monkeypatch.setattr(blocks, "BLOCK", 300)
+    monkeypatch.setattr(coarsening, "BLOCK", 300)
     truth = np.repeat(np.arange(3), 400)
     rng = np.random.default_rng(0)
     labels = np.where(rng.random((1200, 9)) < 0.15, rng.integers(3, size=(1200, 9)), truth[:, None])
@@ -294,7 +294,7 @@ def test_rows_that_do_not_fit_are_merged_in_blocks(
     labels, truth = labels[order], truth[order]
     labels[:700, 4] = -1
     rows = compress(as_ensemble(labels))[0]
-    budget = blocks.LEAST_BYTES * 200
+    budget = coarsening.LEAST_BYTES * 200
     assert rows.n_rows > 300
     result = consensus(labels, 3, random_state=0, max_bytes=budget)
     told = result.info["coarsen"]
@@ -305,20 +305,20 @@ def test_rows_that_do_not_fit_are_merged_in_blocks(
     assert adjusted_rand_score(truth, result.labels) > 0.9
     again = consensus(labels, 3, random_state=0, max_bytes=budget)
     assert np.array_equal(result.labels, again.labels)
-    assert "coarsen" not in consensus(labels, 3, random_state=0, max_bytes=blocks.LEAST_BYTES * 1200).info
+    assert "coarsen" not in consensus(labels, 3, random_state=0, max_bytes=coarsening.LEAST_BYTES * 1200).info
     assert "coarsen" not in consensus(labels, 3, method="kmeans", random_state=0, max_bytes=budget).info
 
 
 def test_blocks_are_put_together_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no two rows of a block are merged, the result is the rows that were given, in other codes at most."""
-    monkeypatch.setattr(blocks, "BLOCK", 20)
+    monkeypatch.setattr(coarsening, "BLOCK", 20)
     monkeypatch.setattr(
-        blocks, "coarsen_as_asked", lambda block, options: (block, np.arange(block.n_rows), {"theta": 0.0})
+        coarsen, "coarsen_as_asked", lambda block, options: (block, np.arange(block.n_rows), {"theta": 0.0})
     )
     labels = np.random.default_rng(3).integers(-1, 4, size=(90, 3))
     labels[:40, 1], labels[:, 0] = -1, np.maximum(labels[:, 0], 0)
     rows = compress(as_ensemble(labels))[0]
-    found = blocks.coarsen_to_fit(rows, blocks.LEAST_BYTES * rows.n_rows - 1)
+    found = coarsening.coarsen_to_fit(rows, coarsening.LEAST_BYTES * rows.n_rows - 1)
     assert found is not None
     merged, inverse, told = found
     assert told["n_rows"] == merged.n_rows == rows.n_rows > 40
@@ -331,4 +331,4 @@ def test_blocks_are_put_together_again(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(
             merged.categories[member][merged.labels[known, member]], rows.categories[member][rows.labels[known, member]]
         )
-    assert blocks.coarsen_to_fit(rows, blocks.LEAST_BYTES * rows.n_rows) is None
+    assert coarsening.coarsen_to_fit(rows, coarsening.LEAST_BYTES * rows.n_rows) is None

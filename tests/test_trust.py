@@ -15,16 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, Consensus, as_ensemble, consensus, evaluate, generate, nmi, plot, refine
-from quorate._consensus import procedure
-from quorate._consensus.procedure import Drawn, draw_objects, procedure_of, repeat
-from quorate._data.permutation import permuted
-from quorate._data.selection import select_members
-from quorate._evaluation import chance
-from quorate._evaluation.agreement import folds, held_out_agreement
+from quorate._data.selection import permuted, select_members
 from quorate._evaluation.scores import code_beside
-from quorate._evaluation.subject import subject_of
-from quorate._evaluation.within import evaluate_within
-from quorate._result_table import AMBIGUOUS
+from quorate._solve import procedure
+from quorate._solve.procedure import Drawn, draw_objects, procedure_of, repeat
+from quorate._summaries import AMBIGUOUS
+from quorate._trust import agreement
+from quorate._trust.agreement import folds, held_out_agreement
+from quorate._trust.evaluate import evaluate_within
+from quorate._trust.subject import subject_of
 from quorate._verdict import CLEAR, GRADES, NO_STRUCTURE, STRONG, WEAK, beyond_chance, grade_of
 from quorate.cli import main
 from quorate.reporting.verdict import headline, points
@@ -200,7 +199,7 @@ def test_the_number_of_permutations() -> None:
     ensemble = random_labels(0, 60, 3, 3)
     result = consensus(ensemble, 3, random_state=0)
     assert evaluate(result, ensemble, null=4).n_permutations == 4
-    assert chance.FEWEST <= (evaluate(result, ensemble, null=True).n_permutations or 0) <= chance.MOST
+    assert agreement.FEWEST <= (evaluate(result, ensemble, null=True).n_permutations or 0) <= agreement.MOST
     assert evaluate(result, ensemble, null=None).p_value is None
     for wrong in (0, -3, "many", 2.5):
         with pytest.raises((ValueError, TypeError), match="null must be"):
@@ -208,12 +207,12 @@ def test_the_number_of_permutations() -> None:
 
 
 def test_p_value_and_z_by_hand() -> None:
-    found = chance._compared(0.5, 0.5, np.array([0.1, 0.2, 0.3, 0.5]))
+    found = agreement._compared(0.5, 0.5, np.array([0.1, 0.2, 0.3, 0.5]))
     assert found.p_value == 2 / 5
     assert found.expected == pytest.approx(0.275)
     assert found.z == pytest.approx((0.5 - 0.275) / np.std([0.1, 0.2, 0.3, 0.5], ddof=1))
     assert found.adjusted == pytest.approx((0.5 - 0.275) / (1 - 0.275))
-    assert chance._compared(0.5, 0.5, np.array([0.2, 0.2])).z == math.inf
+    assert agreement._compared(0.5, 0.5, np.array([0.2, 0.2])).z == math.inf
 
 
 def test_too_slow_a_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from quorate import Ensemble, accuracy, as_ensemble, compress, consensus
+from quorate.methods.cumulative import column_information, merge_columns
 from quorate.methods.voting import _matching
-from quorate.solvers.label_space.column_merging import column_information, merge_columns
 from quorate.solvers.label_space.mixture import maximise, parameters
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._device import card_features, card_graph, card_points, card_rows, card_tables
+from quorate._device import card_features, card_points, card_rows, card_tables
 from quorate._device.card import Card
 from quorate._device.choose import find_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
 from quorate.generation.kmeans import lloyd, random_rows
-from quorate.generation.stop import Stop
+from quorate.ops.threads import Stop
 from quorate.solvers.draws import fill_empty
 
 COPY_RATE = 4.3e12
@@ -142,10 +142,10 @@ def _ensemble(card: Card, coded: Any, categories: Any, found: Any) -> DeviceEnse
 def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> None:
     card, rng = ensemble.card, np.random.default_rng(0)
     xp, m, d, k = card.xp, ensemble.n_rows, int(ensemble.offsets[-1]), 10
-    stages.run("pairs of clusters, in objects", lambda: card_graph.shared_objects(ensemble), 28.0 * m)
-    stages.run("folded graph", lambda: card_graph.fold(ensemble, np.ones(d)), 28.0 * m)
+    stages.run("pairs of clusters, in objects", lambda: card_points.shared_objects(ensemble), 28.0 * m)
+    stages.run("folded graph", lambda: card_points.fold(ensemble, np.ones(d)), 28.0 * m)
     table = rng.normal(size=(d, k))
-    points = stages.run("points of rows", lambda: card_graph.unit_points(ensemble, table), (20.0 + 8 * k) * m)
+    points = stages.run("points of rows", lambda: card_points.unit_points(ensemble, table), (20.0 + 8 * k) * m)
     centres = card.to_host(points[:, :k]).T.copy()
     run = stages.run(
         "k-means of points, 20 sweeps",

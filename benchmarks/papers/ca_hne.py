@@ -25,7 +25,7 @@ from benchmarks.papers.compare import plain_table
 from benchmarks.papers.paper import Experiment, Paper, grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import as_ensemble, consensus, generate
-from quorate.generation.boosting import Boosting
+from quorate.generation.clusterers.bagging import Boosting
 
 MEMBERS, OTHERS = 30, 50
 """Members of an ensemble for normalized edges and for the other methods, as printed."""

@@ -19,8 +19,7 @@ from benchmarks.papers.records import Case, Record, Values
 from benchmarks.speed.measure import seconds
 from quorate import Ensemble, accuracy, ca_tree, solve
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
-from quorate.solvers.graphs.meta_clusters import winners
-from quorate.solvers.graphs.row_partition import least_cut
+from quorate.solvers.graphs.row_partition import least_cut, winners
 from quorate.solvers.linkage.dendrogram import cut
 
 FORMS = "ABCD"

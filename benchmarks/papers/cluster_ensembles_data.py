@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from benchmarks.papers.data import load
 from benchmarks.papers.records import Case, Record
 from quorate import accuracy, anmi, as_ensemble, consensus, datasets, nmi
-from quorate.generation.portfolio import GraphPartitioning
-from quorate.solvers.graphs.graph_partition import partition_graph
+from quorate.generation.clusterers.portfolio import GraphPartitioning
+from quorate.solvers.graphs.partition import partition_graph
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

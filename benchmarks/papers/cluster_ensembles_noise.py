@@ -12,7 +12,7 @@ from benchmarks.papers.compare import Compared, compared_table, plain_table
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import anmi, as_ensemble, consensus, nmi, refine
-from quorate.generation.portfolio import SimilarityKMeans
+from quorate.generation.clusterers.portfolio import SimilarityKMeans
 
 EXAMPLE = np.array([[0, 0, 0, 1, 1, 2, 2], [1, 1, 1, 2, 2, 0, 0], [0, 0, 1, 1, 2, 2, 2], [0, 1, -1, 0, 1, -1, -1]])
 """Table 1: four clusterings of seven objects, the last of them partial."""

@@ -25,7 +25,7 @@ from benchmarks.papers.compare import Compared, compared_table, plain_table, tal
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import nmi
-from quorate.generation.portfolio import robust_portfolio
+from quorate.generation.clusterers.portfolio import robust_portfolio
 
 NAMES = ("SOM", "HGP", "KM E", "KM C", "KM P", "KM J", "GP E", "GP C", "GP P", "GP J")
 """As Fig. 9 abbreviates them: E Euclidean, C cosine, P correlation, J extended Jaccard."""
@@ -132,9 +132,9 @@ def page(records: list[Record], pictures: Path) -> str:
             lines.append((name, *cells, *extra, ", ".join(f"{m} {winners.count(m)}" for m in dict.fromkeys(winners))))
     head = ("set", *NAMES, "mean", "consensus", "random", "HGP, neighbourhoods", "consensus with it", "chosen")
     words = (
-        "The ten clusterers of `quorate.generation.portfolio`, with samples drawn again for each repeat. Hypergraph "
-        "partitioning makes one hyperedge per feature, as the paper does; on dense data every hyperedge contains all "
-        "objects, so it is as poor as printed. `HGP, neighbourhoods` is our default for dense data. Figures 9 and 10 "
+        "The ten clusterers of `quorate.generation.clusterers.portfolio`, with samples drawn again for each repeat. "
+        "Hypergraph partitioning makes one hyperedge per feature, as the paper does; on dense data every hyperedge "
+        "contains all objects, so it is as poor as printed. `HGP, neighbourhoods` is our default for dense data. Figures 9 and 10 "
         "show the NMI minus that of random labels; we assume that the means in the text do so too."
     )
     parts = [

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.measure import line, peak_bytes, seconds
 from quorate import as_ensemble, consensus, generate, nmi
-from quorate._io.load_features import load_features
+from quorate._io.load import load_features
 
 N_MEMBERS, K, SEEDS = 20, (10, 40), 3
 Array = NDArray[Any]

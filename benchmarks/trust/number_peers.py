@@ -97,7 +97,7 @@ def eigengap(X: Matrix) -> int:
 def pac_alone(X: Matrix) -> int:
     """Return the k of the lowest PAC, of 20 k-means members of 80% of the objects for each k."""
     from quorate import generate
-    from quorate._evaluation.ambiguity import ambiguity
+    from quorate._evaluation.consensus_index import ambiguity
 
     def pac(k: int) -> float:
         members = generate(X, PAC_MEMBERS, k=k, base="kmeans", rows=0.8, random_state=0)

@@ -3,27 +3,27 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from quorate import _old_homes
+
 if TYPE_CHECKING:
+    from quorate._choose_k.choose_k import choose_k
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
-    from quorate._comparison.compare import compare
-    from quorate._comparison.over_k import over_k
-    from quorate._consensus.choose_k import choose_k
-    from quorate._consensus.consensus import consensus
-    from quorate._consensus.placing import place
+    from quorate._consensus.consensus import consensus, solve
+    from quorate._consensus.place import place
     from quorate._consensus.refine import refine
-    from quorate._consensus.solve import solve
-    from quorate._data.compression import compress, merge
     from quorate._data.ensemble import as_ensemble
     from quorate._data.joining import join
+    from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
     from quorate._evaluation.co_association import CoAssociation, co_association
-    from quorate._evaluation.member_table import members
-    from quorate._evaluation.profiles import profiles
+    from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import accuracy, anmi, ari, density, nmi
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
-    from quorate._structure.evaluating import evaluate
+    from quorate._trust.compare import compare
+    from quorate._trust.evaluate import evaluate
+    from quorate._trust.over_k import over_k
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
@@ -96,34 +96,36 @@ _HOMES = {
     "as_ensemble": "_data.ensemble",
     "as_soft_ensemble": "_data.soft_members",
     "ca_tree": "_coarsening.tree",
-    "choose_k": "_consensus.choose_k",
+    "choose_k": "_choose_k.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
-    "compare": "_comparison.compare",
-    "compress": "_data.compression",
+    "compare": "_trust.compare",
+    "compress": "_data.rows",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
-    "evaluate": "_structure.evaluating",
+    "evaluate": "_trust.evaluate",
     "generate": "generation",
     "harden": "_data.soft_members",
     "join": "_data.joining",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",
-    "merge": "_data.compression",
+    "merge": "_data.rows",
     "nmi": "_evaluation.scores",
-    "over_k": "_comparison.over_k",
-    "place": "_consensus.placing",
-    "profiles": "_evaluation.profiles",
+    "over_k": "_trust.over_k",
+    "place": "_consensus.place",
+    "profiles": "_evaluation.member_table",
     "refine": "_consensus.refine",
     "report": "reporting",
     "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",
     "save_labels": "_io",
     "scorer": "scoring",
-    "solve": "_consensus.solve",
+    "solve": "_consensus.consensus",
 }
 
+
+_old_homes.install()
 
 # Pictures are drawn by quorate.plot.<name>, which loads matplotlib only then; quorate.stream is for tables in blocks,
 # and quorate.dask for Dask collections.

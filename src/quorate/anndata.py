@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quorate._consensus.choose_k import Numbers
+from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._types import Consensus

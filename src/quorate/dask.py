@@ -14,20 +14,16 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._blocks.evaluation import drawn_objects
-from quorate._blocks.settling import Reading
-from quorate._consensus.auto import DEFAULT_METHOD
-from quorate._consensus.choose_k import Numbers
+from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import solve_objects
-from quorate._consensus.procedure import Drawn, drawn_places, procedure_of
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._data.building import as_weights
-from quorate._data.missing import DEFAULT
+from quorate._data.blocks import Reading
+from quorate._data.coding import DEFAULT
+from quorate._data.ensemble import as_weights
 from quorate._data.selection import select_members
 from quorate._distributed.chunks import Chunks, as_chunks
 from quorate._distributed.dask_features import chunks_of_features, dask_rows, label_leaves
 from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
-from quorate._distributed.tree_runs import (
+from quorate._distributed.merge_tree import (
     chunk_sizes,
     persisted_tree,
     read_chunks,
@@ -35,11 +31,15 @@ from quorate._distributed.tree_runs import (
     rows_at_places,
     settled_root,
 )
-from quorate._evaluation.within import evaluate_within
 from quorate._io.choosing import Columns
+from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.procedure import Drawn, drawn_places, procedure_of
+from quorate._solve.run_method import MAX_BYTES
+from quorate._stream.block_scores import drawn_objects
+from quorate._stream.measurements import drawn_rows
+from quorate._trust.evaluate import evaluate_within
 from quorate._types import Ensemble, Scores
 from quorate.generation.block_members import train_members
-from quorate.generation.in_blocks import drawn_rows
 from quorate.generation.plans import Request, entropy_of
 
 __all__ = ["DaskConsensus", "DaskEnsemble", "compress", "consensus", "evaluate", "generate"]

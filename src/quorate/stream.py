@@ -4,10 +4,10 @@ A source is a folder or pattern of Parquet files, a pyarrow Dataset, a Zarr arra
 table, or any iterable of blocks. Results equal those of the functions of the same names in `quorate`, bit for bit.
 """
 
-from quorate._blocks.consensus import BlockConsensus, compress, consensus
-from quorate._blocks.evaluation import evaluate
-from quorate._blocks.placing import BlockPlacement, place
-from quorate.generation.in_blocks import BlockEnsemble, cluster, generate
+from quorate._stream.block_consensus import BlockConsensus, compress, consensus
+from quorate._stream.block_places import BlockPlacement, place
+from quorate._stream.block_scores import evaluate
+from quorate._stream.measurements import BlockEnsemble, cluster, generate
 
 __all__ = [
     "BlockConsensus",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate._device import card_features, card_graph, card_points, card_rows, card_tables
+from quorate._device import card_features, card_points, card_rows, card_tables
 from quorate._device.card import Card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
 from quorate.solvers.draws import fill_empty
@@ -95,9 +95,9 @@ def graph(card: Card, seed: int) -> list[Any]:
     """What base clusters share, in objects and by mass, and the points of rows."""
     ensemble, rng = ensemble_on(card, seed), np.random.default_rng(seed)
     d = int(ensemble.offsets[-1])
-    folded = card_graph.fold(ensemble, rng.random(d) + 0.5)
-    points = card_graph.unit_points(ensemble, rng.normal(size=(d, 11)))
-    return [card_graph.shared_objects(ensemble), folded, card.to_host(points)]
+    folded = card_points.fold(ensemble, rng.random(d) + 0.5)
+    points = card_points.unit_points(ensemble, rng.normal(size=(d, 11)))
+    return [card_points.shared_objects(ensemble), folded, card.to_host(points)]
 
 
 def points(card: Card, seed: int) -> list[Any]:

@@ -12,11 +12,11 @@ from operations import CLOSE, EXACT
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensus, evaluate, generate, merge, solve
-from quorate._data import rows_in_blocks
+from quorate._data import rows_on_card
 from quorate._device import card_features, card_rows
 from quorate._device.card import Card
 from quorate._device.choose import find_card
-from quorate.generation import Projection, Spectral, device_features
+from quorate.generation import Projection, Spectral, on_card
 from quorate.solvers.label_space import lookup
 from quorate.solvers.spectral import euclidean_kmeans
 
@@ -212,10 +212,10 @@ def test_large_ensembles_give_the_answer_of_the_processor() -> None:
 
 
 def test_data_larger_than_the_card_go_through_it_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_features, "ROOM", 0.0)
+    monkeypatch.setattr(on_card, "ROOM", 0.0)
     monkeypatch.setattr(card_features, "BLOCK_BYTES", 1 << 20)
-    monkeypatch.setattr(rows_in_blocks, "ROOM", 0.0)
-    monkeypatch.setattr(rows_in_blocks, "BLOCK_SHARE", 1e-5)
+    monkeypatch.setattr(rows_on_card, "ROOM", 0.0)
+    monkeypatch.setattr(rows_on_card, "BLOCK_SHARE", 1e-5)
     X = blobs(4, 300_001)
     wanted = generate(X, 6, k=(5, 20), base="kmeans", random_state=0)
     found = generate(X, 6, k=(5, 20), base="kmeans", random_state=0, device="cuda")

@@ -1,4 +1,6 @@
-"""The CA-tree: distinct label rows grouped by shared labels.
+"""The two passes of the CA-tree.
+
+First the rows are split member by member; then sizes and representatives are measured from the leaves upwards.
 
 The tree is built once and can be cut at any number of thresholds.
 """
@@ -13,16 +15,98 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coarsening import tree_passes as passes
-from quorate._data.compression import compress
+from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_labelling
-from quorate._data.missing import DEFAULT
+from quorate._data.rows import compress
 from quorate._data.selection import add_member, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, IntArray, SoftEnsemble, read_only
-from quorate.ops.ca_tree import descend, least_above, mark_ancestors
+from quorate.ops.ca_tree import descend, least_above, mark_ancestors, measure_nodes, split_leaves
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.threads import map_blocks
+
+WORK = 64
+"""The cost of a node, in rows of the cheapest kernels."""
+
+
+class Topology(NamedTuple):
+    """The parents and children of the nodes, and the rows of each node z: ``order[start[z]:stop[z]]``; int32 arrays."""
+
+    parent: IntArray
+    first_child: IntArray
+    n_children: IntArray
+    split: IntArray
+    start: IntArray
+    stop: IntArray
+    order: IntArray
+
+
+def root(n_rows: int) -> Topology:
+    """Return a tree of one node with all rows."""
+    values = [[-1], [-1], [0], [-1], [0], [n_rows], range(n_rows)]
+    return Topology(*(np.array(value, dtype=np.int32) for value in values))
+
+
+def refine(nodes: Topology, old_rows: NDArray[Any]) -> Topology:
+    """Return the same nodes over rows that have been split: new row r is a part of old row old_rows[r]."""
+    place = np.empty(len(nodes.order), dtype=np.int64)
+    place[nodes.order] = np.arange(len(nodes.order))
+    where = place[old_rows]
+    edges = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(place)))]).astype(np.int32)
+    order = np.argsort(where, kind="stable").astype(np.int32)
+    return nodes._replace(start=edges[nodes.start], stop=edges[nodes.stop], order=order)
+
+
+def split(labels: IntArray, nodes: Topology, members: range) -> Topology:
+    """Split the leaves by the given members, one after the other; existing nodes keep their numbers."""
+    n_nodes = len(nodes.parent)
+    # A split adds at most two nodes for each row that it takes out of a leaf of several rows.
+    capacity = n_nodes + 2 * len(labels)
+    tables = [np.concatenate([table, np.empty(capacity - n_nodes, dtype=np.int32)]) for table in nodes[:-1]]
+    parent, first_child, n_children, at, start, stop = tables
+    order = nodes.order.copy()
+    leaves = np.flatnonzero((nodes.n_children == 0) & (nodes.stop - nodes.start > 1)).astype(np.int32)
+    for member in members:
+        leaves, n_nodes = split_leaves(
+            labels, member, order, leaves, start, stop, parent, first_child, n_children, at, n_nodes
+        )
+    return Topology._make([*(read_only(table[:n_nodes].copy()) for table in tables), read_only(order)])
+
+
+def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
+    """Return the member weights, and the largest possible distance of two rows.
+
+    The weights are integers if all members count equally, so that sums are exact.
+    """
+    if ensemble.unit_weights:
+        return read_only(np.ones(ensemble.n_members, dtype=np.int64)), ensemble.n_members
+    return ensemble.weights, float(ensemble.weights.sum())
+
+
+def measure(ensemble: Ensemble, nodes: Topology, n_des: int | None) -> tuple[FloatArray, IntArray]:
+    """Return the size and the representative row of every node, measured from the leaves upwards.
+
+    Nodes that split at the same member never lie below each other, and they need only the results of nodes below them.
+    So members are taken from the last to the first, and the nodes of one member are measured on several threads.
+    """
+    weights, limit = metric(ensemble)
+    labels = read_only(ensemble.labels[nodes.order])
+    size = np.zeros(len(nodes.parent), dtype=weights.dtype)
+    place = nodes.start.copy()
+    reach = ensemble.n_rows if n_des is None else min(n_des, ensemble.n_rows)
+    inner = np.flatnonzero(nodes.n_children > 0)
+    inner = inner[np.argsort(nodes.split[inner], kind="stable")]
+    edges = np.searchsorted(nodes.split[inner], np.arange(ensemble.n_members + 1))
+    for member in reversed(range(ensemble.n_members)):
+        batch = inner[edges[member] : edges[member + 1]]
+
+        def part(low: int, high: int, batch: IntArray = batch) -> None:
+            tables = (nodes.start, nodes.stop, nodes.first_child, nodes.n_children)
+            measure_nodes(labels, nodes.order, weights, limit, reach, *tables, batch, low, high, size, place)
+
+        map_blocks(part, len(batch), work=WORK)
+    return size.astype(np.float64), nodes.order[place]
+
 
 N_DES = 32
 KEEP = 0.9
@@ -237,13 +321,13 @@ class CATree:
         marked = np.zeros(self.n_nodes, dtype=np.int8)
         mark_ancestors(self.parent, kept, marked)
         reached = np.empty(len(dropped), dtype=np.int32)
-        weights = passes.metric(self.rows)[0]
+        weights = metric(self.rows)[0]
         tables = (self.representative, self.first_child, self.n_children, marked, dropped)
 
         def part(low: int, high: int) -> None:
             descend(self.rows.labels, weights, *tables, low, high, reached)
 
-        map_blocks(part, len(dropped), work=passes.WORK)
+        map_blocks(part, len(dropped), work=WORK)
         return reached
 
     def grow(self, labels: Any, *, name: str | None = None, weight: float = 1.0, missing: Any = DEFAULT) -> CATree:
@@ -276,15 +360,15 @@ class CATree:
         inverse = np.empty(len(pairs), dtype=np.intp)
         old, new = pairs[distinct_rows(pairs, inverse)].T
         counts = np.bincount(inverse, weights=self.given_counts).astype(np.int64)
-        split = replace(self.rows, labels=self.rows.labels[old], counts=counts)
-        rows = add_member(split, new, categories, name=name, weight=weight)
-        nodes = passes.refine(self._topology, old)
-        nodes = passes.split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
+        divided = replace(self.rows, labels=self.rows.labels[old], counts=counts)
+        rows = add_member(divided, new, categories, name=name, weight=weight)
+        nodes = refine(self._topology, old)
+        nodes = split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
         return _measured(rows, inverse, self.given_counts, nodes, self.n_des)
 
     @property
-    def _topology(self) -> passes.Topology:
-        return passes.Topology(*(getattr(self, name) for name in passes.Topology._fields))
+    def _topology(self) -> Topology:
+        return Topology(*(getattr(self, name) for name in Topology._fields))
 
 
 def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
@@ -334,14 +418,12 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
     if isinstance(ensemble, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
     rows, inverse = compress(ensemble)
-    nodes = passes.split(rows.labels, passes.root(rows.n_rows), range(rows.n_members))
+    nodes = split(rows.labels, root(rows.n_rows), range(rows.n_members))
     return _measured(rows, inverse, ensemble.counts, nodes, n_des)
 
 
-def _measured(
-    rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: passes.Topology, n_des: int | None
-) -> CATree:
-    size, representative = passes.measure(rows, nodes, n_des)
+def _measured(rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: Topology, n_des: int | None) -> CATree:
+    size, representative = measure(rows, nodes, n_des)
     held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
     counts = held[nodes.stop] - held[nodes.start]
     return CATree(rows, inverse, given_counts, n_des, *nodes, size, representative, counts)

@@ -1,1 +1,7 @@
-"""From an ensemble to one labelling: consensus, solve, auto, choose_k, refine."""
+"""From labels to one labelling.
+
+- `consensus`: the doors `consensus` and `solve`, in memory and on a card.
+- `confidence`: how probably an object would be placed in the same cluster on a fresh ensemble.
+- `place`: new objects among the clusters of a labelling.
+- `refine`: greedy moves from any labelling.
+"""

@@ -26,22 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from quorate._consensus.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
-from quorate._consensus.row_order import in_row_order
-from quorate._consensus.run_method import by_content
-from quorate._data.labelling import Labelling
-from quorate._data.pairing import Pairing
+from quorate._data.labelling import Labelling, Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
-from quorate._device.device_arrays import arrays_on_host, lives_on_card
-from quorate._evaluation.matching import matched
+from quorate._device.choose import arrays_on_host, lives_on_card
+from quorate._evaluation.binning import matched
+from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
+from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
+from quorate.solvers.cluster_means import own_shares
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.label_rows import entries_of
-from quorate.solvers.member_order import in_content_order
-from quorate.solvers.own_shares import own_shares
+from quorate.solvers.members import in_content_order
 
 N_DIVISIONS = 2
 """How often the members are divided into two halves; each division costs about as much as one consensus."""

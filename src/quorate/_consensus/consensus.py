@@ -1,26 +1,147 @@
-"""consensus, the door: code, compress, coarsen if asked to, solve, expand."""
+"""consensus and solve: code, compress, coarsen, choose the number, solve, expand; in memory or on a card."""
 
 from __future__ import annotations
 
+import logging
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._consensus.auto import AUTO, DEFAULT_METHOD
-from quorate._consensus.choose_k import Numbers
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._consensus.solve import solve
-from quorate._consensus.solved import Solved, coarsened
-from quorate._data.compression import compress
+from quorate._choose_k.choose_k import Asked, Numbers, candidates, choose
+from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked, coarsen_to_fit
+from quorate._consensus.confidence import with_confidence
+from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble
-from quorate._data.missing import DEFAULT
+from quorate._data.proof import proven
+from quorate._data.rows import compress
+from quorate._data.rows_on_card import (
+    compress_in_blocks,
+    compress_on_card,
+    ensemble_on_card,
+    is_plain_table,
+    is_too_large,
+)
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
-from quorate._device.device_arrays import DEVICES, lives_on_card
+from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._device.device_ensemble import DeviceEnsemble
+from quorate._solve.auto import AUTO, DEFAULT_METHOD, resolve
+from quorate._solve.procedure import Procedure
+from quorate._solve.run_method import MAX_BYTES, checked_options, run_method
 from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
+from quorate.methods import METHODS
 from quorate.ops.distinct_rows import taken_rows
+
+HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
+"""The advice that ends every refusal of soft members."""
+
+
+def solve(
+    ensemble: AnyEnsemble,
+    n_clusters: Numbers = None,
+    *,
+    method: str = DEFAULT_METHOD,
+    random_state: Any = None,
+    max_bytes: int = MAX_BYTES,
+    refine: bool = False,
+    confidence: bool = True,
+    **options: Any,
+) -> Consensus:
+    """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
+
+    First "auto" is replaced by a named method, then options and the number of clusters are checked, then the method
+    runs: once, or once for each number of clusters if these are to be compared.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or SoftEnsemble
+        Rows are expected to be distinct, as `compress` and `merge` leave them.
+    n_clusters, method, random_state, max_bytes, refine, confidence, **options
+        As in `consensus`.
+
+    Returns
+    -------
+    Consensus
+        One label per row; ``result.labels[inverse]`` are the labels of the objects.
+
+    See Also
+    --------
+    consensus : the same from any label table, with labels of objects.
+    compress, merge : where distinct rows come from.
+
+    Examples
+    --------
+    >>> from quorate import as_ensemble, compress
+    >>> rows, inverse = compress(as_ensemble([[0, 0, 1, 1], [0, 0, 1, 1]]))
+    >>> solve(rows, 2).labels[inverse].tolist()
+    [0, 0, 1, 1]
+    """
+    proven(ensemble)
+    max_bytes = _check.n_bytes(max_bytes)
+    name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
+    options = checked_options(name, options)
+    _check.choice(refine, "refine", (True, False))
+    _check.choice(confidence, "confidence", (True, False))
+    if n_clusters is None and not (method == name and METHODS[name].finds_k):
+        # only a method that finds the number itself, and that was asked for by name, is left to find it
+        n_clusters = AUTO
+    wanted = candidates(n_clusters, ensemble)
+    told: dict[str, Any] = {"auto": reason} if reason else {}
+    shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
+    if isinstance(ensemble, SoftEnsemble):
+        _refuse_soft(name, wanted is not None, refine)
+    if ensemble.card is not None and (wanted is not None or refine or METHODS[name].combines):
+        ensemble = ensemble.on_host()
+        why = "numbers of clusters are compared" if wanted is not None else "several methods or single moves are tried"
+        told["device"] = f"the processor: {why}, on rows that the card compressed"
+    if wanted is None or isinstance(ensemble, SoftEnsemble):
+        result = run_method(ensemble, n_clusters, name, options=options, **shared)
+    else:
+        asked = Asked(wanted, name, options, is_open=isinstance(n_clusters, str))
+        told["choice"], result = choose(ensemble, asked, **shared)
+    result = replace(result, info={**result.info, **told})
+    if not confidence:
+        return replace(result, confidence=None)
+    # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
+    seed = 0 if random_state is None else abs(_check.known_seed(random_state) or 0)
+    procedure = Procedure(name, result.n_clusters, refine, seed, is_known=True, options=options, max_bytes=max_bytes)
+    return with_confidence(ensemble, result, procedure)
+
+
+def _refuse_soft(method: str, chooses: bool, refine: bool) -> None:
+    if not METHODS[method].soft:
+        taking = ", ".join(name for name, entry in METHODS.items() if entry.soft)
+        raise ValueError(f"method {method!r} takes labels alone; methods that take soft members: {taking}. {HARDEN}")
+    if chooses:
+        raise ValueError(f"n_clusters must be a number with soft members: criteria for it compare labels. {HARDEN}")
+    if refine:
+        raise ValueError(f"refine must be False with soft members: it raises the ANMI with labels. {HARDEN}")
+
+
+class Solved(NamedTuple):
+    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
+
+    ensemble: AnyEnsemble
+    rows: Consensus
+    objects: Consensus
+
+
+def coarsened(rows: Any, coarsen: Any, n_clusters: Numbers, max_bytes: int, method: object = None) -> Any:
+    """The rows merged as the option `coarsen` says, the merged row of each row, and what was done.
+
+    None if nothing is to be merged. Without the option, rows are merged only if the method is "auto" and none that it
+    may take fits into `max_bytes`.
+    """
+    if coarsen is None:
+        return coarsen_to_fit(rows, max_bytes) if method == AUTO and isinstance(rows, Ensemble) else None
+    if isinstance(rows, SoftEnsemble):
+        raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
+    budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
+    return coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
 
 
 def consensus(
@@ -114,8 +235,6 @@ def consensus(
     if device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
     if device not in (None, "cpu") or lives_on_card(labels):
-        from quorate._consensus.on_card import consensus_on_card
-
         found = consensus_on_card(labels, n_clusters, reading, settings, device)
         if found is not None:
             return found
@@ -140,8 +259,6 @@ def solve_objects(
     This is `consensus` on data that has been through the door already; `settings` are those of `solve`.
     """
     if ensemble.card is not None:
-        from quorate._consensus.on_card import solve_objects_on_card
-
         return solve_objects_on_card(ensemble, n_clusters, coarsen=coarsen, max_bytes=max_bytes, **settings)
     rows, inverse = compress(ensemble)
     told = {}
@@ -165,3 +282,103 @@ def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | 
         rows=inverse,
         object_ids=object_ids,
     )
+
+
+ARRAYS = ("labels", "confidence", "runner_up")
+"""The arrays of a Consensus with one entry per object."""
+
+logger = logging.getLogger("quorate")
+
+
+def consensus_on_card(
+    labels: Any, n_clusters: Numbers, reading: dict[str, Any], settings: dict[str, Any], device: str | None
+) -> Consensus | None:
+    """Return the consensus of labels that live on a card or are to go there; None if the processor is to make it."""
+    if device == "cpu":
+        raise ValueError("device must not be 'cpu' for labels on a card; copy them to host memory first.")
+    if isinstance(labels, SoftEnsemble) or (kind_of(labels) == "numpy" and holds_matrices(labels)):
+        if device == "cuda":
+            raise ValueError("device must be 'cpu' with soft members: a card works on labels alone.")
+        return None
+    card = card_for(device, labels)
+    if card is None:
+        return None
+    try:
+        if isinstance(labels, np.ndarray) and is_plain_table(labels, reading) and is_too_large(card, labels):
+            found = compress_in_blocks(card, labels, reading)
+            if found is not None:
+                return _solved_in_blocks(*found, n_clusters, settings)
+        return solve_objects_on_card(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        if device != "auto" or lives_on_card(labels):
+            raise
+        logger.info("device: the processor, because the card's memory does not suffice (%s)", error)
+        return None
+
+
+def _solved_in_blocks(
+    rows: DeviceEnsemble, inverse: NDArray[np.int32], n_clusters: Numbers, settings: dict[str, Any]
+) -> Consensus:
+    """Solve rows on the card, and carry the result to objects whose rows are known in host memory, in blocks."""
+    result = solve_objects_on_card(rows, n_clusters, **settings).rows
+    card, size = rows.card, max(1024, int(0.02 * rows.card.free_bytes()) // 8)
+    arrays: dict[str, Any] = {}
+    for name in ARRAYS:
+        array = getattr(result, name)
+        if array is None:
+            continue
+        source = card.to_card(array) if isinstance(array, np.ndarray) else array
+        arrays[name] = np.empty(len(inverse), dtype=source.dtype)
+        for start, stop, block in card.row_blocks(inverse, min(size, len(inverse))):
+            arrays[name][start:stop] = card.to_host(source[block])
+    return replace(result, **arrays, rows=inverse.astype(np.intp))
+
+
+def solve_objects_on_card(
+    ensemble: Any, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
+) -> Solved:
+    """Do what `solve_objects` does; rows are coarsened in host memory. Too little memory on the card is one line."""
+    try:
+        return _solved(ensemble, n_clusters, coarsen, max_bytes, settings)
+    except Exception as error:
+        if not is_out_of_memory(error) or isinstance(error, MemoryError):
+            raise
+        raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
+
+
+def _solved(ensemble: Any, n_clusters: Numbers, coarsen: Any, max_bytes: int, settings: dict[str, Any]) -> Solved:
+    rows: Any
+    rows, inverse = compress_on_card(ensemble)
+    told = {}
+    if coarsen is not None:
+        rows, joined, told["coarsen"] = coarsened(rows.on_host(), coarsen, n_clusters, max_bytes)
+        inverse = ensemble.card.to_card(joined.astype(np.int32))[inverse]
+        told["device"] = "the processor: rows were merged first, which a card cannot do"
+    result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
+    result = replace(result, info={**result.info, **told})
+    objects = expand_on_card(result, inverse, ensemble)
+    return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
+
+
+def expand_on_card(result: Consensus, inverse: Any, ensemble: Any) -> Consensus:
+    """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
+    card = ensemble.card
+    arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}
+    rows = returned(card, inverse, ensemble.kind)
+    rows = rows.astype(np.intp) if isinstance(rows, np.ndarray) else rows
+    return replace(result, **arrays, rows=rows, object_ids=ensemble.object_ids)
+
+
+def _of_objects(card: Any, array: Any, inverse: Any) -> Any:
+    if array is None:
+        return None
+    return (card.to_card(array) if isinstance(array, np.ndarray) else array)[inverse]
+
+
+def returned(card: Any, array: Any, kind: Kind) -> Any:
+    """Return an array on the card in the caller's library: NumPy, CuPy or PyTorch."""
+    if array is None:
+        return None
+    return card.to_host(array) if kind == "numpy" else in_kind(array, kind)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import counted
-from quorate._data.missing import is_null
+from quorate._data.coding import is_null
 from quorate._types import Consensus
 
 Array = NDArray[Any]

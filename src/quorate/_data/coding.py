@@ -1,17 +1,127 @@
-"""Turning columns of any type into codes in order of first appearance, and the categories that they stand for."""
+"""Turning columns of any type into codes in order of first appearance; which values stand for a missing label."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.missing import MissingRule, is_null
+from quorate import _check
 from quorate._types import read_only
 from quorate.ops.coding import BLOCK, MISSING, UNSEEN, code_columns, is_coded
 from quorate.ops.threads import map_fixed_blocks
+
+DEFAULT: Any = -1
+"""The value that stands for a missing label, beside nulls, unless the user passes others."""
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """Which values are missing labels: nulls and `values`. Other negative integers are refused.
+
+    If `values` is empty, every value that is not null is a label, also if it is negative.
+    """
+
+    values: tuple[Any, ...]
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """The values that an int64 table can hold."""
+        whole = [int(v) for v in self.values if isinstance(v, int) or (_is_number(v) and float(v).is_integer())]
+        return tuple(v for v in whole if -(2**63) <= v < 2**63)
+
+    def covers(self, value: Any) -> bool:
+        if is_null(value):
+            return True
+        if _is_number(value):
+            return any(_is_number(v) and v == value for v in self.values)
+        return any(isinstance(v, str) and v == value for v in self.values)
+
+    def covers_text(self, text: str) -> bool:
+        """Whether a cell of a text file is missing; cells have no type, so that '0' matches a text and a number."""
+        if text == "" or text in self.values:
+            return True
+        number = as_number(text)
+        return number is not None and self.covers(number)
+
+    def refuse_negative(self, categories: Iterable[Any], member: str) -> None:
+        """Raise if a label is a negative number, unless `values` is empty, which allows such labels."""
+        if not self.values:
+            return
+        negative = [value for value in categories if _is_number(value) and value < 0]
+        measured = next((value for value in negative if not float(value).is_integer()), None)
+        if measured is not None:
+            raise ValueError(
+                f"Negative values in data: {member} holds {measured}, which is a measurement and not a label; cluster "
+                f"measurements with quorate.generate (quorate cluster FILE), or leave the column out (--drop)."
+            )
+        for value in negative[:1]:
+            raise ValueError(
+                f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
+                f"missing=[{value}] (--missing={value}) if it means 'no label', missing=[] if negative numbers are "
+                f"ordinary labels."
+            )
+
+    def _wording(self) -> str:
+        if self.values == (-1,):
+            return "of the negative numbers only -1 (missing) is expected"
+        return f"only {list(self.values)} and nulls were declared missing"
+
+
+def missing_rule(missing: Any) -> MissingRule:
+    """Return the rule for the user's option `missing`, which is one value or several."""
+    if isinstance(missing, MissingRule):
+        return missing
+    if missing is None or isinstance(missing, str | bytes) or not isinstance(missing, Iterable):
+        missing = [missing]
+    values = tuple(v.item() if isinstance(v, np.generic) else v for v in missing)
+    for value in values:
+        if not (is_null(value) or isinstance(value, str) or _is_number(value)):
+            raise TypeError(f"missing must be a number, a text or a list of them, got {value!r}.")
+    if values and all(is_null(value) for value in values):
+        return MissingRule((-1,))
+    return MissingRule(tuple(value for value in values if not is_null(value)))
+
+
+def is_null(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def as_number(text: str) -> int | float | None:
+    """Return the number that a text stands for, as an integer if possible; None if the text is not a number."""
+    if "_" in text:  # Python reads 1_2 as 12, but in a table 1_2 and 12 are two labels
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if 2**53 <= abs(number) < 2**63:
+        # float64 has rounded it already, perhaps to another label
+        exact = Fraction(text.strip())
+        return int(exact) if exact.denominator == 1 else number
+    return int(number) if number.is_integer() else number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
 
 Array = NDArray[Any]
 Coded = tuple[Array, tuple[Array, ...]]
@@ -217,3 +327,60 @@ def _hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+_NULL_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+
+
+def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -> tuple[Array, Array]:
+    """Return the codes and categories of a column of texts.
+
+    Missing labels are taken out, and the labels become numbers if all of them are written as numbers.
+    """
+    missing = [rule.covers_text(text) or rule.covers_text(text.strip()) for text in texts]
+    values = _as_numbers(texts, missing, name)
+    if values is None:
+        warn_of_nulls(texts, missing, name)
+        values = list(texts)
+    merged: dict[Any, int] = {}
+    # texts for the same number are one label; all missing ones share a key that no label has
+    place = [
+        merged.setdefault(("missing",) if gone else v, len(merged)) for v, gone in zip(values, missing, strict=True)
+    ]
+    if len(merged) < len(values):
+        codes = np.asarray(place)[codes]
+    gone = [value == ("missing",) for value in merged]
+    kept, categories = drop_missing(codes, list(merged), gone, f"column {name!r}", rule)
+    return kept.astype(narrowest(len(categories)), copy=False), categories
+
+
+def _as_numbers(texts: list[str], missing: list[bool], name: str) -> list[Any] | None:
+    """Return the numbers that the texts stand for, None for a missing one; None instead if a text is not a number."""
+    numbers: list[Any] = []
+    for text, gone in zip(texts, missing, strict=True):
+        # int('1_2') is 12 in Python, but in a table 1_2 is a name
+        number = None if gone else as_number(text)
+        if not gone and (number is None or (isinstance(number, int) and abs(number) >= 2**63)):
+            return None
+        if isinstance(number, float) and math.isinf(number):
+            raise ValueError(
+                f"column {name!r} holds the infinite label {text!r}; declare it with missing=, or clean the table."
+            )
+        numbers.append(number)
+    # a float holds no integer beyond 2^53 exactly, and two labels must not become one: such numbers stay as they are
+    exact = all(not isinstance(number, int) or float(number) == number for number in numbers)
+    if exact and any(isinstance(number, float) for number in numbers):
+        return [None if number is None else float(number) for number in numbers]
+    return numbers
+
+
+def warn_of_nulls(values: list[Any], missing: list[bool], name: str) -> None:
+    """Warn if a label is a text, such as NA, that often means that there is no label."""
+    for text, gone in zip(values, missing, strict=True):
+        if not gone and isinstance(text, str) and text.strip().lower() in _NULL_WORDS:
+            warnings.warn(
+                f"column {name!r} holds the text {text!r} as a label; pass missing=[-1, {text!r}] "
+                f"({_check.option('--missing', text)}) if it means no label.",
+                UserWarning,
+                stacklevel=2,
+            )

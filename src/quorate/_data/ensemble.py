@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
-from quorate._data.building import as_counts, as_ids, as_weights, build_ensemble, refuse_unlabelled
-from quorate._data.coding import code_integers, code_table
-from quorate._data.missing import DEFAULT, missing_rule
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._data.alignment import refuse_repeated
+from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
 from quorate._data.proof import prove_counts, proven, vary
-from quorate._data.suspects import refuse_suspects
 from quorate._data.tables import as_table, holds_matrices
-from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble
+from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble, read_only
 
 
 def as_ensemble(
@@ -137,3 +141,249 @@ def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
         prove_counts(values, ensemble.n_members)
         ensemble = vary(ensemble, counts=values)
     return ensemble
+
+
+Array = NDArray[Any]
+
+
+class EmptyMemberError(ValueError):
+    """Raised if members label no object at all; `members` are the names of these members."""
+
+    def __init__(self, members: list[str]) -> None:
+        verb, which = ("labels", "it") if len(members) == 1 else ("label", "them")
+        super().__init__(f"{', '.join(map(repr, members))} {verb} no object at all; leave {which} out.")
+        self.members = members
+
+
+def build_ensemble(
+    labels: Array,
+    names: tuple[str, ...],
+    categories: tuple[Array, ...],
+    *,
+    weights: Any = None,
+    counts: Any = None,
+    ids: Any = None,
+    id_name: str = "id",
+    info: Mapping[str, Any] | None = None,
+    keep_unlabelled: bool = False,
+) -> Ensemble:
+    """Check coded labels and make an Ensemble of them.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows, n_members)
+        Codes in order of first appearance in each column, -1 for a missing label.
+    names : tuple of str
+        One name per member.
+    categories : tuple of arrays
+        For each member, the label that each code stands for.
+    weights, counts, ids, id_name, info
+        As in `Ensemble`; None stands for weights of 1, counts of 1, no ids and no information. Weights may be a
+        mapping from names of members.
+    keep_unlabelled : bool
+        Whether rows without any label are accepted, because the caller checks or removes them later.
+
+    Returns
+    -------
+    Ensemble
+    """
+    refuse_empty_members(names, categories)
+    if not keep_unlabelled:
+        refuse_unlabelled(labels)
+    values = as_counts(counts, len(labels))
+    prove_counts(values, len(names))
+    ensemble = Ensemble(
+        labels=labels,
+        counts=values,
+        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
+        weights=as_weights(weights, names),
+        member_names=names,
+        categories=categories,
+        object_ids=None if ids is None else as_ids(ids, len(labels)),
+        info=info or {},
+        id_name=id_name,
+    )
+    ensemble.remember(is_proven=True)
+    return ensemble
+
+
+def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
+    """Raise if a member labels no object."""
+    empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
+    if empty:
+        raise EmptyMemberError(empty)
+
+
+def unlabelled_rows(labels: Array) -> NDArray[np.intp]:
+    """Return the numbers of the rows that have no label in any member."""
+    return np.flatnonzero(labels.max(axis=1) < 0) if labels.min() < 0 else np.empty(0, dtype=np.intp)
+
+
+def refuse_unlabelled(labels: Array) -> None:
+    """Raise if an object has no label in any member."""
+    unlabelled = unlabelled_rows(labels)
+    if len(unlabelled):
+        shown = ", ".join(str(row) for row in unlabelled[:5]) + (", ..." if len(unlabelled) > 5 else "")
+        raise ValueError(
+            f"{len(unlabelled):,} of {len(labels):,} objects {_check.has(len(unlabelled))} no label in any member "
+            f"(rows {shown}, counted from 0); leave them out: nothing is known about them "
+            f"(load_labels: skip_empty=True; shell: --skip-empty)."
+        )
+
+
+def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return one positive, finite weight per member.
+
+    The weight is 1 if no weights are given, and for members that a mapping of weights does not name.
+    """
+    n_members = len(names)
+    if weights is None:
+        return np.ones(n_members)
+    if isinstance(weights, Mapping) or _is_named_series(weights):
+        weights = _weights_by_name(dict(weights.items()), names)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"weights must be numbers, one per member, got {_check.brief(weights)}.") from None
+    if values.shape != (n_members,):
+        raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError("weights must be positive and finite; leave out a member that should not count.")
+    return values
+
+
+def _is_named_series(weights: Any) -> bool:
+    """Whether this is a pandas Series whose index holds texts, which are names of members."""
+    index: Any = getattr(weights, "index", None)
+    return hasattr(index, "tolist") and all(isinstance(name, str) for name in index.tolist())
+
+
+def _weights_by_name(weights: dict[Any, Any], names: tuple[str, ...]) -> list[Any]:
+    for name in weights:
+        if name not in names:
+            meant = _check.did_you_mean(name, names)
+            raise ValueError(
+                f"weights name {name!r}, which is no member{meant}; the members are {', '.join(map(repr, names[:20]))}"
+                f"{', ...' if len(names) > 20 else '.'}"
+            )
+    return [weights.get(name, 1.0) for name in names]
+
+
+def as_counts(counts: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return one count of at least 1 per row; all are 1 if none are given."""
+    if counts is None:
+        return np.ones(n_rows, dtype=np.int64)
+    values = np.asarray(counts)
+    if values.shape != (n_rows,):
+        raise ValueError(f"counts must have one value per row, {n_rows:,} in all, got shape {values.shape}.")
+    if values.dtype.kind not in "iu" or values.min() < 1 or values.max() > np.iinfo(np.int64).max:
+        raise ValueError("counts must be integers of at least 1: how many objects each row stands for.")
+    return values.astype(np.int64)
+
+
+def as_ids(ids: Any, n_rows: int) -> Array:
+    """Return one id per object, as an array that cannot be written to."""
+    values = np.asarray(ids)
+    if values.shape != (n_rows,):
+        raise ValueError(f"ids must have one value per object, {n_rows:,} in all, got shape {values.shape}.")
+    refuse_repeated(values, "ids")
+    return read_only(values)
+
+
+MEASURED_FROM = 5
+"""The number of objects from which on a column of numbers with decimals counts as measurements."""
+ALL_DIFFERENT_FROM = 21
+"""The number of objects from which on a column in which all labels differ counts as ids."""
+ALMOST_FROM = 50
+"""The number of objects from which on a column in which almost all labels differ counts as ids."""
+ALMOST = 0.9
+"""Almost all labels differ if there are more labels than this fraction of the objects."""
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
+DIGITS = re.compile(r"\s*[+-]?\d+\s*")
+
+
+def refuse_suspects(
+    labels: Array,
+    names: tuple[str, ...],
+    categories: tuple[Array, ...],
+    *,
+    source: str = "",
+    declared: bool = False,
+    counts: Array | None = None,
+) -> None:
+    """Raise if a column cannot be a clustering.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows, n_members)
+        Codes, -1 for a missing label.
+    names, categories : tuples
+        The names of the members, and for each member the labels that its codes stand for.
+    source : str
+        The name of the file that holds the columns; empty if there is none.
+    declared : bool
+        Whether the user named the columns as clusterings: then they may have as many labels as objects.
+    counts : array of shape (n_rows,), optional
+        How many objects each row stands for; 1 each by default.
+    """
+    where = f"{source}: " if source else ""
+    n_objects = len(labels) if counts is None else int(counts.sum())
+    measured = [place for place, values in enumerate(categories) if is_measurement(values)]
+    if measured and n_objects >= MEASURED_FROM:
+        raise ValueError(
+            where + _measurement_message([names[place] for place in measured], categories[measured[0]], source)
+        )
+    if declared or n_objects < ALL_DIFFERENT_FROM:
+        return
+    for place, values in enumerate(categories):
+        if len(values) >= ALL_DIFFERENT_FROM:
+            _refuse_ids(_n_known(labels[:, place], counts, len(values)), names[place], len(values), where)
+
+
+def is_measurement(categories: Array) -> bool:
+    """Whether labels are numbers with digits after the decimal point, or after a decimal comma in texts."""
+    if categories.dtype.kind == "f":
+        return bool(np.any(categories != np.floor(categories)))
+    if categories.dtype.kind != "U" or not len(categories) or not DECIMAL_COMMA.fullmatch(str(categories[-1])):
+        return False
+    return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())
+
+
+def _n_known(labels: Array, counts: Array | None, n_labels: int) -> int:
+    """Return how many objects are labelled, or how many of the first ones if these show that labels repeat."""
+    n_known = 0
+    for rows in (slice(0, 4 * n_labels), slice(4 * n_labels, None)):
+        known = labels[rows] >= 0
+        n_known += int(known.sum() if counts is None else counts[rows][known].sum())
+        if n_known >= max(ALMOST_FROM, 2 * n_labels):
+            break
+    return n_known
+
+
+def _refuse_ids(n_known: int, name: str, n_labels: int, where: str) -> None:
+    all_different = n_labels == n_known >= ALL_DIFFERENT_FROM
+    if not (all_different or (n_known >= ALMOST_FROM and n_labels > ALMOST * n_known)):
+        return
+    how_many = (
+        f"a label of its own for each of the {n_known:,}" if all_different else f"{n_labels:,} labels for {n_known:,}"
+    )
+    known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
+    raise ValueError(
+        f"{where}column {known} has {how_many} objects, so it looks like their ids or like a measurement; pass "
+        f"ids={known} ({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or "
+        f"pass check=False (--no-check) if it is a clustering."
+    )
+
+
+def _measurement_message(names: list[str], categories: Array, source: str) -> str:
+    several = f"columns {', '.join(map(_check.brief, names[:5]))}{', ...' if len(names) > 5 else ''} hold"
+    which = several if len(names) > 1 else f"column {_check.brief(names[0])} holds"
+    examples = ", ".join(_check.brief(value, quoted=False) for value in categories[:3].tolist())
+    file = source if source and source != "standard input" else "FILE"
+    command = _check.option("quorate cluster", file)
+    drop = _check.option("--drop", *names) if len(names) <= 20 else "--drop"
+    return (
+        f"{which} numbers such as {examples}, which are measurements and not labels; cluster measurements with "
+        f"quorate.generate ({command}), leave such columns out ({drop}), or pass "
+        f"check=False (--no-check) if they are labels."
+    )

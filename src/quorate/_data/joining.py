@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from quorate._check import counted
 from quorate._data.alignment import few, union_of_ids
-from quorate._data.building import build_ensemble, refuse_unlabelled, unlabelled_rows
-from quorate._data.coding import code_integers, narrowest
-from quorate._data.ensemble import as_ensemble, with_options
-from quorate._data.missing import DEFAULT, MissingRule
+from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
+from quorate._data.ensemble import as_ensemble, build_ensemble, refuse_unlabelled, unlabelled_rows, with_options
 from quorate._data.proof import vary
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble

@@ -1,4 +1,4 @@
-"""The one place where members and rows of an ensemble are selected, or a member is added."""
+"""Members and rows of an ensemble selected, a member added, labels permuted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief, places
-from quorate._data.building import refuse_empty_members, refuse_unlabelled
-from quorate._data.coding import code_integers, narrowest
-from quorate._data.missing import DEFAULT, missing_rule
+from quorate._data.coding import DEFAULT, code_integers, missing_rule, narrowest
+from quorate._data.ensemble import refuse_empty_members, refuse_unlabelled
 from quorate._types import Ensemble, IntArray
 
 
@@ -99,3 +98,20 @@ def add_member(
         member_names=(*ensemble.member_names, name or f"member {ensemble.n_members}"),
         categories=(*ensemble.categories, categories),
     )
+
+
+def as_objects(ensemble: Ensemble) -> Ensemble:
+    """Return one row per object, because objects of the same row are permuted apart."""
+    rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
+    return replace(ensemble, labels=ensemble.labels[rows], counts=np.ones(len(rows), dtype=np.int64))
+
+
+def permuted(ensemble: Ensemble, rng: np.random.Generator) -> Ensemble:
+    """Permute each member's labels among the objects that it labels; missing labels stay where they are."""
+    if not ensemble.has_missing:
+        return replace(ensemble, labels=rng.permuted(ensemble.labels, axis=0))
+    labels = ensemble.labels.copy()
+    for column in labels.T:
+        known = column >= 0
+        column[known] = rng.permutation(column[known])
+    return replace(ensemble, labels=labels)

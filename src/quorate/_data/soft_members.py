@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 
 from quorate._check import counted, has
 from quorate._data.alignment import order_of
-from quorate._data.building import EmptyMemberError
-from quorate._data.coding import code_values
-from quorate._data.ensemble import as_ensemble, with_options
-from quorate._data.missing import DEFAULT, missing_rule
-from quorate._data.proof import proven, vary
-from quorate._data.sparse import as_csr
+from quorate._data.coding import DEFAULT, code_values, missing_rule
+from quorate._data.ensemble import EmptyMemberError, as_ensemble, with_options
+from quorate._data.proof import as_csr, proven, vary
 from quorate._data.tables import index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate._device.card import Card
 from quorate._device.card_rows import content_order, extent
-from quorate._device.device_arrays import Kind
+from quorate._device.choose import Kind
 from quorate._types import Ensemble, read_only
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._blocks.coding import CodedBlock, code_block
-from quorate._blocks.ids import keys_of
+from quorate._data.blocks import CodedBlock, code_block
+from quorate._data.ids import keys_of
 from quorate._data.tables import as_table
 from quorate._io.choosing import Columns, choose_columns
 

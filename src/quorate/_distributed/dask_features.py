@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._blocks.coding import code_block
-from quorate._blocks.feature_array import BlockArray
 from quorate._check import no_mask
+from quorate._data.blocks import code_block
 from quorate._distributed.chunks import Leaf, need_dask
+from quorate._io.feature_array import BlockArray
 from quorate.generation.block_members import TrainedMembers
 from quorate.ops.euclidean import column_facts
 

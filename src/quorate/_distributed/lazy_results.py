@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._distributed.chunks import Chunks, Leaf, need_dask
-from quorate._distributed.merge_tree import Tree, values_of_leaves, values_of_objects
-from quorate._distributed.tree_runs import sent
+from quorate._distributed.merge_tree import Tree, sent, values_of_leaves, values_of_objects
 from quorate._types import Consensus, Ensemble
 
 Array = NDArray[Any]

@@ -1,1 +1,8 @@
-"""Scores of labellings, and the numbers that figures and reports show."""
+"""Scores of labellings, and the numbers that figures and reports show.
+
+- `scores`: a labelling compared with another one, or with the members of its ensemble.
+- `member_table`: how well each member agrees with a labelling, and the labels that its clusters consist of.
+- `co_association`: the sparse matrix of how often two objects are put together.
+- `consensus_index`: the same over members that label both objects; ambiguity, item consensus, silhouettes.
+- `binning`: objects in the order of a picture, in as many bins as it has room for; clusters matched by colour.
+"""

@@ -1,10 +1,12 @@
-"""Label tables as plain arrays: .npy, .npz and Zarr, read without ever unpickling."""
+"""Label tables as plain arrays in .npy, .npz and Zarr; arrays, stores, texts and iterators as sources of blocks."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,16 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._check import brief, no_mask
 from quorate._data.alignment import refuse_repeated
+from quorate._data.blocks import CodedColumn, Kind
+from quorate._data.coding import MissingRule, missing_rule
 from quorate._data.ensemble import read_ensemble
-from quorate._data.missing import MissingRule, missing_rule
 from quorate._data.proof import vary
 from quorate._data.selection import select_members
-from quorate._data.tables import refuse_duplicates
-from quorate._io.numpy_files import read_npy, read_npz
+from quorate._data.tables import as_table, refuse_duplicates
+from quorate._io.numpy_files import map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
-from quorate._io.text import Choose
-from quorate._io.zarr_store import need_zarr, read_zarr, writing_zarr
+from quorate._io.source import Block, Part, Source, given, refuse_more_columns
+from quorate._io.text import Choose, read_text_header, text_blocks
+from quorate._io.zarr_store import need_zarr, open_zarr, read_zarr, writing_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -176,3 +181,230 @@ def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     return vary(ensemble, member_names=members)
+
+
+def stamp(path: Path) -> list[Any]:
+    """Return what tells a file or folder from another version of it: its path, size and time of change."""
+    facts = path.stat()
+    size = facts.st_size
+    if path.is_dir():
+        size = sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return [str(path.resolve()), size, facts.st_mtime_ns]
+
+
+def npy_source(path: Path, choose: Choose) -> Source:
+    """Take an .npy file of labels, which is mapped into memory and never read whole."""
+    return array_source(_ProvenTexts(map_npy(path), path), choose, str(path), fingerprint=[stamp(path)])
+
+
+class _ProvenTexts:
+    """A memory map whose texts are proven when they are read, because Python cannot print any other."""
+
+    def __init__(self, values: Array, path: Path) -> None:
+        self._values, self._path = values, path
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __getitem__(self, place: Any) -> Array:
+        return prove_texts(self._values[place], "it", self._path)
+
+
+def zarr_source(store: Any, choose: Choose, title: str) -> Source:
+    """Take a Zarr array, or a group with the array "labels" and perhaps "ids", "names" and categories of codes."""
+    if isinstance(store, Path):
+        arrays, fingerprint = open_zarr(store), [stamp(store)]
+    else:
+        arrays, fingerprint = ({"labels": store} if hasattr(store, "shape") else dict(store.arrays())), None
+    labels = _blocks_of_labels(arrays, title)
+    n_members = labels.shape[1] if len(labels.shape) == 2 else 1
+    return array_source(
+        labels,
+        choose,
+        title,
+        names=_names(arrays.get("names"), n_members, title),
+        ids=_ids(arrays.get("ids"), labels.shape[0], title),
+        categories=_categories(arrays, n_members, title),
+        fingerprint=fingerprint,
+    )
+
+
+def _blocks_of_labels(arrays: dict[str, Any], title: str) -> Any:
+    for name in ("counts", "weights"):
+        if name in arrays:
+            raise ValueError(
+                f"{title} holds {name}, which are not read in blocks; leave out what asks for blocks (memory=, "
+                f"--memory, an output folder), or remove them from the store."
+            )
+    tables = [name for name, values in arrays.items() if len(values.shape) == 2]
+    if "labels" not in arrays and len(tables) != 1:
+        raise ValueError(
+            f"{title} must hold an array named 'labels' or exactly one 2-D array, found {brief(list(arrays))}."
+        )
+    return arrays["labels" if "labels" in arrays else tables[0]]
+
+
+def _names(stored: Any, n_members: int, title: str) -> tuple[str, ...] | None:
+    if stored is None:
+        return None
+    if tuple(stored.shape) != (n_members,):
+        raise ValueError(
+            f"{title} holds {n_members:,} members and an array 'names' of shape {tuple(stored.shape)}; it must have "
+            f"one name per member."
+        )
+    names = tuple(map(str, np.asarray(stored[...]).tolist()))
+    refuse_duplicates(names)
+    return names
+
+
+def _ids(stored: Any, n_rows: int, title: str) -> Any:
+    if stored is not None and tuple(stored.shape) != (n_rows,):
+        raise ValueError(
+            f"{title} holds {n_rows:,} objects and an array 'ids' of shape {tuple(stored.shape)}; it must have one id "
+            f"per object."
+        )
+    return stored
+
+
+def _categories(arrays: dict[str, Any], n_members: int, title: str) -> list[Array]:
+    """Return the values of the codes of each member; an empty list if the labels are no codes."""
+    saved = [arrays[name] for name in (f"categories_{place}" for place in range(n_members)) if name in arrays]
+    if saved and (len(saved) < n_members or any(len(values.shape) != 1 for values in saved)):
+        raise ValueError(f"{title} must hold one array of categories per member, each of one dimension, or none.")
+    return [np.asarray(values[...]) for values in saved]
+
+
+def array_source(
+    labels: Any,
+    choose: Choose,
+    title: str,
+    *,
+    names: tuple[str, ...] | None = None,
+    ids: Any = None,
+    categories: list[Array] | None = None,
+    fingerprint: list[Any] | None = None,
+) -> Source:
+    """Take an array of shape (n_objects, n_members), or (n_objects,), that is read by slices of rows.
+
+    `categories` are the values that its numbers stand for, if they are codes of an ensemble that was saved.
+    """
+    if len(labels.shape) not in (1, 2):
+        raise ValueError(f"{title} must be (n_objects, n_members), got shape {tuple(labels.shape)}.")
+    n_rows, width = int(labels.shape[0]), int(labels.shape[1]) if len(labels.shape) == 2 else 1
+    if not n_rows or not width:
+        raise ValueError(f"{title} must hold at least one object and one member, got shape {tuple(labels.shape)}.")
+    choice = choose(names or ())
+    known = names or tuple(f"member {place}" for place in range(width))
+    chosen = choice.members or known
+    places = [known.index(name) for name in chosen]
+    chunk = int(labels.chunks[0]) if hasattr(labels, "chunks") and labels.chunks else 1
+
+    def read(start: int, stop: int) -> Block:
+        rows = labels[start:stop]
+        no_mask(rows, title)
+        block = np.ascontiguousarray(np.asarray(rows)).reshape(stop - start, width)
+        columns = [block[:, place] for place in places]
+        if categories:
+            pairs = zip(columns, places, strict=True)
+            columns = [_named(codes, categories[place], known[place], title) for codes, place in pairs]
+        return Block(columns, None if ids is None else np.asarray(ids[start:stop]))
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        # whole chunks, so that none is unpacked twice
+        step = max(1, most_rows // chunk) * chunk if chunk <= most_rows else most_rows
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
+            yield Part(f"{title}, rows {start:,} to {stop:,}", 0, partial(read, start, stop), stop - start)
+
+    row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48
+    id_name = None if ids is None else "id"
+    files = (Path(title).stem if fingerprint else "labels",)
+    return Source(title, chosen, id_name, ("values",) * len(chosen), files, parts, row_bytes, n_rows, fingerprint)
+
+
+def _named(codes: Array, categories: Array, name: str, title: str) -> Array:
+    """Return the values that codes stand for, None for code -1; other codes without a value are refused."""
+    if codes.dtype.kind not in "iu" or codes.min() < -1 or codes.max() >= len(categories):
+        raise ValueError(
+            f"{title}: the labels of {brief(name)} must be codes from 0 to {len(categories) - 1:,}, one for each of "
+            f"its categories, or -1; got {codes.dtype} from {codes.min()} to {codes.max()}."
+        )
+    # code -1, a missing label, reads the last place
+    values = np.full(len(categories) + 1, None, dtype=object)
+    values[:-1] = categories
+    named: Array = values[codes]
+    return named
+
+
+def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
+    """Take a text table (.csv, .tsv, .txt, also packed by gzip), which is read from front to back."""
+    choice = read_text_header(path, choose, sep)
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        for block in text_blocks(path, choice, sep, most_rows):
+            columns = [CodedColumn(codes, np.array(texts, dtype=object)) for codes, texts in block.columns]
+            ids = None if block.ids is None else np.array(block.ids, dtype=object)
+            read = Block(columns, ids)
+            yield Part(str(path), 0, partial(given, read))
+
+    files = (path.name.split(".")[0],)
+    kinds: tuple[Kind, ...] = ("text",) * len(choice.members)
+    return Source(
+        str(path), choice.members, choice.ids, kinds, files, parts, 80 * len(choice.members), None, [stamp(path)]
+    )
+
+
+def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> Source:
+    """Take any iterable of blocks: arrays, data frames of any kind, or pyarrow tables and record batches.
+
+    It is read once. The first block is read at once, because it has the names of the columns.
+    """
+    supply = iter(blocks)
+    try:
+        first = next(supply)
+    except StopIteration:
+        raise ValueError("the iterator yields no blocks; at least one is needed.") from None
+    head = as_table(_frame(first), "objects", ids)
+    named = hasattr(_frame(first), "columns") or hasattr(_frame(first), "column_names")
+    choice = choose((head.names if ids is None else (*head.names, ids)) if named else ())
+    members = choice.members or head.names
+    has_ids = head.ids is not None
+    # if the columns were chosen by name, blocks may have any others beside them
+    known = head.names if set(members) == set(head.names) else None
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        for number, block in enumerate(itertools.chain([first], supply)):
+            yield Part(f"block {number}", number, partial(_read, block, number, members, ids, has_ids, known))
+
+    id_name = choice.ids or (head.id_name if has_ids else None)
+    kinds: tuple[Kind, ...] = ("values",) * len(members)
+    return Source("the blocks", members, id_name, kinds, (), parts, 24 * len(members), None, None)
+
+
+def _frame(block: Any) -> Any:
+    """Return a record batch as a table; anything else as it is."""
+    if type(block).__name__ == "RecordBatch":
+        import pyarrow
+
+        return pyarrow.Table.from_batches([block])
+    return block
+
+
+def _read(
+    block: Any, number: int, members: tuple[str, ...], ids: str | None, has_ids: bool, known: tuple[str, ...] | None
+) -> Block:
+    frame = _frame(block)
+    if len(getattr(frame, "shape", (1,))) and getattr(frame, "shape", (1,))[0] == 0:
+        return Block([np.empty(0, dtype=np.int64) for _ in members], np.empty(0, dtype=object) if has_ids else None)
+    table = as_table(frame, "objects", ids)
+    missing = [name for name in members if name not in table.names]
+    if missing:
+        raise ValueError(
+            f"block {number} has no column {missing[0]!r}, which the first block has; its columns are "
+            f"{', '.join(map(repr, table.names[:10]))}."
+        )
+    if known is not None:
+        refuse_more_columns(table.names, known, f"block {number}", "the first block")
+    columns = table.columns if table.block is None else list(table.block.T)
+    places = {name: place for place, name in enumerate(table.names)}
+    if has_ids and table.ids is None:
+        raise ValueError(f"block {number} has no ids, but the first block has; every block needs them.")
+    return Block([np.ascontiguousarray(columns[places[name]]) for name in members], table.ids if has_ids else None)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import counted
-from quorate._consensus.choose_k import Candidate, Choice
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
+from quorate._summaries import Candidate, Choice
 from quorate._types import Consensus
 
 Array = NDArray[Any]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._data.coding import warn_of_nulls
 from quorate._data.tables import refuse_duplicates
-from quorate._data.text_labels import warn_of_nulls
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose
 

@@ -1,4 +1,4 @@
-"""load_labels: a table of labels from one file or several; the format follows from the suffix."""
+"""load_labels, one labelling, and tables of measurements from files; the format follows from the suffix."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import refuse_repeated
-from quorate._data.building import build_ensemble, refuse_unlabelled
-from quorate._data.coding import code_table, stack_columns
-from quorate._data.ensemble import with_options
+from quorate._data.alignment import order_of, refuse_repeated
+from quorate._data.coding import DEFAULT, MissingRule, code_table, label_column, missing_rule, stack_columns
+from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
 from quorate._data.joining import without_unlabelled
-from quorate._data.missing import DEFAULT, MissingRule, missing_rule
-from quorate._data.suspects import refuse_suspects
-from quorate._data.tables import Table, as_table, refuse_shape, transposed
-from quorate._data.text_labels import label_column
+from quorate._data.proof import csr_from_file, is_sparse_file, vary
+from quorate._data.selection import select_members
+from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
-from quorate._io.choosing import Columns, load_sources
-from quorate._io.dialect import DELIMITERS
+from quorate._io.choosing import Columns, load_sources, refuse_unknown
 from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
-from quorate._io.formulas import checked_formulas
+from quorate._io.numpy_files import map_npy
 from quorate._io.parquet import code_arrow, read_parquet
-from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
-from quorate._io.text import Choose, Texts, read_csv, text_ids
+from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
+from quorate._io.text import (
+    DELIMITERS,
+    Choice,
+    Choose,
+    Texts,
+    checked_formulas,
+    no_number,
+    read_csv,
+    read_numbers,
+    text_ids,
+)
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -238,3 +246,210 @@ def _built(
     if how.check:
         refuse_suspects(labels, names, categories, source=source, declared=how.declared)
     return build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
+
+
+class Labelling(NamedTuple):
+    """One labelling: codes, one per object, and the values in the file that they stand for.
+
+    `truth` holds the codes of the true labels, or None if the file has none.
+    """
+
+    labels: Array
+    truth: Array | None
+    categories: Array
+
+    def named(self) -> Array:
+        """Return the labels as they are in the file."""
+        return self.categories[self.labels]
+
+
+def load_with_truth(
+    path: FilePath | Sequence[FilePath],
+    truth: str | None,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: Any = DEFAULT,
+    weights: Any = None,
+    sep: str | None = None,
+    skip_empty: bool = False,
+    check: bool = True,
+    formulas: str = "keep",
+) -> tuple[Ensemble, Array | None]:
+    """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
+    how = Reading(missing, None, sep, check, declared=columns is not None, formulas=formulas)
+    wanted = Columns(ids, columns, tuple(drop), beside=truth)
+    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
+    true_labels = None
+    if truth is not None and truth in ensemble.member_names:
+        place = ensemble.member_names.index(truth)
+        true_labels = ensemble.labels[:, place]
+        members = [member for member in range(ensemble.n_members) if member != place]
+        if not members:
+            raise ValueError(f"the truth {truth!r} is the only column of labels; at least one column must be a member.")
+        ensemble = select_members(ensemble, members)
+    ensemble, kept = settled(ensemble, skip_empty)
+    if true_labels is not None and kept is not None:
+        true_labels = true_labels[kept]
+    return with_options(ensemble, weights, None, None), true_labels
+
+
+def load_labelling(
+    path: FilePath,
+    ensemble: Ensemble,
+    *,
+    column: str = "label",
+    ids: str | None = None,
+    truth: str | None = None,
+    sep: str | None = None,
+    formulas: str = "keep",
+) -> Labelling:
+    """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
+
+    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order.
+    """
+    source = name_of(path)
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        if not names:
+            return Choice(None, ())
+        id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
+        label_column = column if column in names else only_column(names, id_column, truth, source, column)
+        extra = () if truth is None or truth not in names or truth == label_column else (truth,)
+        return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
+
+    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
+    if table.object_ids is not None:
+        order = order_of(ensemble.object_ids, table.object_ids, source)
+        if order is not None:
+            table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
+    if table.n_rows != ensemble.n_rows:
+        raise ValueError(
+            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table of labels has "
+            f"{ensemble.n_rows:,}; rows are matched by order unless both files have an id column (--id)."
+        )
+    if table.labels[:, 0].min() < 0:
+        raise ValueError(
+            f"{source} leaves {_check.counted(int((table.labels[:, 0] < 0).sum()), 'object')} without a label."
+        )
+    has_truth = truth is not None and truth in table.member_names[1:]
+    if table.n_members > 1 + has_truth:
+        raise ValueError(f"{source} holds {table.n_members} labellings without names; one was expected.")
+    return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
+
+
+def only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
+    """Return the only column that can hold the labelling, if the file has none of the name `column`."""
+    rest = [name for name in names if name not in (ids, truth, "confidence")]
+    if len(rest) == 1:
+        return rest[0]
+    raise ValueError(
+        f"{source} has no column {column!r}; its columns are {', '.join(map(repr, names))}. Name the column that "
+        f"holds the labelling with --label."
+    )
+
+
+class Measurements(NamedTuple):
+    """A table of measurements, with column names and ids if the file has them.
+
+    `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
+    """
+
+    values: Any
+    names: tuple[str, ...] | None = None
+    ids: Array | None = None
+
+
+def load_features(
+    path: FilePath,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
+) -> Measurements:
+    """Read a table of numbers.
+
+    Parameters
+    ----------
+    path : str or path
+        .csv, .tsv, .txt (also .gz), .xlsx and .parquet have named columns; .npy is mapped, not read; .npz holds one 2-D
+        array, or a sparse matrix as scipy writes it; .zarr holds one 2-D array. "-" is CSV from standard input.
+    ids : str, optional
+        Column that names the objects.
+    columns : sequence of str, optional
+        Columns that are measurements; all but `ids` and `drop` by default.
+    drop : sequence of str
+        Columns to leave out.
+    sep : str, optional
+        What separates the columns of a text file. By default it is recognised from the first lines, as decimal
+        commas are.
+
+    Returns
+    -------
+    Measurements
+    """
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        return choose_measurements(names, ids, columns, drop, name_of(path))
+
+    kind = format_of(path)
+    if sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {name_of(path)} is .{kind}; leave it out.")
+    if kind in DELIMITERS:
+        with reading(path) as file:
+            refuse_content(path, file.peek(8))
+            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep)
+        measurements = Measurements(read.values, read.choice.members, read.ids)
+    elif kind == "xlsx":
+        measurements = _measurements_of_sheet(read_sheet(path, choose), name_of(path))
+    elif kind == "parquet":
+        table, choice = read_parquet(path, choose)
+        named = None if choice.ids is None else np.asarray(table.column(choice.ids).to_pylist())
+        measurements = Measurements(table.select(list(choice.members)), choice.members, named)
+    else:
+        if ids is not None or columns is not None or drop:
+            raise ValueError(f"{name_of(path)} has no column names, so none can be chosen; slice the array instead.")
+        measurements = Measurements(_read_array(path, kind))
+    refuse_repeated(measurements.ids, name_of(path))
+    return measurements
+
+
+def choose_measurements(
+    names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, drop: Sequence[str], source: str
+) -> Choice:
+    """Choose the columns of measurements, and that of the ids, among the columns of a file."""
+    refuse_unknown(tuple(name for name in (ids, *(columns or ()), *drop) if name is not None), names, source)
+    refuse_duplicates(tuple(columns or ()))
+    if ids is not None and (ids in (columns or ()) or ids in drop):
+        raise ValueError(f"{ids!r} is named as the ids, so it can be neither a measurement nor left out.")
+    chosen = columns if columns is not None else [name for name in names if name != ids]
+    chosen = tuple(name for name in chosen if name not in drop)
+    if not chosen:
+        raise ValueError(f"{source}: no column of measurements is left; it has {', '.join(map(repr, names[:20]))}.")
+    return Choice(ids, chosen)
+
+
+def _measurements_of_sheet(sheet: Sheet, name: str) -> Measurements:
+    ids = None if sheet.choice.ids is None else np.array([str(value) for value in sheet.columns[sheet.choice.ids]])
+    values = np.empty((len(sheet.columns[sheet.choice.members[0]]), len(sheet.choice.members)))
+    for place, column in enumerate(sheet.choice.members):
+        for row, value in enumerate(sheet.columns[column].tolist(), start=1):
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise ValueError(no_number(name, column, "" if value is None else str(value), row))
+            values[row - 1, place] = value
+    return Measurements(values, sheet.choice.members, ids)
+
+
+def _read_array(path: FilePath, kind: str) -> Any:
+    if kind == "npy" and not is_standard(path):
+        return map_npy(path)
+    arrays = read_arrays(path)
+    if is_sparse_file(arrays):
+        return csr_from_file(arrays, name_of(path))
+    tables = [key for key, values in arrays.items() if values.ndim == 2]
+    if len(tables) != 1:
+        held = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
+        raise ValueError(f"{name_of(path)} must hold exactly one 2-D array, or a sparse matrix, found {held}.")
+    return arrays[tables[0]]

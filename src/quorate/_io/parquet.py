@@ -1,20 +1,24 @@
-"""Reading and writing Parquet files by pyarrow, which must be installed for it."""
+"""Parquet files and pyarrow Datasets: read whole or as sources of blocks, and written."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import IO, Any
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
-from quorate._data.coding import code_integers, code_values, drop_missing, narrowest
-from quorate._data.missing import MissingRule
+from quorate._data.coding import MissingRule, code_integers, code_values, drop_missing, narrowest, warn_of_nulls
+from quorate._data.ids import arrow_ids, computable
 from quorate._data.tables import as_table, refuse_duplicates
-from quorate._data.text_labels import warn_of_nulls
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
+from quorate._io.source import Block, Part, Source, given, refuse_more_columns
 from quorate._io.text import Choice, Choose
 
 Array = NDArray[Any]
@@ -111,3 +115,202 @@ def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | N
 
 def _plain(values: Array) -> Any:
     return values.tolist() if values.dtype.kind in "UO" else values
+
+
+class _File(NamedTuple):
+    """A Parquet file: its path, the numbers of rows of its row groups, and its columns by name with their types."""
+
+    path: Path
+    groups: tuple[int, ...]
+    columns: dict[str, Any]
+
+
+def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
+    """Open Parquet files of one table; all of them are looked at before any row is read.
+
+    Columns are matched by name, so that their order may differ. A file that lacks a column, or holds values of another
+    kind in it, is refused, and so is a file that is cut short.
+    """
+    files = [_described(path) for path in paths]
+    choice = choose(tuple(files[0].columns))
+    wanted = [*choice.members, *(() if choice.ids is None else (choice.ids,))]
+    for name in wanted:
+        _refuse_other_kinds(files, name)
+    for file in files[1:]:
+        members = choose(tuple(file.columns)).members
+        refuse_more_columns(members, choice.members, str(file.path), str(files[0].path))
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        for number, file in enumerate(files):
+            yield from _parts_of(file, number, choice, most_rows)
+
+    return Source(
+        title=title,
+        names=choice.members,
+        id_name=choice.ids,
+        kinds=("arrow",) * len(choice.members),
+        files=_names_of(paths),
+        parts=parts,
+        row_bytes=_row_bytes([files[0].columns[name] for name in wanted]),
+        n_rows=sum(sum(file.groups) for file in files),
+        fingerprint=[_stamp(path) for path in paths],
+    )
+
+
+def _described(path: Path) -> _File:
+    with reading(path) as opened:
+        refuse_content(path, opened.peek(4), b"PAR1")
+    pyarrow = need_pyarrow()
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            schema, facts = file.schema_arrow, file.metadata
+            refuse_duplicates(tuple(schema.names))
+            groups = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
+            return _File(path, groups, dict(zip(schema.names, schema.types, strict=True)))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} could not be read as Parquet: {brief(str(error), most=200, quoted=False)}; it may be damaged or cut "
+        f"short. Write it again, or leave it out."
+    )
+
+
+def _refuse_other_kinds(files: Sequence[_File], name: str) -> None:
+    first = files[0]
+    for file in files:
+        if name not in file.columns:
+            raise ValueError(
+                f"{file.path} has no column {name!r}, which {first.path} has; all files must have the same columns."
+            )
+    # a column without a value has no kind: pandas writes so what is empty, or missing throughout
+    known = [file for file in files if not need_pyarrow().types.is_null(file.columns[name])]
+    for file in known:
+        here, there = file.columns[name], known[0].columns[name]
+        if _kind_of(here) != _kind_of(there):
+            raise ValueError(
+                f"column {name!r} holds {here} in {file.path} and {there} in {known[0].path}; "
+                f"a column must hold values of one kind in all files."
+            )
+
+
+def _kind_of(kind: Any) -> str:
+    """Return whether an Arrow type holds numbers, texts or something else."""
+    types = need_pyarrow().types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        return "number"
+    return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
+
+
+def _parts_of(file: _File, number: int, choice: Choice, most_rows: int) -> Iterator[Part]:
+    """Yield row groups of a file, several together if they are small; a large one is read in pieces."""
+    start, rows = 0, 0
+    edges = [0]
+    for place, size in enumerate(file.groups):
+        if place > start and rows + size > most_rows:
+            edges.append(place)
+            start, rows = place, 0
+        rows += size
+    edges.append(len(file.groups))
+    for first, last in pairwise(edges):
+        size = sum(file.groups[first:last])
+        if size <= 2 * most_rows:
+            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice), size)
+        else:
+            yield from _pieces(file.path, number, range(first, last), choice, most_rows)
+
+
+def _read(path: Path, groups: Any, choice: Choice) -> Block:
+    pyarrow = need_pyarrow()
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return block_of(file.read_row_groups(list(groups), columns=_columns(choice)), choice)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _pieces(path: Path, number: int, groups: Any, choice: Choice, most_rows: int) -> Iterator[Part]:
+    pyarrow = need_pyarrow()
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(most_rows, row_groups=list(groups), columns=_columns(choice)):
+                block = block_of(pyarrow.Table.from_batches([batch]), choice)
+                yield Part(str(path), number, partial(given, block))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _columns(choice: Choice) -> list[str]:
+    return [*choice.members, *(() if choice.ids is None else (choice.ids,))]
+
+
+def block_of(table: Any, choice: Choice) -> Block:
+    """Return the chosen columns of an Arrow table as a block."""
+    # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
+    table.validate(full=True)
+    columns = [computable(table.column(name)) for name in choice.members]
+    return Block(columns, None if choice.ids is None else arrow_ids(table.column(choice.ids), choice.ids))
+
+
+def dataset_source(dataset: Any, choose: Choose) -> Source:
+    """Take a pyarrow Dataset; its fragments are the files, and columns that follow from folder names are there too."""
+    pyarrow = need_pyarrow()
+    names = tuple(dataset.schema.names)
+    refuse_duplicates(names)
+    choice = choose(names)
+    fragments = list(dataset.get_fragments())
+    paths = [str(getattr(fragment, "path", f"part-{place:05d}")) for place, fragment in enumerate(fragments)]
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        for number, fragment in enumerate(fragments):
+            try:
+                options = {"schema": dataset.schema, "columns": _columns(choice), "batch_size": most_rows}
+                for batch in fragment.to_batches(**options):
+                    block = block_of(pyarrow.Table.from_batches([batch]), choice)
+                    yield Part(paths[number], number, partial(given, block))
+            except (pyarrow.ArrowException, OSError) as error:
+                raise _unreadable(Path(paths[number]), error) from error
+
+    is_file = [os.path.exists(path) for path in paths]
+    return Source(
+        title="the dataset",
+        names=choice.members,
+        id_name=choice.ids,
+        kinds=("arrow",) * len(choice.members),
+        files=_names_of([Path(path) for path in paths]),
+        parts=parts,
+        row_bytes=_row_bytes([dataset.schema.field(name).type for name in _columns(choice)]),
+        n_rows=dataset.count_rows(),
+        fingerprint=[_stamp(Path(path)) for path in paths] if all(is_file) else None,
+    )
+
+
+def _row_bytes(kinds: Sequence[Any]) -> int:
+    """Return about how many bytes a row takes: its values twice, a code for each, and its places in tables."""
+    return 2 * sum(map(_width, kinds)) + 2 * len(kinds) + 48
+
+
+def _width(kind: Any) -> int:
+    """Return about how many bytes a value of an Arrow type takes."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except (ValueError, AttributeError):
+        return 40
+
+
+def _stamp(path: Path) -> list[Any]:
+    facts = path.stat()
+    return [str(path.resolve()), facts.st_size, facts.st_mtime_ns]
+
+
+def _names_of(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the names of the files below the folder that they have in common, without suffix."""
+    if len(paths) == 1:
+        return (paths[0].stem,)
+    common = Path(os.path.commonpath([path.resolve().parent for path in paths]))
+    names = tuple(str(path.resolve().relative_to(common).with_suffix("")) for path in paths)
+    return names if len(set(names)) == len(names) else tuple(f"part-{place:05d}" for place in range(len(paths)))

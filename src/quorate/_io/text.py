@@ -1,4 +1,4 @@
-"""Reading CSV files with Python's csv module in blocks of rows; every column is coded while it is read.
+"""Text tables: the dialect, labels and ids coded while they are read, blocks of rows, and tables of numbers.
 
 A table of n x H labels is never held as n x H Python strings. Only one block of rows is; its texts are numbered by
 first appearance in their column, and afterwards only the few distinct texts of each column are looked at.
@@ -6,23 +6,143 @@ first appearance in their column, and afterwards only the few distinct texts of 
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import re
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import narrowest
-from quorate._data.missing import as_number
+from quorate._check import brief, counted, option
+from quorate._check import places as places_of
+from quorate._data.coding import as_number, narrowest
 from quorate._data.tables import refuse_duplicates
-from quorate._io.dialect import no_text, open_table
-from quorate._io.formulas import unquoted
+from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._types import read_only
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+"""The separator of columns in files that are written, and in files that are read if their first lines leave it open."""
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+LINES_LOOKED_AT = 100
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(?:[eE][+-]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
+
+
+class OpenTable(NamedTuple):
+    """A text table that is being read: its csv reader, the lines that the reader takes, and what separates columns."""
+
+    reader: Any
+    lines: Iterator[str]
+    delimiter: str
+
+
+@contextmanager
+def open_table(source: io.BufferedReader, name: str, default: str, sep: str | None) -> Iterator[OpenTable]:
+    """Decode a text table and recognise its separator; errors of its encoding and quotation marks name the file."""
+    stream = open_text(source, source.peek(2))
+    # an error of the csv module can only come from a reader, and this one is there before the first
+    reader: Any = None
+    try:
+        lines, delimiter = recognise(stream, default, sep)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        yield OpenTable(reader, lines, delimiter)
+    except csv.Error as error:
+        if "NUL" in str(error):
+            # Python before 3.11 refuses them itself
+            raise no_text(name) from error
+        raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
+    finally:
+        # the source is not ours to close
+        stream.detach()
+
+
+def no_text(name: str) -> ValueError:
+    """Return the error that says that a file is not a text, whatever its name says."""
+    return ValueError(f"{name} holds NUL bytes, so it is no text; give it the suffix of its content.")
+
+
+def separator(sep: str | None) -> str | None:
+    """Return the character that `sep` stands for: `sep` is a character, the name of one, or None, which stays None."""
+    if sep is None:
+        return None
+    character = SEPARATORS.get(sep.lower(), "\t" if sep == "\\t" else sep)
+    if len(character) != 1 or character in '"\r\n' or character.isalnum():
+        names = ", ".join(SEPARATORS)
+        raise ValueError(f"sep (--sep) must be one character, or one of {names}, got {sep!r}.")
+    return character
+
+
+def open_text(source: IO[bytes], head: bytes) -> io.TextIOWrapper:
+    """Decode bytes as text: UTF-16 if they start with its byte order mark, as Excel writes it, otherwise UTF-8."""
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return io.TextIOWrapper(source, encoding=encoding, newline="")
+
+
+def recognise(stream: Iterator[str], default: str, sep: str | None) -> tuple[Iterator[str], str]:
+    """Return the lines of a table, from the first one, and the character that separates its columns.
+
+    If `sep` is given, it is taken. Otherwise comma, semicolon, tab and pipe are tried on the first lines. The separator
+    is the one that cuts all of them into the same number of cells, at least two; if several do so, or none, it is one
+    that cuts at least the header. Among equals the separator of the file format, `default`, comes first.
+    """
+    chosen = separator(sep)
+    if chosen is not None:
+        return stream, chosen
+    head = list(itertools.islice(stream, LINES_LOOKED_AT))
+    lines = itertools.chain(head, stream)
+    others = [mark for mark in SEPARATORS.values() if mark != default]
+    widths = {mark: _widths(head, mark) for mark in (default, *others)}
+    cutting = [mark for mark, cells in widths.items() if cells and cells[0] > 1]
+    even = [mark for mark in cutting if len(set(widths[mark])) == 1]
+    return lines, next(iter([*even, *cutting]), default)
+
+
+def _widths(lines: list[str], mark: str) -> list[int]:
+    """Return the number of cells in each row, or an empty list if the lines cannot be read as CSV."""
+    try:
+        return [len(row) for row in csv.reader(lines, delimiter=mark) if row]
+    except csv.Error:
+        return []
+
+
+def has_decimal_commas(rows: list[list[str]]) -> bool:
+    """Whether a cell is a number with a decimal comma; cells like 1,234, which may be thousands, do not count."""
+    return any(_DECIMAL_COMMA.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for row in rows for cell in row)
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def checked_formulas(value: Any) -> bool:
+    """Return whether formulas are to be quoted; raise if the option is neither "keep" nor "quote"."""
+    advice = "'quote' puts an apostrophe before cells that a spreadsheet would take for a formula."
+    return _check.choice(value, "formulas", ("keep", "quote"), advice) == "quote"
+
+
+def quoted(text: str) -> str:
+    """Put an apostrophe before a text that begins like a formula and is not a number.
+
+    Texts that begin with apostrophes and then like a formula get one more, so that `unquoted` gives every text back.
+    The script of the report does the same in its download.
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def unquoted(text: str) -> str:
+    """Take away the apostrophe that `quoted` has put before a text."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
 
 Array = NDArray[Any]
 # small enough for a processor's cache: blocks of 16,384 rows take three times as long
@@ -233,3 +353,204 @@ def text_ids(ids: list[str]) -> Array:
     """Return texts as an array; if one is long, an array of objects, so that the short ones take less memory."""
     wide = max(map(len, ids), default=0) > 64
     return read_only(np.array(ids, dtype=object if wide else np.str_))
+
+
+class TextBlock(NamedTuple):
+    """Rows of a text table: for each chosen column codes by first appearance in the block and their texts, and ids."""
+
+    columns: list[tuple[Array, list[str]]]
+    ids: list[str] | None
+
+
+def read_text_header(path: FilePath, choose: Choose, sep: str | None) -> Choice:
+    """Return the columns that are chosen from the header of a text table."""
+    with _opened(path, sep) as table:
+        return choose(read_header(table.reader, name_of(path), table.delimiter))
+
+
+def text_blocks(path: FilePath, choice: Choice, sep: str | None, n_rows: int) -> Iterator[TextBlock]:
+    """Yield blocks of at most n_rows rows; a row with more or fewer cells than the header is refused."""
+    name = name_of(path)
+    with _opened(path, sep) as table:
+        header = read_header(table.reader, name, table.delimiter)
+        places = [header.index(column) for column in choice.members]
+        id_place = None if choice.ids is None else header.index(choice.ids)
+        rows = iter(rows_of_width(table.reader, len(header), name))
+        while True:
+            block = _block(itertools.islice(rows, n_rows), places, id_place)
+            if not block.columns or not len(block.columns[0][0]):
+                return
+            if any("\0" in text for _, texts in block.columns for text in texts):
+                raise no_text(name)
+            yield block
+
+
+def _block(rows: Iterator[list[str]], places: list[int], id_place: int | None) -> TextBlock:
+    seen, codes = [number_texts() for _ in places], [[np.empty(0, np.int8)] for _ in places]
+    ids: list[str] = []
+    while few := list(itertools.islice(rows, BLOCK)):
+        columns = list(zip(*few, strict=True))
+        for place, known, parts in zip(places, seen, codes, strict=True):
+            parts.append(np.fromiter(map(known.__getitem__, columns[place]), np.int32))
+        if id_place is not None:
+            ids.extend(columns[id_place])
+    joined = [(np.concatenate(parts), list(known)) for parts, known in zip(codes, seen, strict=True)]
+    return TextBlock(joined, None if id_place is None else ids)
+
+
+@contextmanager
+def _opened(path: FilePath, sep: str | None) -> Iterator[OpenTable]:
+    with reading(path) as file:
+        refuse_content(path, file.peek(8))
+        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep) as table:
+            yield table
+
+
+_POINT = "\u00b7"
+_SWAPPED = str.maketrans({",": ".", ".": _POINT})
+"""Turns decimal commas into points, and points into a character that is in no number.
+
+A cell with both, such as 1.234,5, is therefore refused instead of misread.
+"""
+_COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+
+
+class Numbers(NamedTuple):
+    """The chosen columns as values of shape (n_objects, n_columns), and the ids as texts if their column was chosen."""
+
+    values: NDArray[np.float64]
+    choice: Choice
+    ids: Array | None
+
+
+def read_numbers(
+    source: io.BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None
+) -> Numbers:
+    """Read a table with a header; `choose` picks the columns once their names are known.
+
+    What separates the columns is recognised unless `sep` is given. Decimal commas are recognised as well.
+    """
+    with open_table(source, name, default, sep) as table:
+        header: tuple[str, ...] = ()
+        try:
+            header = read_header(table.reader, name, table.delimiter)
+            return _numbers(table, name, header, choose(header))
+        except UnicodeDecodeError:
+            # a ValueError, too, which open_table words
+            raise
+        except csv.Error as error:
+            # rows are read by readers of their own, which do not know the line
+            raise ValueError(f"{name}: {error}; is a quotation mark left open?") from error
+        except (ValueError, IndexError) as error:
+            raise ValueError(_reworded(str(error), name, header)) from error
+
+
+def _numbers(table: OpenTable, name: str, header: tuple[str, ...], choice: Choice) -> Numbers:
+    """Read the rows below the header."""
+    places, delimiter = places_of(choice.members, header), table.delimiter
+    head = list(itertools.islice(table.lines, LINES_LOOKED_AT))
+    lines = _Lines(itertools.chain(head, table.lines), name, delimiter, header, places, choice.ids)
+    supply = _some(lines, name)
+    if delimiter != "," and _has_decimal_commas(head, delimiter, places):
+        supply = (line.translate(_SWAPPED) for line in supply)
+    values = np.loadtxt(supply, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+    return Numbers(values, choice, np.array(lines.ids) if choice.ids is not None else None)
+
+
+def _has_decimal_commas(lines: list[str], delimiter: str, places: list[int]) -> bool:
+    rows = csv.reader(lines, delimiter=delimiter)
+    return has_decimal_commas([[row[place] for place in places if place < len(row)] for row in rows])
+
+
+class _Lines:
+    """Iterates over the rows of a table as lines without quotation marks, and collects the ids on the way.
+
+    Raises ValueError at a row that has more or fewer cells than the header.
+    """
+
+    def __init__(
+        self,
+        stream: Iterator[str],
+        name: str,
+        delimiter: str,
+        header: tuple[str, ...],
+        places: list[int],
+        ids: str | None,
+    ) -> None:
+        self.stream, self.name, self.delimiter, self.header = stream, name, delimiter, header
+        self.wanted = frozenset(places)
+        self.id_place = None if ids is None else header.index(ids)
+        self.ids: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        width, blank, n_rows = len(self.header), False, 0
+        supply = iter(self.stream)
+        for line in supply:
+            # a line of tabs is a row of empty cells
+            if not line.strip(" \r\n"):
+                blank = True
+                continue
+            if blank and width == 1:
+                raise ValueError(f"{self.name} has a blank line after data row {n_rows}; every object needs a number.")
+            n_rows += 1
+            cells = [] if '"' not in line and self.id_place is None else self._cells(line, supply)
+            n_cells = len(cells) if cells else line.count(self.delimiter) + 1
+            if n_cells != width:
+                self._refuse_width(n_cells, n_rows)
+            if self.id_place is not None:
+                self.ids.append(cells[self.id_place])
+            yield self._plain(cells, n_rows) if cells else line
+
+    def _cells(self, line: str, supply: Iterator[str]) -> list[str]:
+        """Return the cells of the row that starts with this line; a quoted cell may continue on the following lines."""
+        return next(csv.reader(itertools.chain([line], supply), delimiter=self.delimiter, strict=True))
+
+    def _plain(self, cells: list[str], row: int) -> str:
+        """Return the row as one line in which all cells but the chosen ones are empty.
+
+        A cell that is not read may hold the delimiter between quotation marks; it must not count as several cells.
+        """
+        for place in self.wanted:
+            if self.delimiter in cells[place] or "\n" in cells[place] or "\r" in cells[place]:
+                raise ValueError(no_number(self.name, self.header[place], cells[place], row))
+        return self.delimiter.join(cell if place in self.wanted else "" for place, cell in enumerate(cells))
+
+    def _refuse_width(self, n_cells: int, row: int) -> None:
+        commas = self.delimiter == "," and n_cells > len(self.header)
+        advice = " If these are decimal commas, write points, or separate the columns by tabs (.tsv)." if commas else ""
+        raise ValueError(
+            f"{self.name}, data row {row} has {counted(n_cells, 'cell')}, but the header has {len(self.header)}; "
+            f"every row needs one cell per column.{advice}"
+        )
+
+
+def _some(lines: _Lines, name: str) -> Iterator[str]:
+    supply = iter(lines)
+    first = next(supply, None)
+    if first is None:
+        raise ValueError(f"{name} holds a header but no rows.")
+    return itertools.chain([first], supply)
+
+
+def _reworded(reason: str, name: str, header: tuple[str, ...]) -> str:
+    """Return numpy's error message about a cell, with the name of the column and the number of the data row."""
+    cell = re.search(r"could not convert string (.*) to float64 at row (\d+), column (\d+)", reason, re.DOTALL)
+    if cell is None:
+        return reason if reason.startswith(name) else f"{name}: {reason}"
+    text, row, column = cell.group(1), int(cell.group(2)), int(cell.group(3))
+    if _POINT in text:
+        text = text.replace(".", ",").replace(_POINT, ".")
+    return no_number(name, header[column - 1], text[1:-1] if text[:1] in "'\"" else text, row + 1)
+
+
+def no_number(name: str, column: str, text: str, row: int) -> str:
+    """Return the error message about a cell that is not a number; rows are counted from 1."""
+    advice = (
+        "write decimal points instead of commas."
+        if _COMMA_NUMBER.fullmatch(text)
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap."
+    )
+    return (
+        f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "
+        f"number in every cell, so {advice}"
+    )

@@ -2,17 +2,15 @@
 
 A command goes through the modules in this order:
 
-- `entry` builds the parser, runs the command and turns every error into one line;
-- `label_commands` (consensus, score), `measurement_commands` (generate, cluster), `report_command` (report),
-  `result_commands` (place, compare) and `guide_commands` (methods, demo) each hold the options of their commands and
-  what these commands do;
-- `options` holds the options that several commands have, `values` turns their texts into Python values;
-- `reading` loads labels, `generate_run` makes an ensemble from measurements, and `consensus_run` makes a consensus
-  from an ensemble;
+- `entry` builds the parser, runs the command, answers signals and turns every error into one line;
+- `label_commands` (consensus, score, place, compare, report; methods and demo) and `measurement_commands` (generate,
+  cluster) hold the options of their commands and what these commands do;
+- `options` holds the options that several commands have, and turns their texts into Python values;
+- `work` loads labels and measurements, and makes an ensemble or a consensus; `blocks` does so for tables in blocks;
 - `output` writes the summary or the JSON object, and `progress` shows what goes on meanwhile.
 
-`reading`, `generate_run`, `consensus_run` and the demo import the library when they are imported, so the commands
-import them inside functions. All other modules are light: `quorate --help` does not wait for numpy and numba.
+`work`, `blocks` and `demo` import the library when they are imported, so commands import them
+inside functions. All other modules are light: `quorate --help` does not wait for numpy and numba.
 """
 
 from quorate.cli.entry import main

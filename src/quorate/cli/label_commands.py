@@ -1,8 +1,11 @@
-"""The commands that start from a table of labels: `quorate consensus` and `quorate score`."""
+"""The commands on labels and results: consensus, score, place, compare and report; methods and demo."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from quorate.cli.options import (
@@ -20,13 +23,27 @@ from quorate.cli.options import (
     add_seed_option,
     add_table_options,
     add_talk_options,
+    ambiguity_threshold,
     consensus_settings,
+    formulas_of,
+    integer,
+    n_bytes,
+    names,
     null_settings,
+    number_of_clusters,
     rows_settings,
 )
-from quorate.cli.output import refuse_clashes, table_facts, table_summary, tell, verdict_summary
+from quorate.cli.output import (
+    aligned,
+    place_of,
+    refuse_clashes,
+    table_facts,
+    table_summary,
+    tell,
+    verdict_summary,
+    write_json,
+)
 from quorate.cli.progress import steps
-from quorate.cli.values import n_bytes, number_of_clusters
 
 
 def add_consensus(commands: Any) -> None:
@@ -60,10 +77,9 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     settings = _consensus_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate._io.table_size import refuse_large_tables
-        from quorate.cli.blocks_run import consensus_in_blocks, works_in_blocks
-        from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
-        from quorate.cli.reading import read_labels
+        from quorate._io.paths import refuse_large_tables
+        from quorate.cli.blocks import consensus_in_blocks, works_in_blocks
+        from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
     if works_in_blocks(arguments, *arguments.labels):
         consensus_in_blocks(arguments, settings, step)
         return
@@ -106,10 +122,10 @@ def run_score(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate import members, profiles
-        from quorate._evaluation.repetition import AFFORDABLE_SECONDS, checked_permutations
-        from quorate._evaluation.within import evaluate_within
-        from quorate.cli.blocks_run import score_in_blocks, works_in_blocks
-        from quorate.cli.reading import read_labels_and_labelling
+        from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
+        from quorate._trust.evaluate import evaluate_within
+        from quorate.cli.blocks import score_in_blocks, works_in_blocks
+        from quorate.cli.work import read_labels_and_labelling
     how = null_settings(arguments, AFFORDABLE_SECONDS)
     checked_permutations(how["null"])
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
@@ -129,3 +145,208 @@ def run_score(arguments: argparse.Namespace) -> None:
         facts |= table.as_dict()
         parts.append(str(table))
     tell(arguments, facts, "\n\n".join(parts) + "\n")
+
+
+def add_place(commands: Any) -> None:
+    """Add `quorate place`."""
+    parser = add_command(commands, "place", run_place, "put new objects into the clusters of a labelling")
+    add_table_options(parser)
+    add_labelling_options(parser)
+    parser.add_argument("new", help="table of labels of the new objects, with columns named as in the first table")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
+    )
+    add_memory_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_place(arguments: argparse.Namespace) -> None:
+    """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
+    refuse_clashes(arguments)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import place, save_labels
+        from quorate._io import refuse_output
+        from quorate.cli.blocks import place_in_blocks, works_in_blocks
+        from quorate.cli.work import read_labels_and_labelling, read_new_labels
+    if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
+        _tell_placed(arguments, *place_in_blocks(arguments, step))
+        return
+    refuse_output(arguments.output, arguments.force)
+    ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
+    new = read_new_labels(arguments, ensemble, step)
+    with step(f"placing {new.n_rows:,} objects"):
+        placed = place(labelling.named(), ensemble, new)
+    with step(f"writing {arguments.output}"):
+        formulas = formulas_of(arguments, arguments.output)
+        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
+    facts = {
+        "n_objects": len(placed.labels),
+        "n_known_rows": int(placed.known.sum()),
+        "n_unplaced": placed.n_unplaced,
+        "unknown_labels": dict(placed.unknown_labels),
+        "absent_members": list(placed.absent_members),
+        "clusters": dict(zip(placed.shown_names, placed.sizes.tolist(), strict=True)),
+        "output": arguments.output,
+    }
+    tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
+
+
+def _tell_placed(arguments: argparse.Namespace, found: Any, read: Any) -> None:
+    """Write what was placed in blocks."""
+    facts = {
+        "n_objects": found.n_objects,
+        "n_known_rows": found.n_known,
+        "n_unplaced": found.n_unplaced,
+        "unknown_labels": dict(found.placed.unknown_labels),
+        "absent_members": list(found.placed.absent_members),
+        "clusters": dict(zip(found.placed.shown_names, found.sizes.tolist(), strict=True)),
+        "output": arguments.output,
+    }
+    table = table_facts(read.ensemble)
+    tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
+
+
+def _place_summary(facts: dict[str, Any]) -> str:
+    unknown = ", ".join(f"{name} {count:,}" for name, count in facts["unknown_labels"].items())
+    lines = {
+        "objects": f"{facts['n_objects']:,} ({facts['n_known_rows']:,} with labels that objects of the table have)",
+        "not placed": f"{facts['n_unplaced']:,}",
+        "unknown": f"{unknown} (labels that the table does not have count as missing)" if unknown else "no labels",
+        "labels": place_of(facts["output"]),
+    }
+    if facts["absent_members"]:
+        lines["absent"] = ", ".join(facts["absent_members"])
+    return aligned(lines)
+
+
+def add_compare(commands: Any) -> None:
+    """Add `quorate compare`."""
+    parser = add_command(commands, "compare", run_compare, "score several methods for several numbers of clusters")
+    add_table_options(parser)
+    add_orientation_option(parser)
+    parser.add_argument(
+        "-m", "--methods", metavar="A,B,C", help="consensus functions (default: kmeans,transfer,lwgp,mcla)"
+    )
+    parser.add_argument(
+        "-k", metavar="K", default="2:9", help="number of clusters, or a range such as 2:20 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--repeats",
+        metavar="INT",
+        default="5",
+        help="runs on other draws of the clusterings, for the stability (default: %(default)s)",
+    )
+    add_seed_option(parser)
+    add_talk_options(parser)
+
+
+def run_compare(arguments: argparse.Namespace) -> None:
+    """Read the table, run every method for every number of clusters and write the scores."""
+    settings: dict[str, Any] = {
+        "n_clusters": number_of_clusters(arguments.k),
+        "n_repeats": integer(arguments.repeats, "--repeats"),
+        "random_state": integer(arguments.seed, "--seed"),
+    }
+    if arguments.methods is not None:
+        settings["methods"] = names(arguments.methods)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import compare
+        from quorate.cli.work import read_labels
+    ensemble = read_labels(arguments, step)
+    with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
+        table = compare(ensemble, **settings)
+    facts = {**table.as_dict(), **table_facts(ensemble)}
+    tell(arguments, facts, f"{table}\n{table_summary(facts)}")
+
+
+def add_report(commands: Any) -> None:
+    """Add `quorate report`."""
+    parser = add_command(
+        commands, "report", run_report, "write an HTML page that shows how well a labelling fits the table of labels"
+    )
+    add_table_options(parser)
+    add_labelling_options(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the .html file to write")
+    parser.add_argument("--title", metavar="TEXT", help="title of the page")
+    add_ambiguous_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_report(arguments: argparse.Namespace) -> None:
+    """Read the table and the labelling, write the page and a summary."""
+    refuse_clashes(arguments)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import report
+        from quorate.cli.work import read_labels_and_labelling
+        from quorate.reporting.writing import refuse_page
+    refuse_page(arguments.output, arguments.force)
+    ambiguous = ambiguity_threshold(arguments)
+    ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
+    title = {} if arguments.title is None else {"title": arguments.title}
+    with step(f"writing {arguments.output}"):
+        path = report(
+            labelling.named(),
+            ensemble,
+            arguments.output,
+            truth=truth,
+            ambiguous=ambiguous,
+            command=shlex.join(arguments.command_line),
+            overwrite=arguments.force,
+            **title,
+        )
+    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
+    line = aligned({"report": f"in {arguments.output} ({facts['bytes']:,} bytes)"})
+    tell(arguments, facts, line + table_summary(facts))
+
+
+def add_methods(commands: Any) -> None:
+    """Add `quorate methods`."""
+    parser = add_command(commands, "methods", run_methods, "list the consensus functions")
+    parser.add_argument("--json", action="store_true", help="write one JSON object instead of a table")
+
+
+def run_methods(arguments: argparse.Namespace) -> None:
+    """Write the register of methods, as a table or as JSON."""
+    from quorate import METHODS
+
+    if arguments.json:
+        keys = ("title", "time", "memory", "finds_k", "stochastic", "reference")
+        write_json({name: {key: getattr(method, key) for key in keys} for name, method in METHODS.items()})
+        return
+    rows: list[tuple[str, ...]] = [("name", "title", "time", "memory", "finds k", "random", "reference")]
+    for name, method in METHODS.items():
+        flags = ("yes" if flag else "no" for flag in (method.finds_k, method.stochastic))
+        rows.append((name, method.title, method.time, method.memory, *flags, method.reference))
+    sys.stdout.write(_in_columns(rows))
+
+
+def _in_columns(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return the rows as text, with every column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def add_demo(commands: Any) -> None:
+    """Add `quorate demo`."""
+    parser = add_command(
+        commands, "demo", run_demo, "combine four incomplete segmentations of a retailer's customers into one"
+    )
+    parser.add_argument(
+        "--output", metavar="DIR", default="quorate-demo", help="folder to write to (default: %(default)s)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the files of an earlier demo")
+
+
+def run_demo(arguments: argparse.Namespace) -> None:
+    """Run the demo and write its text."""
+    if not arguments.output:
+        raise ValueError("--output must name a folder, got an empty name")
+    from quorate.cli.demo import demo
+
+    sys.stdout.write(demo(arguments.output, overwrite=arguments.force))

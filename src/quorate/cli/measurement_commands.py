@@ -21,10 +21,13 @@ from quorate.cli.options import (
     add_seed_option,
     add_talk_options,
     consensus_settings,
+    integer,
+    member_k,
+    number,
+    number_of_clusters,
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
-from quorate.cli.values import integer, member_k, number, number_of_clusters
 
 
 def add_generate(commands: Any) -> None:
@@ -115,9 +118,8 @@ def run_generate(arguments: argparse.Namespace) -> None:
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.blocks_run import works_in_blocks
-        from quorate.cli.generate_run import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
-        from quorate.cli.measurement_blocks import generate_in_blocks
+        from quorate.cli.blocks import generate_in_blocks, works_in_blocks
+        from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
     if works_in_blocks(arguments, arguments.features):
         generate_in_blocks(arguments, settings, step)
         return
@@ -139,16 +141,18 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, asked)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.blocks_run import works_in_blocks
-        from quorate.cli.consensus_run import find_consensus, refuse_outputs, tell_outcome, write_results
-        from quorate.cli.generate_run import (
+        from quorate.cli.blocks import cluster_in_blocks, works_in_blocks
+        from quorate.cli.work import (
             choose_number,
+            find_consensus,
             make_ensemble,
             read_measurements,
             refuse_ensemble_output,
+            refuse_outputs,
+            tell_outcome,
             write_ensemble,
+            write_results,
         )
-        from quorate.cli.measurement_blocks import cluster_in_blocks
         from quorate.generation.plans import base_towards
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):

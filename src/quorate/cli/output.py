@@ -95,7 +95,7 @@ def place_of(output: str) -> str:
 
 def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     """Return facts about the clusterings, and about joined tables and objects left out if there are any."""
-    from quorate.solvers.member_agreement import missing_shares
+    from quorate.solvers.members import missing_shares
 
     missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.sparse import csr_from_file
+from quorate._data.proof import csr_from_file
 
 VARIABLE = "QUORATE_DATA"
 """The environment variable that names the folder if the caller does not."""

@@ -12,15 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
 from quorate._check import brief
-from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.confidence import kept_scale
 from quorate._consensus.consensus import consensus
-from quorate._consensus.placement import cluster_profiles
-from quorate._consensus.placing import Places, ensemble_of_rows, match_rows, place_new, unplaced_words
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._data.compression import compress
+from quorate._consensus.place import Places, cluster_profiles, ensemble_of_rows, match_rows, place_new, unplaced_words
+from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble
-from quorate._data.missing import DEFAULT
+from quorate._data.rows import compress
+from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import MAX_BYTES
 from quorate._types import Consensus, Ensemble
 
 

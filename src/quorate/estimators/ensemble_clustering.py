@@ -11,20 +11,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
-from quorate._consensus.auto import DEFAULT_METHOD
 from quorate._consensus.consensus import expand, solve_objects
-from quorate._consensus.placement import cluster_profiles, memberships, place_rows, recode
-from quorate._consensus.placing import ensemble_of_rows
-from quorate._data.missing import DEFAULT
-from quorate._data.sparse import prove_sparse
-from quorate._device.device_arrays import copied_in_kind, lives_on_card
-from quorate._structure.judging import reference_of
-from quorate._structure.number import chooses_number, explore
-from quorate._structure.reference import checked_draws
+from quorate._consensus.place import cluster_profiles, ensemble_of_rows, memberships, place_rows, recode
+from quorate._data.coding import DEFAULT
+from quorate._data.proof import prove_sparse
+from quorate._device.choose import copied_in_kind, lives_on_card
+from quorate._solve.auto import DEFAULT_METHOD
+from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
+from quorate._trust.number import chooses_number, explore
+from quorate._trust.reference import checked_draws, reference_of
 from quorate._types import Consensus, Ensemble
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
-from quorate.generation.in_blocks import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards

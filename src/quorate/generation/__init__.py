@@ -1,10 +1,16 @@
-"""From features to many diverse clusterings: `generate`, and the classes and names that its options accept."""
+"""From features to many diverse clusterings: `generate`, and the classes and names that its options accept.
+
+- `generating`: `generate`; `plans` draws what each member does, `runner` and `members` do it, `checkpoint` stores it.
+- `features`: the measurements, checked once and read in blocks; `sampling`: the part of them that a member sees.
+- `bases`: what makes members: `kmeans`, `spectral` (with `landmarks`), `clusterers`, and those given by the user.
+- `k_rules`: the number of clusters of each member. `trial`: which base and method suit the data.
+- `block_members`, `on_card`: members of measurements in blocks, and on a card.
+"""
 
 from quorate.generation.bases import BASES
-from quorate.generation.columns import Projection, Views
 from quorate.generation.generating import generate
 from quorate.generation.kmeans import KMeans
-from quorate.generation.row_samples import Parts, Share
+from quorate.generation.sampling import Parts, Projection, Share, Views
 from quorate.generation.spectral import Spectral
 
 __all__ = ["BASES", "KMeans", "Parts", "Projection", "Share", "Spectral", "Views", "generate"]

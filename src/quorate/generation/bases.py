@@ -1,4 +1,4 @@
-"""Base clusterers: the built-in k-means and spectral clusterers, scikit-learn clusterers, callables and sequences."""
+"""Base clusterers: the built-in ones, those with a name, scikit-learn clusterers, callables and sequences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.generation.kmeans import KMeans
-from quorate.generation.sources import SOURCES
 from quorate.generation.spectral import Spectral
+
+
+def _robust() -> Any:
+    from quorate.generation.clusterers.portfolio import robust_portfolio
+
+    # A new seed is drawn for each member; the fixed seeds here keep checkpoints comparable.
+    return robust_portfolio(random_state=0)
+
+
+def _boosting() -> Any:
+    from quorate.generation.clusterers.bagging import Boosting
+
+    return Boosting()
+
+
+def _bagging() -> Any:
+    from quorate.generation.clusterers.bagging import Bagging
+
+    return Bagging()
+
+
+SOURCES: dict[str, Callable[[], Any]] = {"robust": _robust, "boosting": _boosting, "bagging": _bagging}
+"""Functions that return a base or a list of bases for `generate`, by name."""
+
 
 Array = NDArray[Any]
 

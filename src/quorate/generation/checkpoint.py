@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import __version__, _check
-from quorate._io.folder_lock import NAME, FolderLock
+from quorate._io.aside import NAME, FolderLock
 from quorate.generation.features import Features
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
-from quorate.ops.hashing import hash_words
+from quorate.ops.coding import hash_words
 from quorate.ops.threads import map_fixed_blocks
 
 MANIFEST = "manifest.json"

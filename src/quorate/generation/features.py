@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._blocks.feature_array import BlockArray
-from quorate._data.sparse import as_csr
+from quorate._data.proof import as_csr
 from quorate._data.tables import index_ids
+from quorate._io.feature_array import BlockArray
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
 from quorate.ops.threads import map_fixed_blocks
 

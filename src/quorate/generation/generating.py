@@ -7,14 +7,13 @@ from contextlib import closing
 from typing import Any
 
 from quorate import _check
-from quorate._device.device_arrays import DEVICES, lives_on_card
+from quorate._device.choose import DEVICES, lives_on_card
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
-from quorate.generation.coded import as_coded
 from quorate.generation.features import Features, as_features
 from quorate.generation.plans import Request, entropy_of, make_plans
-from quorate.generation.runner import Options, run_plans
+from quorate.generation.runner import Options, as_coded, run_plans
 from quorate.generation.trial import Trial
 
 logger = logging.getLogger("quorate")
@@ -137,7 +136,7 @@ def features_for(X: Any, device: str | None) -> tuple[Features, Any]:
     if device in (None, "cpu") and not lives_on_card(X):
         _check.choice(device, "device", DEVICES)
         return as_features(X), None
-    from quorate.generation.choose_device import features_and_card
+    from quorate.generation.on_card import features_and_card
 
     return features_and_card(X, device)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.coding import narrowest
 from quorate.generation.features import Features, Numbers, View
-from quorate.generation.stop import Stop
 from quorate.ops.euclidean import (
     add_to_clusters,
     add_to_clusters_csr,
@@ -19,6 +18,7 @@ from quorate.ops.euclidean import (
     nearest_centres_csr,
     pad_columns,
 )
+from quorate.ops.threads import Stop
 from quorate.solvers.draws import drawn_by_weight, fill_empty
 
 Array = NDArray[Any]

@@ -10,14 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.generation.kmeans import Nearest, lloyd, random_rows
-from quorate.generation.stop import Stop
 from quorate.ops.euclidean import pad_columns
-from quorate.ops.landmarks import (
-    most_similar_landmarks,
-    nearest_landmarks,
-    nearest_landmarks_by_groups,
-    project,
-)
+from quorate.ops.landmarks import most_similar_landmarks, nearest_landmarks, nearest_landmarks_by_groups, project
+from quorate.ops.threads import Stop
 
 Floats = NDArray[np.float32]
 Near = tuple[NDArray[np.int32], Floats]

@@ -13,9 +13,9 @@ from quorate._data.coding import narrowest
 from quorate.generation.bases import Base, Clustered, cluster, coded
 from quorate.generation.features import WHOLE, Features, Numbers, View
 from quorate.generation.kmeans import Trained, assign, cluster_means, train
-from quorate.generation.row_samples import Packed, unpack
+from quorate.generation.sampling import Packed, unpack
 from quorate.generation.spectral import Embedded, label_all, train_and_label
-from quorate.generation.stop import Stop
+from quorate.ops.threads import Stop
 
 Array = NDArray[Any]
 

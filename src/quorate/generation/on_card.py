@@ -1,4 +1,4 @@
-"""Members on a card: trained on samples in host memory, then all objects are labelled on the card.
+"""Features on a card, and members that are trained on samples in host memory and label all objects on the card.
 
 Training sees the same draws as on the processor and is the same code, so that the centres are the same; the card only
 prepares the samples. Its work is what grows with the number of objects.
@@ -8,25 +8,151 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._data.coding import narrowest
-from quorate._device.card import Card
-from quorate._device.card_features import LandmarkModel, assign, label_by_landmarks
+from quorate._device.card import C_TYPES, Card
+from quorate._device.card_features import (
+    LandmarkModel,
+    Rows,
+    Seen,
+    assign,
+    column_facts,
+    label_by_landmarks,
+    prepared_rows,
+)
 from quorate._device.card_rows import code_columns
-from quorate._device.choose import is_out_of_memory, need_memory
+from quorate._device.choose import Kind, card_for, is_out_of_memory, kind_of, lives_on_card, need_memory, on_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
-from quorate.generation.device_features import DeviceFeatures, device_rows, seen_by
-from quorate.generation.features import Features
+from quorate.generation.features import (
+    Features,
+    Numbers,
+    View,
+    as_features,
+    as_real,
+    hole_message,
+    refuse_empty,
+    shift_and_scale,
+)
 from quorate.generation.kmeans import Trained, train
 from quorate.generation.landmarks import Landmarks
 from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan
 from quorate.generation.runner import Options, progress_bar
 from quorate.generation.spectral import Embedded, train_and_label
-from quorate.generation.stop import Stop
-from quorate.ops.threads import n_threads
+from quorate.ops.threads import Stop, n_threads
+
+ROOM = 0.6
+"""The share of the card's free memory that features may take; the rest is for labels and work."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceFeatures(Features):
+    """Checked features whose `data` lie on a card; made by `features_on_card`."""
+
+    card: Any = None
+    kind: Kind = "numpy"
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    def prepared(self, rows: slice | NDArray[np.intp], view: View) -> Any:
+        """Return rows as float32 in host memory, shifted and scaled on the card."""
+        seen, numbers, span = seen_by(self, view), None, (0, 0)
+        if isinstance(rows, slice):
+            span = rows.indices(self.n_objects)[:2]
+        else:
+            numbers = rows
+        prepared = prepared_rows(device_rows(self, self.card), self.data, numbers, span, seen, across=False)
+        return self.card.to_host(prepared)
+
+    def raw(self, rows: Numbers, view: View) -> Any:
+        """Return rows and columns in the user's units, copied to host memory."""
+        return self.taken(rows).raw(None, view)
+
+    def taken(self, rows: Numbers) -> Features:
+        """Return some of the objects, or all, as features in host memory, shifted and scaled as all objects are."""
+        if rows is None:
+            return self.on_host()
+        data = self.card.to_host(self.data[self.card.xp.asarray(rows)])
+        return Features(data, self.shift, self.scale, self.names, None)
+
+    def on_host(self) -> Features:
+        """Return the same features in host memory."""
+        return Features(self.card.to_host(self.data), self.shift, self.scale, self.names, self.ids)
+
+
+def features_on_card(card: Card, X: Any, kind: Kind) -> DeviceFeatures:
+    """Check features that live on the card: two dimensions, real and finite values."""
+    data = on_card(X, card.xp)
+    if data.ndim == 2 and data.dtype.name not in C_TYPES and data.dtype.kind in "fb":
+        data = data.astype(np.float32 if data.dtype.kind == "f" else np.uint8)
+    if data.ndim != 2 or data.dtype.name not in C_TYPES:
+        as_real(np.empty(data.shape[:1] + (0,) * (data.ndim - 1), dtype=data.dtype))
+        raise ValueError(f"X must hold real numbers, (n_objects, n_columns), got {data.dtype} of shape {data.shape}.")
+    refuse_empty(data.shape)
+    total, low, high = column_facts(card, data)
+    if not np.isfinite(total).all():
+        _refuse_holes(card, data)
+        total = len(data) * (low / 2 + high / 2)
+    shift, scale = shift_and_scale(total, low, high, len(data))
+    return DeviceFeatures(data, shift, scale, card=card, kind=kind)
+
+
+def _refuse_holes(card: Card, data: Any) -> None:
+    if data.dtype.kind != "f":
+        return
+    xp = card.xp
+    for start in range(0, len(data), 1 << 22):
+        wrong = card.to_host(xp.argwhere(~xp.isfinite(data[start : start + (1 << 22)])))
+        if len(wrong):
+            row, column = start + int(wrong[0, 0]), int(wrong[0, 1])
+            what = "NaN" if np.isnan(float(data[row, column])) else "infinity"
+            raise ValueError(hole_message(what, str(column), row))
+
+
+def moved_to_card(card: Card, features: Features) -> Features:
+    """Return features with their data copied to the card if they fit there beside the labels.
+
+    Otherwise they are returned as they are, and go through the card in blocks.
+    """
+    if features.is_sparse or isinstance(features, DeviceFeatures):
+        return features
+    if features.data.nbytes > ROOM * card.free_bytes():
+        return features
+    data = card.to_card(np.ascontiguousarray(features.data).view(np.ndarray))
+    return DeviceFeatures(data, features.shift, features.scale, features.names, features.ids, card=card)
+
+
+def device_rows(features: Features, card: Card) -> Rows:
+    """Return features as the card's kernels take them."""
+    return Rows(card, features.data, features.shift, features.scale)
+
+
+def seen_by(features: Features, view: View) -> Seen:
+    """Return a view of the columns as the card's kernels take it."""
+    columns = np.arange(features.n_columns) if view.columns is None else view.columns
+    return Seen(columns.astype(np.int32), view.matrix)
+
+
+def features_and_card(X: Any, device: str | None) -> tuple[Features, Card | None]:
+    """Return the checked features, on the card if they live or fit there, and the card; None is the processor.
+
+    X may be checked features already. Features that live on a card and are wanted on the processor are copied to host
+    memory.
+    """
+    card = card_for("cuda" if device == "cpu" else device, X)
+    if lives_on_card(X):
+        assert card is not None, "an array on a card needs one"
+        features = features_on_card(card, X, kind_of(X))
+        return (features.on_host(), None) if device == "cpu" else (features, card)
+    checked = X if isinstance(X, Features) else as_features(X)
+    return (checked, None) if card is None else (moved_to_card(card, checked), card)
+
 
 Done = tuple[Plan, dict[str, Any], Any]
 """A member that is labelled: its plan, its facts, and its model or None."""

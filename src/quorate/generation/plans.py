@@ -10,11 +10,10 @@ import numpy as np
 from quorate import _check
 from quorate._check import brief
 from quorate.generation.bases import Base, as_bases, is_auto
-from quorate.generation.columns import draw_views
 from quorate.generation.features import Features
 from quorate.generation.k_rules import KChoice, choose_k
 from quorate.generation.members import Plan
-from quorate.generation.row_samples import as_rows, draw_rows
+from quorate.generation.sampling import as_rows, draw_rows, draw_views
 
 DEFAULT_K = "default"
 

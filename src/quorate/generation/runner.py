@@ -6,17 +6,20 @@ import itertools
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.coding import narrowest
+from quorate._data.ensemble import build_ensemble
+from quorate._types import Ensemble
 from quorate.generation.checkpoint import Checkpoint
 from quorate.generation.features import Features
 from quorate.generation.members import Member, Plan, run_members, run_sequence
-from quorate.generation.stop import Stop
-from quorate.ops.threads import n_threads
+from quorate.ops.coding import MISSING, UNSEEN, code_columns
+from quorate.ops.threads import Stop, n_threads
 
 Array = NDArray[Any]
 
@@ -181,3 +184,28 @@ def progress_bar(options: Options, total: int, done: int) -> Iterator[Any]:
 
     with tqdm(total=total, initial=done, unit="member", desc=options.title) as bar:
         yield bar.update
+
+
+def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
+    """Code the labels by first appearance, in place, because the matrix may take most of the memory."""
+    labels = finished.labels
+    n_members = labels.shape[1]
+    spans = np.array([facts["n_clusters"] + 1 for facts in finished.facts])
+    starts = np.concatenate([[0], np.cumsum(spans)]).astype(np.int64)
+    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
+    lookup[starts[:-1]] = MISSING
+    seen = np.zeros(n_members, dtype=np.int64)
+    code_columns(labels, np.full(n_members, -1, dtype=np.int64), starts, lookup, seen, labels)
+    parts = (lookup[start + 1 : stop] for start, stop in pairwise(starts))
+    categories = tuple(_categories(part, int(count)) for part, count in zip(parts, seen, strict=True))
+    names = tuple(f"member {place}" for place in range(n_members))
+    narrow = labels.astype(narrowest(int(seen.max())), copy=False)
+    return build_ensemble(narrow, names, categories, ids=features.ids, info=info)
+
+
+def _categories(codes: NDArray[np.int32], n_seen: int) -> NDArray[np.int64]:
+    """Return the member's own cluster number for each code."""
+    numbers = np.empty(n_seen, dtype=np.int64)
+    places = np.flatnonzero(codes >= 0)
+    numbers[codes[places]] = places
+    return numbers

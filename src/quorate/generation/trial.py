@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._consensus.auto import AUTO, pick
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._data.compression import compress
+from quorate._data.rows import compress
+from quorate._solve.auto import AUTO, pick
+from quorate._solve.run_method import MAX_BYTES
 from quorate._types import Ensemble
-from quorate.generation.blas import one_blas_thread
-from quorate.generation.coded import as_coded
 from quorate.generation.features import WHOLE, Features
 from quorate.generation.k_rules import first_k, k_within
 from quorate.generation.landmarks import (
@@ -28,7 +26,8 @@ from quorate.generation.landmarks import (
 )
 from quorate.generation.members import Member, Plan
 from quorate.generation.plans import Request, make_plans
-from quorate.generation.runner import Finished, Options, run_plans
+from quorate.generation.runner import Finished, Options, as_coded, run_plans
+from quorate.generation.spectral import one_blas_thread
 
 KINDS = ("spectral", "kmeans")
 """The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""

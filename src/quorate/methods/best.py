@@ -6,8 +6,8 @@ import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.anmi import member_anmi, member_labels, members_with
 from quorate.solvers.cluster_means import completed
+from quorate.solvers.contingency import member_anmi, member_labels, members_with
 from quorate.solvers.sizes import few_tables
 
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
+from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import take
-from quorate.solvers.label_space.density import whole_density
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.sizes import label_space
+from quorate.solvers.weights import cluster_weight_shares
 
 SAMPLE_ROWS = 8_192
 """Above this many rows the restarts of a split run on a sample of so many objects: two clusters need no more."""
@@ -182,3 +183,15 @@ METHOD = Method(
     finds_k=True,
     stochastic=True,
 )
+
+
+def whole_density(ensemble: Ensemble) -> float:
+    """Density of all objects as one cluster; 0 for a single object."""
+    size = float(ensemble.n_objects)
+    if size < 2:
+        return 0.0
+    together = np.zeros(ensemble.n_rows, dtype=np.int32)
+    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)[:, 0].astype(np.float64)
+    shares = cluster_weight_shares(ensemble)
+    # less the pairs of an object with itself, of which there is one for each of its labels
+    return float((shares @ (table**2) - shares @ table) / (size * (size - 1)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._data.compression import compress
+from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.anmi import member_labels
 from quorate.solvers.cluster_means import completed
+from quorate.solvers.contingency import member_labels
 from quorate.solvers.label_space import median
 from quorate.solvers.sizes import search_tables
 from quorate.solvers.weights import integer_member_weights

@@ -12,7 +12,7 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
 from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
 

@@ -8,25 +8,22 @@ from typing import Any
 import numpy as np
 
 from quorate import _check
-from quorate._data.compression import compress
+from quorate._data.rows import compress
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
 from quorate.solvers.label_rows import row_norms, weighted_total
-from quorate.solvers.linkage.average_link import average_link_tree
+from quorate.solvers.linkage.average_link import DENSE_SOFT_CLUSTERS, average_link_tree, soft_average_link_tree
 from quorate.solvers.linkage.co_association import (
     NORMALIZATIONS,
     Normalization,
     dense_co_association,
+    enhanced_co_association,
     pairwise,
     shared_pairs,
     sparse_bytes,
 )
-from quorate.solvers.linkage.dendrogram import lifetimes, longest_lifetime
-from quorate.solvers.linkage.enhanced import enhanced_co_association
-from quorate.solvers.linkage.soft_link import DENSE_CLUSTERS, soft_average_link_tree
-from quorate.solvers.linkage.tree_consensus import tree_consensus
+from quorate.solvers.linkage.dendrogram import lifetimes, longest_lifetime, tree_consensus
 from quorate.solvers.linkage.trees import LINKAGES, Linkage, dense_tree, single_link_tree, sparse_tree
-from quorate.solvers.member_agreement import missing_shares
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.members import WHOLE_SUMS, missing_shares
 from quorate.solvers.sizes import few_tables
 
 
@@ -170,7 +167,7 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
 def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
     """The bytes of the matrix, or of the pairs above the threshold, whose number is estimated."""
     if isinstance(ensemble, SoftEnsemble):
-        return 8 * min(ensemble.n_rows, DENSE_CLUSTERS) ** 2
+        return 8 * min(ensemble.n_rows, DENSE_SOFT_CLUSTERS) ** 2
     normalization = options.get("normalization", "ensemble")
     threshold = options.get("threshold")
     if isinstance(threshold, int | float):

@@ -6,9 +6,8 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
+from quorate.solvers.label_space.lookup import Model, restarted
 from quorate.solvers.label_space.models import additive, utility_gain
-from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.label_space.rules import Model
 from quorate.solvers.sizes import label_space
 
 

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.compression import compress
+from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.graphs.meta_clusters import meta_cluster_consensus
-from quorate.solvers.linkage.enhanced import enhanced_co_association
-from quorate.solvers.linkage.tree_consensus import tree_consensus
+from quorate.solvers.graphs.row_partition import meta_cluster_consensus
+from quorate.solvers.linkage.co_association import enhanced_co_association
+from quorate.solvers.linkage.dendrogram import tree_consensus
 from quorate.solvers.linkage.trees import dense_tree
 from quorate.solvers.sizes import few_tables
+from quorate.solvers.spectral.embedding import leading_directions, propagated_similarity
 from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
-from quorate.solvers.spectral.propagation import leading_directions, propagated_similarity
 
 
 def ecpcs(

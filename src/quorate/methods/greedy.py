@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.anmi import anmi, member_anmi, member_labels, members_with
 from quorate.solvers.cluster_means import completed
+from quorate.solvers.contingency import anmi, member_anmi, member_labels, members_with
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean

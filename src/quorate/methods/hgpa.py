@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.graphs.hypergraph_partition import OBJECTIVES, Objective, partition_hypergraph
+from quorate.solvers.graphs.partition import OBJECTIVES, Objective, partition_hypergraph
 from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_rows
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.sizes import few_tables

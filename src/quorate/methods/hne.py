@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.compression import compress
+from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.linkage.average_link import group_tree
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, shared_pairs, sparse_bytes
 from quorate.solvers.linkage.dendrogram import cut, labels_after
 from quorate.solvers.linkage.trees import graph_merges, symmetric
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import few_tables
 
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
-from quorate.solvers.label_space.lookup import means_rule, row_sums, sweep
+from quorate.solvers.label_space.lookup import as_consensus, means_rule, restarted, row_sums, sweep
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.label_space.restarts import as_consensus, restarted
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import label_space
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
+from quorate.solvers.label_space.lookup import restarted
 from quorate.solvers.label_space.models import modes
-from quorate.solvers.label_space.restarts import restarted
-from quorate.solvers.member_order import WHOLE_SUMS
+from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import label_space
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from quorate import _check
-from quorate._data.compression import compress
+from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.linkage.average_link import average_link_tree
-from quorate.solvers.linkage.dendrogram import lifetimes
-from quorate.solvers.linkage.tree_consensus import tree_consensus
+from quorate.solvers.linkage.dendrogram import lifetimes, tree_consensus
 from quorate.solvers.local_weights import cluster_certainty, local_weighting
-from quorate.solvers.member_order import by_member_name
+from quorate.solvers.members import by_member_name
 from quorate.solvers.sizes import member_tables
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.local_weights import cluster_certainty, edge_weights
-from quorate.solvers.member_order import by_member_name
+from quorate.solvers.members import by_member_name
 from quorate.solvers.sizes import weighted_cut_of_clusters
 from quorate.solvers.spectral.transfer_cut import transfer_cut
 

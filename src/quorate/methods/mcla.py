@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import meta_graph
-from quorate.solvers.graphs.meta_clusters import meta_cluster_consensus
-from quorate.solvers.graphs.row_partition import least_cut
+from quorate.solvers.graphs.row_partition import least_cut, meta_cluster_consensus
 from quorate.solvers.sizes import meta_clusters
 
 

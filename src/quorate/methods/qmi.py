@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
+from quorate.solvers.label_space.lookup import restarted
 from quorate.solvers.label_space.models import centred
-from quorate.solvers.label_space.restarts import restarted
 from quorate.solvers.sizes import label_space
 from quorate.solvers.weights import common_factor, without_common_factor
 

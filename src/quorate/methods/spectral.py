@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.member_order import LAST_DIGITS
+from quorate.solvers.members import LAST_DIGITS
 from quorate.solvers.sizes import embedding
 from quorate.solvers.spectral.embedding import spectral_embedding
 from quorate.solvers.spectral.euclidean_kmeans import point_consensus

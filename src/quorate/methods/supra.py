@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.anmi import anmi
+from quorate.solvers.contingency import anmi
 from quorate.solvers.sizes import few_tables
 
 FEW_ROWS = 5_000

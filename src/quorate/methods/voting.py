@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.anmi import member_anmi, member_labels, members_with
-from quorate.solvers.label_space.lookup import best_of_restarts, sweep
+from quorate.solvers.contingency import member_anmi, member_labels, members_with
+from quorate.solvers.label_space.lookup import Sums, as_consensus, best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
-from quorate.solvers.label_space.restarts import as_consensus
-from quorate.solvers.label_space.rules import Sums
 from quorate.solvers.sizes import label_space
 from quorate.solvers.weights import common_factor, without_common_factor
 

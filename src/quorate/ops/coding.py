@@ -1,8 +1,14 @@
-"""Codes by order of first appearance, the numbering on which all other modules rely.
+"""Codes by order of first appearance, hashes, and colours that follow from what a table holds, whatever its order.
 
 A new value gets its code from the rows before it, so that rows must be taken in their order. Most tables show all their
 values in the first rows, though. `code_columns` and `is_coded` therefore take the first block of rows in order and the
 other blocks on all threads; a block stops at the first row that holds a new value, and its rest is taken in order.
+
+Different data have different hashes with high probability, but deliberate collisions are possible.
+
+This is the refinement of colours that tests graphs for isomorphism: all begin alike but for their counts and weights,
+and in each round the colour of a row is made from those of its clusters, the colour of a cluster from those of its
+rows, and the colour of a member from those of its clusters. Rows that differ in anything soon have different colours.
 """
 
 from __future__ import annotations
@@ -144,3 +150,85 @@ def _follow_codes(values, seen):
                 seen[0] = -1
                 return seen
     return seen
+
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_LEFT, _RIGHT = np.uint64(29), np.uint64(35)
+
+
+@njit(cache=True, nogil=True)
+def hash_words(words: NDArray[np.uint64], state: NDArray[np.uint64]) -> None:
+    """Mix words (n,) into state (4,); n must be a multiple of 4.
+
+    Word i goes to lane i % 4, where it is combined by exclusive or; then the lane is multiplied and rotated. There are
+    four lanes so that the processor need not wait for one multiplication before it begins the next. Every step is a
+    bijection of the lane, so a single changed word always changes the state.
+    """
+    a, b, c, d = state[0], state[1], state[2], state[3]
+    for place in range(0, words.size, 4):
+        a = (a ^ words[place]) * _MULTIPLIER
+        b = (b ^ words[place + 1]) * _MULTIPLIER
+        c = (c ^ words[place + 2]) * _MULTIPLIER
+        d = (d ^ words[place + 3]) * _MULTIPLIER
+        a = (a << _LEFT) | (a >> _RIGHT)
+        b = (b << _LEFT) | (b >> _RIGHT)
+        c = (c << _LEFT) | (c >> _RIGHT)
+        d = (d << _LEFT) | (d >> _RIGHT)
+    state[0], state[1], state[2], state[3] = a, b, c, d
+
+
+@njit(cache=True, nogil=True)
+def hash_texts(data: NDArray[np.uint8], ends: NDArray[np.int64], keys: NDArray[np.uint64]) -> None:
+    """Write a hash of each text into keys (n,); text i is data[ends[i]:ends[i + 1]]."""
+    for text in range(keys.size):
+        value = _MULTIPLIER ^ np.uint64(ends[text + 1] - ends[text])
+        for place in range(ends[text], ends[text + 1]):
+            value = (value ^ np.uint64(data[place])) * _MULTIPLIER
+            value = (value << _LEFT) | (value >> _RIGHT)
+        keys[text] = value ^ (value >> _RIGHT)
+
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_BITS_30, _BITS_27, _BITS_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+@njit(cache=True, nogil=True)
+def mixed(value):
+    """Return a number of 64 bits all of which depend on all bits of the value (the last step of SplitMix64)."""
+    value = value + _STEP
+    value = (value ^ (value >> _BITS_30)) * _FIRST
+    value = (value ^ (value >> _BITS_27)) * _SECOND
+    return value ^ (value >> _BITS_31)
+
+
+@njit(cache=True, nogil=True)
+def refine_colours(labels, offsets, counts, members, rows):
+    """Do one round: write new colours of the members and of the rows.
+
+    Shapes: labels (m, H); counts (m,), members (H,) and rows (m,), all of uint64. Sums wrap around at 2^64 and do not
+    depend on the order of their terms, so neither the order of rows nor that of members or clusters has a say.
+    """
+    clusters = np.zeros(offsets[-1], dtype=np.uint64)
+    for row in range(labels.shape[0]):
+        own = mixed(rows[row]) * counts[row]
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                clusters[offsets[member] + label] += own
+    for member in range(labels.shape[1]):
+        total = np.uint64(0)
+        for place in range(offsets[member], offsets[member + 1]):
+            # a cluster without rows, as soft members may have one, is no part of the content
+            if clusters[place] != 0:
+                total += mixed(clusters[place])
+        members[member] = mixed(members[member] ^ mixed(total))
+        for place in range(offsets[member], offsets[member + 1]):
+            clusters[place] = mixed(clusters[place] ^ members[member])
+    for row in range(labels.shape[0]):
+        total = counts[row]
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                total += clusters[offsets[member] + label]
+        rows[row] = mixed(rows[row] ^ mixed(total))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from quorate.ops.competition import highest_mean
 from quorate.ops.compiling import njit
 from quorate.ops.neighbours import place_sorted
+from quorate.ops.tables import highest_mean
 
 
 @njit(cache=True, nogil=True)

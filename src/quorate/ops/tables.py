@@ -1,4 +1,4 @@
-"""Count tables between the members' clusters and a labelling, and look-ups in them: the kernels of label space."""
+"""Count tables between members' clusters and a labelling, look-ups in them, competition, and mixtures."""
 
 from __future__ import annotations
 
@@ -164,3 +164,110 @@ def sparse_own_and_rival(labels, offsets, sparse, assignment, n_clusters, start,
                 continue
             if value > rival[row] or (value == rival[row] and column < runner_up[row]):
                 rival[row], runner_up[row] = value, column
+
+
+@njit(cache=True, nogil=True)
+def highest_mean(total, mass, draw):
+    """Return the group with the highest total per unit of mass.
+
+    If t groups are tied, the one at position floor(draw * t) among them is returned; draw lies in [0, 1).
+    """
+    highest, n_tied = -1.0, 0
+    for group in range(mass.size):
+        value = total[group] / mass[group]
+        if value > highest:
+            highest, n_tied = value, 1
+        elif value == highest:
+            n_tied += 1
+    wanted = int(draw * n_tied)
+    for group in range(mass.size):
+        if total[group] / mass[group] == highest:
+            if wanted == 0:
+                return group
+            wanted -= 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
+    """Assign rows start..stop-1 to the group of base clusters with the highest mean indicator.
+
+    The draw of a row breaks ties. Shapes: labels (m, H); groups (d,), the group of each base cluster; weights (H,);
+    mass (K,), the weight of the base clusters in each group; draws (m,), numbers in [0, 1) used as in `highest_mean`;
+    winner (m,) int32, which is written. Quotients of equal integers are equal floating-point numbers, so that ties are
+    recognised exactly if the weights are integers.
+    """
+    total = np.zeros(mass.size)
+    for row in range(start, stop):
+        total[:] = 0.0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                total[groups[offsets[member] + label]] += weights[member]
+        winner[row] = highest_mean(total, mass, draws[row])
+
+
+@njit(cache=True, nogil=True)
+def winners_share(labels, offsets, groups, weights, winner, start, stop, share):
+    """Write to share (m,) the weight of the labels in the winning group, for rows start..stop-1.
+
+    It is divided by the weight of all labels of the row.
+    """
+    for row in range(start, stop):
+        won = known = 0.0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                known += weights[member]
+                if groups[offsets[member] + label] == winner[row]:
+                    won += weights[member]
+        share[row] = won / known
+
+
+@njit(cache=True, nogil=True)
+def expect(labels, offsets, counts, table, unit, bias, share_unit, start, stop, expected, mass, best, sure, height):
+    """Compute the posteriors of rows start..stop-1 and add them to the expected counts.
+
+    labels is (m, H); table (d, K) int64 holds log-probabilities in 1 / unit; bias (K,) is the logarithm of the shares
+    of the components. expected (d, K) int64 and mass (K,) int64 are added to, in 1 / share_unit objects; the caller
+    ensures that share_unit times the sum of all counts stays below 2^62. Written are best (m,) int32, the most probable
+    component (the lowest in a tie), sure (m,), its posterior, and height (m,), the log-likelihood of one object of the
+    row. All sums are sums of integers, so they depend neither on the order of the rows nor on the number of threads nor
+    on whether equal rows are counted or repeated.
+    """
+    n_clusters = table.shape[1]
+    total = np.zeros(n_clusters, dtype=np.int64)
+    value = np.zeros(n_clusters)
+    near = np.zeros(n_clusters, dtype=np.int64)
+    for row in range(start, stop):
+        total[:] = 0
+        for member in range(labels.shape[1]):
+            label = labels[row, member]
+            if label >= 0:
+                place = offsets[member] + label
+                for cluster in range(n_clusters):
+                    total[cluster] += table[place, cluster]
+        top = 0
+        for cluster in range(n_clusters):
+            value[cluster] = bias[cluster] + total[cluster] / unit
+            if value[cluster] > value[top]:
+                top = cluster
+        most, sum_of_shares, n_near = value[top], 0.0, 0
+        for cluster in range(n_clusters):
+            # The share of a component that is less probable than this would be rounded to zero.
+            if value[cluster] - most > -30.0:
+                near[n_near] = cluster
+                value[cluster] = np.exp(value[cluster] - most)
+                sum_of_shares += value[cluster]
+                n_near += 1
+        best[row] = top
+        sure[row] = 1.0 / sum_of_shares
+        height[row] = most + np.log(sum_of_shares)
+        for place in range(n_near):
+            cluster = near[place]
+            share = counts[row] * np.int64(np.rint(value[cluster] / sum_of_shares * share_unit))
+            mass[cluster] += share
+            for member in range(labels.shape[1]):
+                label = labels[row, member]
+                if label >= 0:
+                    expected[offsets[member] + label, cluster] += share

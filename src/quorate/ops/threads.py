@@ -1,10 +1,11 @@
-"""Run a kernel over blocks of rows on several threads; the results never depend on the number of threads.
+"""Run a kernel over blocks of rows on threads, whose number never changes a result; a flag that ends them.
 
 The kernel must release the interpreter lock, as all kernels of this package do.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -100,3 +101,27 @@ class Crew:
             task(0, 1)
         else:
             list(self._pool.map(task, range(self.size), [self.size] * self.size))
+
+
+class StoppedError(Exception):
+    """Raised by a member that ends because it was asked to."""
+
+
+class Stop:
+    """A flag set by the main thread and checked by members between blocks and sweeps.
+
+    In another process it is never set: there the worker process is ended instead.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def __reduce__(self) -> tuple[type[Stop], tuple[()]]:
+        return Stop, ()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        if self._event.is_set():
+            raise StoppedError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quorate._comparison.compare import Comparison
+from quorate._trust.compare import Comparison
 from quorate.plot import _axes
 
 if TYPE_CHECKING:

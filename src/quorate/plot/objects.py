@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._comparison.over_k import OverK
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled_rows, runs
-from quorate._evaluation.closeness import bin_item_consensus, closeness, silhouettes
-from quorate._evaluation.item_consensus import cluster_consensus as cluster_consensus_index
+from quorate._evaluation.consensus_index import bin_item_consensus, closeness, silhouettes
+from quorate._evaluation.consensus_index import cluster_consensus as cluster_consensus_index
 from quorate._evaluation.scores import cluster_density
-from quorate._result_table import AMBIGUOUS
+from quorate._summaries import AMBIGUOUS
+from quorate._trust.over_k import OverK
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 

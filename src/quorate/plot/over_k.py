@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._comparison.over_k import BOUNDS, OverK
-from quorate._consensus.choice import CRITERIA, Choice
+from quorate._evaluation.binning import matched_rows
 from quorate._evaluation.consensus_index import IndexDistribution, by_size, index_distribution, relative_gains
-from quorate._evaluation.matching import matched_rows
+from quorate._summaries import CRITERIA, Choice
+from quorate._trust.over_k import BOUNDS, OverK
 from quorate._types import Consensus
 from quorate.plot import _axes
 

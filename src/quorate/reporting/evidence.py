@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import NamedTuple
 
-from quorate._consensus.choice import CRITERIA, Candidate, Choice
-from quorate._evaluation.trust import Trust
+from quorate._summaries import CRITERIA, Candidate, Choice
+from quorate._trust.agreement import Trust
 
 WIDTH, ROW, LEFT, RIGHT = 640, 66, 24, 24
 """The size of the picture and of one of its rows, and the margins beside the scale, in pixels."""

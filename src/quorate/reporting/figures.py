@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._consensus.choice import CRITERIA, Choice
 from quorate._evaluation.binning import Heatmap, heatmap, leaf_order
 from quorate._evaluation.member_table import APART, standing_apart
-from quorate._evaluation.other_numbers import Partition
-from quorate._evaluation.subject import Subject
+from quorate._summaries import CRITERIA, Choice
+from quorate._trust.subject import Partition, Subject
 from quorate._types import IntArray
 from quorate.plot._axes import MISSING, colours
-from quorate.reporting.pack import packed, packed_shares
+from quorate.reporting.page import packed, packed_shares
 from quorate.reporting.slider import Stops
 
 BINS = 180

@@ -1,24 +1,279 @@
-"""The page: a template that is filled in once, with every text escaped and every script allowed by its hash."""
+"""The page: a template filled in once, packed numbers and texts, tables and cards with every text escaped."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from quorate._consensus.choice import Choice
+import numpy as np
+from numpy.typing import NDArray
+
 from quorate._evaluation.member_table import APART
-from quorate._evaluation.subject import Subject
-from quorate.reporting.cards import FEW, MANY, cards_html
+from quorate._summaries import Choice, LabelShare
+from quorate._trust.subject import Subject
+from quorate._verdict import CLEAR as CLEAR_GRADE
+from quorate._verdict import GRADES, NO_STRUCTURE, STRONG
 from quorate.reporting.evidence import candidate_table, null_picture
-from quorate.reporting.html_tables import cluster_span, cluster_table, member_table, profile_table
-from quorate.reporting.pack import as_json
-from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, Point
+from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, SAME, Point
+
+# Characters that could end a script element or a line of JavaScript, and their escapes in JSON.
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_KINDS = (np.uint8, np.uint16, np.uint32)
+
+
+def as_json(value: Any) -> str:
+    """Return JSON that is safe inside a script element, whatever texts it contains; NaN and infinity become null."""
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # A lone half of a surrogate pair, which a page cannot contain, becomes a question mark.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text.translate(_ESCAPES)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return round(value, 6) if abs(value) < float("inf") else None
+    return value
+
+
+def packed(values: NDArray[Any]) -> dict[str, Any]:
+    """Encode integers from 0 on in as few bytes as they need, deflated and little-endian, as report.js reads them."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    most = int(flat.max(initial=0))
+    kind = next(kind for kind in _KINDS if most <= np.iinfo(kind).max)
+    data = flat.astype(np.dtype(kind).newbyteorder("<")).tobytes()
+    return {"bytes": np.dtype(kind).itemsize, "deflated": _deflated(data)}
+
+
+def packed_shares(values: NDArray[np.float64]) -> dict[str, Any]:
+    """Encode numbers from 0 to 1 in steps of 1/250, and 255 for no number; 0.004 is finer than a shade can show."""
+    levels = np.where(np.isfinite(values), np.rint(np.nan_to_num(values) * 250), 255)
+    return packed(levels.astype(np.int64))
+
+
+def packed_texts(texts: list[str]) -> dict[str, Any]:
+    """Encode a list of texts as deflated JSON, because ids may contain anything, even line breaks."""
+    data = json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return {"texts": _deflated(data)}
+
+
+def packed_ids(ids: NDArray[Any]) -> dict[str, Any]:
+    """Encode ids in the shorter of two ways: integers by their differences, everything else as texts."""
+    whole = _whole_numbers(ids)
+    if whole is None:
+        return packed_texts([str(value) for value in ids.tolist()])
+    steps = np.diff(whole, prepend=0)
+    # Zigzag coding makes a negative step a small number too.
+    zigzag = np.where(steps < 0, -2 * steps - 1, 2 * steps)
+    return packed_texts([]) if not len(ids) else {**packed(zigzag), "steps": True}
+
+
+def _whole_numbers(ids: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return ids as integers, or None if that is not possible.
+
+    It is possible if writing the integers gives the same ids and the steps between them fit into 32 bits.
+    """
+    texts = [str(value) for value in ids.tolist()]
+    if not all(text.lstrip("-").isdecimal() and len(text) <= 10 and text.isascii() for text in texts):
+        return None
+    numbers = np.array([int(text) for text in texts], dtype=np.int64)
+    alike = all(str(number) == text for number, text in zip(numbers.tolist(), texts, strict=True))
+    return numbers if alike and int(np.abs(numbers).max(initial=0)) < 2**29 else None
+
+
+def _deflated(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
+
+
+def size_of(entry: dict[str, Any]) -> int:
+    """Return the number of characters that an entry takes in the page."""
+    return sum(len(value) for value in entry.values() if isinstance(value, str))
+
+
+ROWS_OF_TABLES = 400
+"""The largest number of clusters and of members in the tables."""
+MEMBERS_TOLD = 4
+"""The number of members whose commonest label is written into the profile of a cluster."""
+NAME_LENGTH = 40
+"""The number of characters of a member's name or label that a profile shows."""
+NONE = "\u2013"
+"""The character shown for a number that does not exist."""
+
+
+def by_size(subject: Subject) -> list[int]:
+    """Return the clusters in the order of the tables: the largest first, as many as a table has rows."""
+    order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.labelled.sizes[cluster]), cluster))
+    return order[:ROWS_OF_TABLES]
+
+
+def profile_table(subject: Subject, shades: Sequence[str]) -> str:
+    """Return the rows that say what each cluster is made of."""
+    commonest, total = subject.profiles.commonest(), int(subject.labelled.sizes.sum())
+    rows = []
+    for cluster in by_size(subject):
+        size = int(subject.labelled.sizes[cluster])
+        rows.append(
+            f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
+            f'<td class="profile">{_profile(commonest[cluster])}</td></tr>'
+        )
+    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 4, "clusters")
+
+
+def _profile(labels: Sequence[LabelShare]) -> str:
+    told = [
+        f'<span class="label-share">{_short(entry.member)}: <b>{_short(entry.label)}</b> {entry.share:.0%} '
+        f"<small>({entry.overall:.0%} overall)</small></span>"
+        for entry in labels[:MEMBERS_TOLD]
+    ]
+    more = len(labels) - len(told)
+    return ", ".join(told) + (f" <small>and {more:,} more {'member' if more == 1 else 'members'}</small>" * (more > 0))
+
+
+def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
+    """Return the rows with size, confidence and density of each cluster."""
+    total = int(subject.labelled.sizes.sum())
+    rows = []
+    for cluster in by_size(subject):
+        size = int(subject.labelled.sizes[cluster])
+        rows.append(
+            f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
+            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{subject.densities[cluster]:.2f}</td></tr>"
+        )
+    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
+
+
+def member_table(subject: Subject) -> str:
+    """Return the rows with clusters, missing labels, weight and NMI of each member."""
+    ensemble, rows = subject.ensemble, []
+    for member in range(min(ensemble.n_members, ROWS_OF_TABLES)):
+        value = subject.member_nmi[member]
+        rows.append(
+            f'<tr><th scope="row">{escape(ensemble.member_names[member])}</th>'
+            f"<td>{int(ensemble.n_clusters[member]):,}</td><td>{subject.missing[member]:.1%}</td>"
+            f"<td>{ensemble.weights[member]:g}</td><td>{NONE if value != value else format(value, '.3f')}</td></tr>"
+        )
+    return "".join(rows) + _more(ensemble.n_members - ROWS_OF_TABLES, 5, "members")
+
+
+def cluster_span(cluster: int, name: str) -> str:
+    """Return the name of a cluster, marked so that the script can change it when the cluster is renamed."""
+    return f'<span data-cluster="{cluster}">{escape(name)}</span>'
+
+
+def _head(subject: Subject, cluster: int, shades: Sequence[str]) -> str:
+    swatch = f'<span class="swatch" data-swatch="{cluster}" style="background:{shades[cluster]}"></span>'
+    return f'<th scope="row">{swatch}{cluster_span(cluster, subject.names[cluster])}</th>'
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return escape(text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…")
+
+
+def _more(count: int, columns: int, noun: str) -> str:
+    return "" if count <= 0 else f'<tr><td colspan="{columns}">and {count:,} more {noun}</td></tr>'
+
+
+GOOD, MIDDLING, BAD, OPEN = "good", "middling", "bad", "open"
+"""The tones of a card; "open" where nothing can be said."""
+MARKS = {GOOD: "▲", MIDDLING: "●", BAD: "▼", OPEN: "○"}
+"""The shapes beside the words, so that nobody depends on the colour."""
+FEW, MANY = 0.1, 0.3
+"""Ambiguous objects are few below the first share, and many from the second on."""
+NOT_TESTED = "not compared with chance"
+
+
+class Card(NamedTuple):
+    """A number, what it is, and what it says, with a tone."""
+
+    value: str
+    name: str
+    cue: str
+    tone: str
+
+
+def cards(subject: Subject) -> list[Card]:
+    """Return the cards; none of them praises a labelling that is no better than chance."""
+    found = [_agreement(subject), _beyond_chance(subject), _clusters(subject), _ambiguous(subject)]
+    if subject.verdict.grade != NO_STRUCTURE:
+        return found
+    return [card._replace(tone=BAD) if card.tone in (GOOD, MIDDLING) else card for card in found]
+
+
+def cards_html(subject: Subject) -> str:
+    """Return the cards as the entries of a definition list."""
+    return "".join(
+        f'<div class="{card.tone}"><dd>{escape(card.value)}</dd><dt>{escape(card.name)}</dt>'
+        f'<dd class="cue"><span aria-hidden="true">{MARKS[card.tone]}</span> {escape(card.cue)}</dd></div>'
+        for card in cards(subject)
+    )
+
+
+def _agreement(subject: Subject) -> Card:
+    name = "agreement with members left out"
+    agreement, best = subject.trust.agreement, subject.trust.agreement_best_member
+    if agreement is None or best is None:
+        return Card(NONE, name, "not known how the labelling was made", OPEN)
+    if subject.verdict.grade == NO_STRUCTURE:
+        return Card(f"{agreement:.2f}", name, "no evidence of structure", BAD)
+    if agreement > best + SAME:
+        return Card(f"{agreement:.2f}", name, f"better than the best member, {best:.2f}", GOOD)
+    if agreement >= best - SAME:
+        return Card(f"{agreement:.2f}", name, "as good as the best member", MIDDLING)
+    return Card(f"{agreement:.2f}", name, f"below the best member, {best:.2f}", BAD)
+
+
+def _beyond_chance(subject: Subject) -> Card:
+    name = "agreement beyond chance, 0 to 1"
+    grade, adjusted = subject.verdict.grade, subject.trust.adjusted
+    value = NONE if adjusted is None else f"{adjusted:.2f}"
+    if grade not in GRADES:
+        return Card(value, name, NOT_TESTED, OPEN)
+    return Card(value, name, grade, GOOD if grade == STRONG else MIDDLING if grade == CLEAR_GRADE else BAD)
+
+
+def _clusters(subject: Subject) -> Card:
+    name = "cluster" if subject.n_clusters == 1 else "clusters"
+    if subject.n_clusters == 1:
+        return Card("1", name, "no borders to judge", OPEN)
+    values = subject.cluster_confidence
+    counts = {
+        "clear": int(np.sum(values >= CLEAR)),
+        "fair": int(np.sum((values >= FAIR) & (values < CLEAR))),
+        "doubtful": int(np.sum(values < FAIR)),
+    }
+    told = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    tone = BAD if counts["doubtful"] else MIDDLING if counts["fair"] else GOOD
+    return Card(f"{subject.n_clusters:,}", name, told, tone)
+
+
+def _ambiguous(subject: Subject) -> Card:
+    low = subject.confidence[subject.known] < subject.ambiguous
+    counts = subject.ensemble.counts[subject.known]
+    n_low, n_known = int(counts[low].sum()), int(counts.sum())
+    name = "ambiguous object" if n_low == 1 else "ambiguous objects"
+    if subject.n_clusters == 1:
+        return Card(f"{n_low:,}", name, "there is no other cluster", OPEN)
+    share = n_low / max(n_known, 1)
+    tone, word = (GOOD, "few") if share < FEW else (MIDDLING, "some") if share < MANY else (BAD, "many")
+    percentage = "none" if not n_low else f"{word}: {share:.0%} of all" if share >= 0.01 else f"{word}: below 1%"
+    return Card(f"{n_low:,}", name, percentage, tone)
+
 
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "naming.js", "report.js")
 """Our own scripts, in their order in the page; each can use the functions of those before it."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate._evaluation.member_table import APART, standing_apart
-from quorate._evaluation.subject import Subject
+from quorate._trust.subject import Subject
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
 """The mean NMI of two members from which each phrase is used."""

@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from quorate._check import counted, has, size
-from quorate._consensus.choose_k import Choice
-from quorate._consensus.run_method import MAX_BYTES
-from quorate._evaluation.subject import Subject, subject_of
+from quorate._choose_k.choose_k import Choice
 from quorate._io import refuse_place, write_aside
-from quorate._result_table import AMBIGUOUS
+from quorate._solve.run_method import MAX_BYTES
+from quorate._summaries import AMBIGUOUS
+from quorate._trust.subject import Subject, subject_of
 from quorate._types import Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
-from quorate.reporting.html_tables import ROWS_OF_TABLES
-from quorate.reporting.object_table import ambiguous_rows, download, object_table
-from quorate.reporting.page import page
-from quorate.reporting.slider import stops
+from quorate.reporting.page import ROWS_OF_TABLES, page
+from quorate.reporting.slider import ambiguous_rows, download, object_table, stops
 from quorate.reporting.verdict import headline, points
 
 

@@ -1,9 +1,9 @@
-"""Contingency tables of two labellings, kept as their non-empty cells, and the scores that follow from a table."""
+"""Contingency tables of two labellings, kept as their non-empty cells, and scores that follow from them; ANMI."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_cluste
 
 def pair_contingencies(ensemble: Ensemble, members: NDArray[np.intp]) -> Iterator[tuple[int, int, Contingency]]:
     """The tables of any two of these members of rows on a card, with the places of both; each pair once."""
-    from quorate._device.card_graph import shared_objects
+    from quorate._device.card_points import shared_objects
 
     edges, shared = ensemble.offsets, shared_objects(ensemble)
     parts = [slice(edges[member], edges[member + 1]) for member in members]
@@ -169,3 +169,26 @@ def _entropy(sizes: FloatArray, total: float) -> float:
 def _sum(values: FloatArray) -> float:
     """The sum rounded once, so that it does not depend on the order, and scores that are equal on paper are equal."""
     return math.fsum(values.tolist())
+
+
+def anmi(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> float:
+    """ANMI (geometric) of a labelling of the rows, in which -1 stands for an unlabelled row."""
+    return mean_nmi(member_contingencies(ensemble, labels, n_clusters), ensemble.weights, "geometric")
+
+
+def member_labels(ensemble: Ensemble, member: int) -> NDArray[np.int32]:
+    """A member's labels as a labelling of the rows."""
+    return ensemble.labels[:, member].astype(np.int32)
+
+
+def member_anmi(ensemble: Ensemble, members: Iterable[int] | None = None) -> list[float]:
+    """ANMI of each of the given members (all of them by default) with all members, itself included."""
+    chosen = range(ensemble.n_members) if members is None else members
+    return [anmi(ensemble, member_labels(ensemble, q), int(ensemble.n_clusters[q])) for q in chosen]
+
+
+def members_with(ensemble: Ensemble, n_clusters: int | None) -> NDArray[np.intp]:
+    """The members that have exactly so many clusters; all members if no number is given."""
+    if n_clusters is None:
+        return np.arange(ensemble.n_members)
+    return np.flatnonzero(ensemble.n_clusters == n_clusters)

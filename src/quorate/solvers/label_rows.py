@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
-from quorate.ops import competition, soft, tables
+from quorate.ops import soft, tables
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
@@ -281,7 +281,7 @@ def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, 
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: competition.compete(labels, offsets, groups, weights, mass, draws, start, stop, winner),
+            lambda start, stop: tables.compete(labels, offsets, groups, weights, mass, draws, start, stop, winner),
             ensemble.n_rows,
         )
         return winner
@@ -300,7 +300,7 @@ def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDAr
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: competition.winners_share(labels, offsets, groups, weights, winner, start, stop, share),
+            lambda start, stop: tables.winners_share(labels, offsets, groups, weights, winner, start, stop, share),
             ensemble.n_rows,
         )
         return share

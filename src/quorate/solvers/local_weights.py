@@ -1,4 +1,4 @@
-"""Weights of base clusters learnt from the ensemble: a cluster counts more if the other members keep it whole."""
+"""What two base clusters have in common, and weights of base clusters learnt from the ensemble."""
 
 from __future__ import annotations
 
@@ -7,10 +7,39 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
+from quorate.ops.bipartite import add_pairs
 from quorate.ops.tables import cluster_counts
+from quorate.ops.threads import map_fixed_blocks
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.average_link import Weighting
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
+
+FOLD_ROWS = 65_536
+"""The least number of rows per thread: each thread needs a matrix of its own."""
+
+
+def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
+    """For any two base clusters the sum of mass over the rows they share, (d, d)."""
+    n_clusters = int(ensemble.offsets[-1])
+
+    def block(start: int, stop: int) -> FloatArray:
+        table = np.zeros((n_clusters, n_clusters))
+        add_pairs(ensemble.labels, ensemble.offsets, mass, start, stop, table)
+        return table
+
+    blocks = map_fixed_blocks(block, ensemble.n_rows, max(FOLD_ROWS, -(-ensemble.n_rows // 4)))
+    upper: FloatArray = np.sum(blocks, axis=0)
+    return upper + upper.T - np.diag(np.diag(upper))
+
+
+def jaccard(ensemble: Ensemble) -> FloatArray:
+    """The Jaccard index (d, d) of any two base clusters, in objects; 0 within a member and on the diagonal."""
+    both = fold(ensemble, ensemble.counts.astype(np.float64))
+    sizes = np.diag(both).copy()
+    overlap: FloatArray = both / (sizes[:, None] + sizes - both)
+    np.fill_diagonal(overlap, 0)
+    return overlap
+
 
 CARD_CLUSTERS = 8192
 """Clusters of all members up to which a card counts what any two of them share in one table."""
@@ -40,7 +69,7 @@ def _shared_on_card(ensemble: Ensemble) -> NDArray[np.int64] | None:
     """The objects that any two base clusters share, counted on the card that the rows live on; None if on none."""
     if ensemble.card is None or int(ensemble.offsets[-1]) > CARD_CLUSTERS:
         return None
-    from quorate._device.card_graph import shared_objects
+    from quorate._device.card_points import shared_objects
 
     return shared_objects(ensemble)
 

@@ -7,8 +7,7 @@ and the same for all methods.
 
 from __future__ import annotations
 
-from quorate._ensemble_size import Size
-from quorate._types import AnyEnsemble
+from quorate._types import AnyEnsemble, Size
 
 NUMBER = 8
 """Bytes of a number in a table."""

@@ -1,4 +1,4 @@
-"""What members and their clusters weigh, in the forms that sums, graphs and trees need."""
+"""What members and their clusters weigh, in the forms that sums, graphs and trees need; sums in whole numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def with_relative_weights(ensemble: E) -> E:
 def counts_divisor(ensemble: AnyEnsemble) -> int:
     """The greatest common divisor of all counts."""
     if ensemble.card is not None:
-        from quorate._device.card_graph import common_factor_of_counts
+        from quorate._device.card_points import common_factor_of_counts
 
         return common_factor_of_counts(ensemble)
     return int(np.gcd.reduce(ensemble.counts))
@@ -92,3 +92,12 @@ def integer_member_weights(ensemble: Ensemble) -> tuple[NDArray[np.int64], float
         return scaled.astype(np.int64), float(ensemble.weights.min())
     unit = float(ensemble.weights.max()) / largest
     return np.maximum(np.rint(ensemble.weights / unit), 1).astype(np.int64), unit
+
+
+TABLE_UNIT = 2.0**36
+"""Tables of logarithms, shares and gains that rows are looked up in are kept as integers in units of 2^-36."""
+
+
+def whole(values: FloatArray) -> NDArray[np.int64]:
+    """The values as integers in units of 2^-36."""
+    return np.rint(values * TABLE_UNIT).astype(np.int64)

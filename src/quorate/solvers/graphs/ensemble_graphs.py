@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, FloatArray, SoftEnsemble
+from quorate.ops.bipartite import row_components
 from quorate.ops.coding import canonical
-from quorate.ops.components import row_components
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.label_rows import one_hot, rows_in, tally
 from quorate.solvers.weights import cluster_weights_whole

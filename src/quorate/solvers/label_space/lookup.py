@@ -6,16 +6,20 @@ the counts of base clusters in each cluster. A `Model` says how; seeding, sweeps
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, E, FloatArray
+from quorate._device.card_tables import Moving
+from quorate._device.card_tables import look_up as look_up_on_card
+from quorate._types import AnyEnsemble, Consensus, E, FloatArray, IntArray
 from quorate.ops.threads import map_tasks
 from quorate.solvers.draws import drawn_by_weight, fill_empty
 from quorate.solvers.label_rows import (
+    canonical_labels,
     drawn_objects,
     look_up,
     move,
@@ -24,8 +28,57 @@ from quorate.solvers.label_rows import (
     take,
     weighted_total,
 )
-from quorate.solvers.label_space.rules import Model, Partition, Rule, Sums, width
-from quorate.solvers.weights import cluster_weights
+from quorate.solvers.weights import cluster_weights, with_relative_weights
+
+
+class Sums(NamedTuple):
+    """Sums over the rows of each cluster: `table` (d, width) counts base clusters, `mass` (K,) adds up the rows.
+
+    For soft members the table adds up memberships, in units of the ensemble.
+    """
+
+    table: IntArray
+    mass: IntArray
+
+
+class Rule(NamedTuple):
+    """What rows are looked up in: a row takes the c with the least factor * bias[c] - scale[c] * sum of table[., c]."""
+
+    table: IntArray | FloatArray
+    scale: FloatArray
+    bias: FloatArray
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a method turns sums into a rule, and what it minimises.
+
+    `rule` maps sums to the next rule; `cost` maps sums to the objective, to be minimised. `norms` (m,) is the cost of a
+    row before anything is looked up, `factor` (m,) or (1,) multiplies the bias for a row, and `masses` (m,) is what a
+    row adds to the mass of its cluster: integers, or floats if their sum would not fit into 64 bits.
+    """
+
+    rule: Callable[[Sums], Rule]
+    cost: Callable[[Sums], float]
+    norms: FloatArray
+    factor: FloatArray
+    masses: IntArray
+
+
+class Partition(NamedTuple):
+    """Where a run ended."""
+
+    labels: NDArray[np.int32]
+    sums: Sums
+    cost: float
+    n_iter: int
+    converged: bool
+
+
+def width(n_clusters: int) -> int:
+    """The number of columns of a table for so many clusters, which fills whole vector registers from 12 clusters on."""
+    return n_clusters if n_clusters < 12 else -(-n_clusters // 32) * 32
+
 
 SAMPLE_ROWS = 32_768
 """Above this many rows restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
@@ -81,8 +134,6 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
 def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
     if ensemble.card is not None and model.masses.dtype.kind == "i":
-        from quorate.solvers.label_space.sweep_on_card import sweep_on_card
-
         return sweep_on_card(ensemble, model, rule, max_iter)
     sums = _no_sums(ensemble, len(rule.bias), model.masses.dtype)
     old = np.full(ensemble.n_rows, -1, dtype=np.int32)
@@ -172,3 +223,72 @@ def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray
     # weights that are no integers may leave a rounding error where the distance is zero
     distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared_with(ensemble, row), 0.0)
     return distances
+
+
+def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Partition:
+    """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
+    xp, k = ensemble.card.xp, len(rule.bias)
+    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
+    moving = Moving(ensemble, k, model.masses if isinstance(model.masses, np.ndarray) else None)
+    fresh, score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
+    # the first rule compares with means, whatever the model: rows have no pull of their own on it
+    factor, own_factor = np.ones(1), xp.asarray(model.factor)
+    converged, n_iter, repaired = False, 0, np.inf
+    sums = _sums(moving, k)
+    while not converged and n_iter < max_iter:
+        look_up_on_card(ensemble, rule, factor, fresh, score)
+        before, filled = moving.old, 0
+        moved = moving.move(fresh)
+        sums = _sums(moving, k)
+        if not sums.mass.all():
+            filled, labels = _filled(ensemble, model, fresh, score, k)
+            moving.move(labels)
+            moved, sums = int((moving.old != before).sum()), _sums(moving, k)
+        fresh = before
+        rule, factor = model.rule(sums), own_factor
+        converged = moved == 0
+        n_iter += 1
+        if filled and not converged:
+            earlier, repaired = repaired, model.cost(sums)
+            converged = repaired >= earlier
+    return Partition(moving.old, sums, model.cost(sums), n_iter, converged)
+
+
+def _sums(moving: Moving, n_clusters: int) -> Sums:
+    """The sums in host memory, with columns added as the rules expect them."""
+    table, mass = moving.sums()
+    wide = np.zeros((len(table), width(n_clusters)), dtype=np.int64)
+    wide[:, :n_clusters] = table
+    return Sums(wide, mass)
+
+
+def _filled(ensemble: Any, model: Model, fresh: Any, score: Any, n_clusters: int) -> tuple[int, Any]:
+    """Fill empty clusters in host memory, which happens rarely; return how many there were, and the new labels."""
+    card = ensemble.card
+    labels = card.to_host(fresh).copy()
+    filled = fill_empty(labels, ensemble.counts * (model.norms + card.to_host(score)), n_clusters)
+    return filled, card.to_card(labels)
+
+
+def restarted(
+    ensemble: E,
+    make: Callable[[E], Model],
+    n_clusters: int,
+    rng: np.random.Generator,
+    n_init: int,
+    max_iter: int,
+) -> Consensus:
+    """The best of `n_init` seeded runs of the model that `make` builds for an ensemble, as a Consensus.
+
+    The models' costs are proportional to the weights of the members. The runs see weights relative to the least one,
+    because the models' tables are rounded to a fixed unit.
+    """
+    light = with_relative_weights(ensemble)
+    result = as_consensus(best_of_restarts(light, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
+    return replace(result, objective=result.objective * float(ensemble.weights.min()))
+
+
+def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+    """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
+    labels = canonical_labels(run.labels, len(run.sums.mass))
+    return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.coding import canonical
-from quorate.ops.disagreement import (
+from quorate.ops.moves import (
     attracted,
     fill_tables,
     found_clusters,
     least_disagreement,
+    lower_disagreement,
     merge_attracted,
     own_attraction,
-    sweep,
 )
 from quorate.ops.threads import map_blocks, map_fixed_blocks
 from quorate.solvers.draws import fill_empty, rows_of_objects
@@ -177,7 +177,9 @@ def _settle(
         n_clusters = int(labels.max()) + 1
         assignment = labels.copy()
         tables = tables_of(ensemble, weights, assignment, n_clusters + SPARE * free)
-        moved = sweep(ensemble.labels, ensemble.offsets, ensemble.counts, weights, free, *tables, assignment)
+        moved = lower_disagreement(
+            ensemble.labels, ensemble.offsets, ensemble.counts, weights, free, *tables, assignment
+        )
         costs.append(_cost(ensemble, weights, tables))
         labels = canonical(assignment, n_clusters + SPARE)
         n_iter += 1

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
 from quorate.solvers.label_rows import objects_in, row_norms, summed_sizes, total_of
-from quorate.solvers.label_space.lookup import means_rule, squares
-from quorate.solvers.label_space.rules import Model, Rule, Sums, width
-from quorate.solvers.weights import cluster_weights
-from quorate.solvers.whole_numbers import TABLE_UNIT, whole
+from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
+from quorate.solvers.weights import TABLE_UNIT, cluster_weights, whole
 
 
 def euclidean(ensemble: AnyEnsemble) -> Model:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray
-from quorate.ops.average_link import Scratch, average_link
-from quorate.ops.bit_neighbours import nearest_rows_by_bits, row_sets
-from quorate.ops.candidate_lists import MARGIN, Lists
-from quorate.ops.cluster_search import Desk
-from quorate.ops.cluster_sums import Clusters, dots_between
-from quorate.ops.dense_link import SUM, dense_link
-from quorate.ops.neighbours import inverted_lists, nearest_rows
+from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray, SoftEnsemble
+from quorate.ops.average_link import Clusters, Scratch, average_link, dots_between
+from quorate.ops.cluster_search import MARGIN, Desk, Lists
+from quorate.ops.linkage import SUM, dense_link
+from quorate.ops.neighbours import inverted_lists, mirror, nearest_rows, nearest_rows_by_bits, row_sets
 from quorate.ops.ranking import BOUNDED, EXACT, LISTED
+from quorate.ops.soft import keep_nearest
 from quorate.ops.threads import map_blocks, n_threads
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
@@ -222,3 +220,65 @@ def first_lists(
         top=value[:, 0] * (1.0 if exact else MARGIN),
         state=np.where(near[:, 0] >= 0, EXACT if exact else LISTED, BOUNDED).astype(np.int8),
     )
+
+
+DENSE_SOFT_CLUSTERS = 8192
+"""Once no more clusters than this are left, the matrix between them is used; it takes half a gigabyte."""
+TILE = 1024
+"""Rows per block when rows are compared with one another."""
+
+
+def soft_average_link_tree(ensemble: SoftEnsemble) -> FloatArray:
+    """`average_link_tree` for soft rows; beside the rows it takes a matrix between up to 8,192 of them."""
+    weights = by_member(ensemble)
+    whole = bool(np.all(weights.columns == np.floor(weights.columns)))
+    # a product of matrices adds up in an order of its own, which must not matter
+    between = _product_between if whole else dots_between
+    lists = None
+    if ensemble.n_rows > DENSE_SOFT_CLUSTERS:
+        found = soft_nearest(ensemble, weights.columns, CANDIDATES + 1)
+        lists = first_lists(*found, weights.columns, ensemble.counts, ensemble.unit)
+    return tree_down_to(DENSE_SOFT_CLUSTERS, weights, first_clusters(ensemble), lists, between)
+
+
+def soft_nearest(ensemble: SoftEnsemble, weights: FloatArray, width: int) -> tuple[NDArray[np.int32], FloatArray]:
+    """The nearest rows of `average_link.nearest`, computed by products of blocks of rows; weights (d,).
+
+    The products are exact in any order of summation if weights are whole numbers and those of the members add up to
+    less than 2^21.
+    """
+    rows = one_hot(ensemble)
+    weighted = rows.copy()
+    weighted.data = rows.data * weights[rows.indices]
+    near = np.full((ensemble.n_rows, width), -1, dtype=np.int32)
+    value, used = np.zeros((ensemble.n_rows, width)), np.zeros(ensemble.n_rows, dtype=np.int64)
+    for start in range(0, ensemble.n_rows, TILE):
+        block = _tile(weighted, start)
+        for other in range(0, ensemble.n_rows, TILE):
+            keep_nearest(_product(block, _tile(rows, other)), start, other, near, value, used)
+    return near, value
+
+
+def _tile(rows: Any, start: int) -> Any:
+    """A block of rows, dense if at least one entry in 16 is not zero: products of dense blocks are much faster."""
+    part = rows[start : start + TILE]
+    return part.toarray() if 16 * rows.nnz > rows.shape[0] * rows.shape[1] else part
+
+
+def _product(first: Any, second: Any) -> FloatArray:
+    product = first @ second.T
+    dense: FloatArray = product if isinstance(product, np.ndarray) else product.toarray()
+    return dense
+
+
+def _product_between(
+    alive: NDArray[np.int64], clusters: Clusters, columns: NDArray[np.int32], values: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """The matrix of `dots_between` as one product of dense matrices, for clusters whose sums have many columns."""
+    sums = np.zeros((len(alive), len(weights)))
+    for number, cluster in enumerate(alive):
+        place = slice(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster])
+        sums[number, columns[place]] = values[place]
+    matrix: FloatArray = (sums * weights) @ sums.T
+    mirror(matrix)
+    return matrix

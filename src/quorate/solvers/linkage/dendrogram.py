@@ -1,15 +1,16 @@
-"""Trees of merges: scipy linkage matrices over rows, cut at a number of clusters or at the longest lifetime."""
+"""Trees of merges: scipy linkage matrices, cut at a number of clusters or a lifetime; the Consensus of a tree."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import FloatArray
+from quorate._types import AnyEnsemble, Consensus, FloatArray
 from quorate.ops.coding import canonical
-from quorate.ops.merges import cut_tree, merged_labels, ordered_tree
+from quorate.ops.linkage import cut_tree, merged_labels, ordered_tree
 
 
 def tree_of(merges: NDArray[Any], heights: FloatArray, counts: NDArray[np.int64]) -> FloatArray:
@@ -125,3 +126,35 @@ def _named(tree: FloatArray, names: NDArray[np.int64]) -> NDArray[np.int64]:
         merges[step] = sorted((lowest[left], lowest[right]))
         lowest[len(names) + step] = merges[step, 0]
     return merges
+
+
+def tree_consensus(
+    ensemble: AnyEnsemble,
+    inverse: NDArray[np.intp],
+    tree: FloatArray,
+    n_clusters: int,
+    info: Mapping[str, Any] | None = None,
+) -> Consensus:
+    """Cut a tree over distinct rows into n_clusters, and give both to the rows of the ensemble.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or SoftEnsemble
+        The rows the method was handed, which need not be distinct.
+    inverse : array of shape (n_rows,)
+        The distinct row that each of these rows equals, as `compress` returns it.
+    tree : array of shape (n_distinct_rows - 1, 4)
+        A scipy linkage matrix.
+    n_clusters : int
+    info : mapping, optional
+
+    Returns
+    -------
+    Consensus
+        `objective` is the height of the last merge within the clusters, 0 if nothing was merged.
+    """
+    labels = cut(tree, n_clusters)[inverse]
+    if len(tree) + 1 < ensemble.n_rows:
+        tree = expand_tree(tree, inverse, ensemble.counts)
+    objective = float(tree[-n_clusters, 2]) if n_clusters <= len(tree) else 0.0
+    return Consensus(labels=labels, objective=objective, tree=tree, info=info or {})

@@ -8,10 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.dense_link import LEAST, MEAN, SUM, WARD, dense_link
-from quorate.ops.graph_link import Graph, graph_link
-from quorate.ops.merges import single_merges
-from quorate.ops.spanning import dense_order, graph_order, spanning_order
+from quorate.ops.linkage import (
+    LEAST,
+    MEAN,
+    SUM,
+    WARD,
+    Graph,
+    dense_link,
+    dense_order,
+    graph_link,
+    graph_order,
+    single_merges,
+    spanning_order,
+)
 from quorate.solvers.linkage.co_association import Pairs
 from quorate.solvers.linkage.dendrogram import tree_of
 from quorate.solvers.weights import relative_weights

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
-from quorate.ops.points import add_points, nearest_points
+from quorate.ops.euclidean import add_points, nearest_points
 from quorate.ops.threads import map_blocks, map_tasks
 from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
 from quorate.solvers.label_rows import weighted_total

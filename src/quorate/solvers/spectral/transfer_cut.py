@@ -1,4 +1,4 @@
-"""Normalised cut of the graph of rows and base clusters, solved for the clusters and carried over to the rows."""
+"""From the graph folded onto the base clusters to what each cluster adds to the points of its rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,83 @@ from typing import Any
 
 import numpy as np
 
+from quorate._device import card_points
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
-from quorate.solvers.overlaps import fold
-from quorate.solvers.spectral.eigen import with_signs
-from quorate.solvers.spectral.euclidean_kmeans import point_consensus
-from quorate.solvers.spectral.folded_graph import folded_leading, point_table
+from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_rows import canonical_labels, drawn_objects
+from quorate.solvers.local_weights import fold
+from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, point_consensus, sample_size
+
+LEAST_VALUE = 1e-12
+"""Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
+
+
+def folded_table(shared: FloatArray, weights: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
+    """What a row adds up over its base clusters to get its point, (d, k), and the eigenvalues.
+
+    `shared` (d, d) is the sum of the masses of the rows that any two clusters share.
+    """
+    return point_table(*folded_leading(shared, weights, n_components), weights)
+
+
+def folded_leading(
+    shared: FloatArray, weights: FloatArray, n_components: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
+    folded = shared * np.outer(weights, weights)
+    cluster_degree = folded.sum(axis=1)
+    normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
+    return (cluster_degree, *leading_eigenvectors(normalised, n_components))
+
+
+def point_table(
+    cluster_degree: FloatArray, values: FloatArray, vectors: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The table of `folded_table` from eigenvectors (d, k); directions without weight are left out."""
+    kept = values > LEAST_VALUE * values[0]
+    vectors, values = vectors[:, kept], values[kept]
+    return np.ascontiguousarray(vectors * (weights / np.sqrt(cluster_degree))[:, None]), values
+
+
+def transfer_cut_on_card(
+    ensemble: Any,
+    weights: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    runs: tuple[int, int],
+    info: Mapping[str, Any],
+) -> Consensus:
+    """Do what `transfer_cut` does; `runs` holds n_init and max_iter.
+
+    First the graph is folded onto the base clusters on the card. Then its eigenvectors are computed in host memory.
+    Last, the rows get their points on the card, and k-means clusters these: its restarts run on a sample in host
+    memory, and the best of them is finished on all points on the card. If there are so few rows that no sample is
+    drawn, k-means runs in host memory alone.
+    """
+    table, values = folded_table(card_points.fold(ensemble, weights), weights, n_clusters)
+    points = card_points.unit_points(ensemble, table)
+    run = _clustered(ensemble, points, n_clusters, rng, runs)
+    labels = canonical_labels(run.labels, n_clusters)
+    told = {**info, "eigenvalues": values}
+    return Consensus(labels=labels, objective=run.inertia, n_iter=run.n_iter, converged=run.converged, info=told)
+
+
+def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Generator, runs: tuple[int, int]) -> Any:
+    card, (n_init, max_iter) = ensemble.card, runs
+    size = sample_size(n_clusters)
+    if ensemble.n_rows > size:
+        drawn, times = drawn_objects(ensemble, size, rng)
+        if len(drawn) >= n_clusters:
+            sample = np.ascontiguousarray(card.to_host(points[:, card.xp.asarray(drawn)]).T)
+            centres = centres_of_sample(sample, times, n_clusters, rng, n_init, max_iter)
+            return card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
+    host = np.ascontiguousarray(card.to_host(points).T)
+    return euclidean_kmeans(host, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+
 
 DENSE_CLUSTERS = 2000
 """Up to so many base clusters the graph is folded onto them, into a dense matrix; above, Lanczos is used."""
@@ -43,8 +112,6 @@ def transfer_cut(
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
     if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
-        from quorate.solvers.spectral.cut_on_card import transfer_cut_on_card
-
         return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}

@@ -1,0 +1,271 @@
+"""The criteria for the number of clusters: what each is worth, how they are weighed, and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._evaluation.binning import mean_co_association
+from quorate._evaluation.consensus_index import ambiguity
+from quorate._solve.auto import TREE_ROWS
+from quorate._summaries import WORDS
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
+from quorate.solvers.linkage.dendrogram import lifetimes
+from quorate.solvers.local_weights import cluster_certainty, edge_weights
+from quorate.solvers.spectral.transfer_cut import DENSE_CLUSTERS, leading_values
+
+Run = Callable[[str, int], Consensus]
+"""Runs a method, given by its name, for a number of clusters."""
+
+MOST = 20
+"""The largest number of clusters that "auto" tries, unless the members have more clusters."""
+PAC_MEMBERS = 5
+"""At least so many members must have one number of clusters for its proportion of ambiguous pairs."""
+CERTAINTY_SCALE = 0.4
+"""The parameter theta of the certainties by which edges of the graph are weighted, as in `lwgp`."""
+EIGENVALUE_FLOOR, MERGE_FLOOR, LINK_FLOOR = 0.003, 0.01, 0.005
+"""Added before logarithms are taken: differences as small as these mean nothing."""
+
+
+def highest_number(ensemble: AnyEnsemble) -> int:
+    """Return the largest number of clusters that "auto" tries: 20, or more if a quarter of the members have more."""
+    usual = int(np.quantile(ensemble.n_clusters, 0.75))
+    return min(max(MOST, usual), ensemble.n_rows)
+
+
+def eigengaps(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generator) -> dict[int, float]:
+    """Return the gap after the first k eigenvalues of the graph of rows and base clusters, for each number k.
+
+    With eigenvalues v, of which the first is 1, the gap after k of them is the logarithm of the ratio of -log(v) on
+    both sides of it. Edges are weighted by the certainty of their cluster. If the members have very many clusters,
+    nothing is returned, because so many eigenvalues cannot be computed in a short time.
+    """
+    if int(ensemble.offsets[-1]) > DENSE_CLUSTERS:
+        return {}
+    weights = edge_weights(ensemble, cluster_certainty(ensemble, CERTAINTY_SCALE))
+    values = leading_values(ensemble, weights, max(numbers) + 1, rng)
+    missing = max(0, max(numbers) + 1 - len(values))
+    lost = -np.log(np.clip(np.append(values, np.zeros(missing)), 1e-12, 1.0)) + EIGENVALUE_FLOOR
+    return {k: float(np.log(lost[k] / lost[k - 1])) for k in numbers if k <= len(values)}
+
+
+def merge_gaps(ensemble: Ensemble, labels: NDArray[np.int32], numbers: Sequence[int]) -> dict[int, float]:
+    """Return the gap between the similarities of two merges, for each number of clusters.
+
+    The clusters of a labelling of many clusters are merged two by two, always the two that are most similar: their
+    co-association, divided by the geometric mean of that within either of them, is largest. The gap of k is the
+    logarithm of the ratio of the similarity of the two that were merged to get k clusters, and of the next two.
+    """
+    n_clusters = int(labels.max()) + 1
+    sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
+    sums = mean_co_association(ensemble, labels, n_clusters) * np.outer(sizes, sizes)
+    similar = merged_similarities(sums, _within)
+    if n_clusters == ensemble.n_rows:
+        # a further split would divide objects that all members put together
+        similar = np.append(similar, 1.0)
+    return _gaps(similar, MERGE_FLOOR, numbers)
+
+
+def link_gaps(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, float]:
+    """Return the same for links between nearest neighbours, as a share of the links of the cluster that has fewer.
+
+    Small cells are merged. The mean over several divisions into cells is taken, each an array of shape (cells, cells).
+    """
+    found = [_gaps(merged_similarities(part, _fewer), LINK_FLOOR, numbers) for part in links]
+    known = {k: [gaps[k] for gaps in found if k in gaps] for k in numbers}
+    return {k: float(np.mean(gaps)) for k, gaps in known.items() if gaps}
+
+
+def _within(sums: FloatArray) -> FloatArray:
+    own = np.sqrt(np.maximum(np.diag(sums), 1e-300))
+    return np.outer(own, own)
+
+
+def _fewer(sums: FloatArray) -> FloatArray:
+    total = np.maximum(sums.sum(axis=1), 1e-300)
+    fewer: FloatArray = np.minimum.outer(total, total)
+    return fewer
+
+
+def _gaps(similar: FloatArray, floor: float, numbers: Sequence[int]) -> dict[int, float]:
+    logs = np.log(similar + floor)
+    return {k: float(logs[k + 1] - logs[k]) for k in numbers if k + 1 < len(similar)}
+
+
+def merged_similarities(sums: FloatArray, scale: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Merge clusters two by two, and return how similar the two are that are merged next, for each number of clusters.
+
+    Parameters
+    ----------
+    sums : array of shape (K, K)
+        The sum of a similarity over pairs of objects of two clusters, or of one.
+    scale : callable
+        From such sums to the numbers by which they are divided.
+
+    Returns
+    -------
+    array of shape (K + 1,)
+        Entry k is the largest similarity of two of k clusters. Entries 0 and 1 are 0. Ties go to the first clusters.
+    """
+    sums = np.array(sums, dtype=np.float64)
+    similar = np.zeros(len(sums) + 1)
+    for n_clusters in range(len(sums), 1, -1):
+        scaled = sums / scale(sums)
+        np.fill_diagonal(scaled, -1.0)
+        first, second = divmod(int(scaled.argmax()), n_clusters)
+        similar[n_clusters] = scaled[first, second]
+        sums[first] += sums[second]
+        sums[:, first] += sums[:, second]
+        sums = np.delete(np.delete(sums, second, axis=0), second, axis=1)
+    return similar
+
+
+def density_gains(ensemble: Ensemble, most: int, run: Run) -> dict[int, float]:
+    """Return the density won by the split that leads to each number of clusters, up to one number beyond `most`."""
+    splits = run("bisecting", min(most + 1, ensemble.n_rows)).info["splits"]
+    return {place + 2: split.gain for place, split in enumerate(splits)}
+
+
+def tree_lifetimes(ensemble: Ensemble, own: Consensus | None, run: Run) -> dict[int, float]:
+    """Return the lifetime of each number of clusters from 2 on.
+
+    The tree is the method's own, or that of average-link evidence accumulation if there are few enough rows.
+    """
+    tree = None if own is None else own.tree
+    if tree is None and 1 < ensemble.n_rows <= TREE_ROWS:
+        tree = run("eac", min(2, ensemble.n_rows)).tree
+    if tree is None or len(tree) != ensemble.n_rows - 1:
+        return {}
+    return {k: float(length) for k, length in enumerate(lifetimes(tree)[1:], start=2)}
+
+
+def ambiguities(
+    parts: Mapping[int, Ensemble], rng: np.random.Generator, bounds: tuple[float, float]
+) -> tuple[dict[int, float], int]:
+    """Return the PAC of each number of clusters for which there are enough members, and the pairs drawn for it."""
+    proportions, drawn = {}, 0
+    for k, part in parts.items():
+        if part.n_members >= PAC_MEMBERS:
+            everyone = np.arange(part.n_members, dtype=np.intp)
+            result = ambiguity(part, everyone, rng, low=bounds[0], high=bounds[1])
+            proportions[k], drawn = result.proportion, result.n_drawn
+    return proportions, drawn
+
+
+def falls(gains: Mapping[int, float], numbers: Sequence[int]) -> dict[int, float]:
+    """Return how much less density the next split gains than the one that made each number of clusters."""
+    return {k: gains.get(k, 0.0) - gains.get(k + 1, 0.0) for k in numbers} if gains else {}
+
+
+def shares_of_best(values: Mapping[int, Any], *, from_lowest: bool = False) -> dict[int, float]:
+    """Scale the values of a criterion so that the best number has 1; 0 for values below 0, or for the lowest value."""
+    known = {k: float(value) for k, value in values.items() if value is not None}
+    lowest = min(known.values(), default=0.0) if from_lowest else 0.0
+    best = max(known.values(), default=0.0) - lowest
+    return {k: max(value - lowest, 0.0) / best for k, value in known.items()} if best > 0 else {}
+
+
+WEIGHTS = {
+    "eigengap": 1.0,
+    "merge_gap": 0.5,
+    "link_gap": 1.5,
+    "density_fall": 0.1,
+    "lifetime": 0.1,
+    "anmi": 0.1,
+    "stability": 0.1,
+}
+"""What each criterion counts; docs/decisions/0067 and docs/trust.md tell how the weights were chosen."""
+FROM_LOWEST = ("anmi", "stability")
+"""Criteria that are high for every number, so that only differences count."""
+NEARLY = 0.85
+"""A choice is undecided if the next candidate has at least this share of the support of the recommended number."""
+MOST_CANDIDATES = 3
+LEAST_SHARE = 1 / 3
+"""A number is a candidate if it has more than this share of the support of the recommended one."""
+TIED = 1e-12
+"""Values of a criterion that differ by no more than this are equal: the difference is rounding."""
+SHOWN_AS = {"density_fall": "density_gain"}
+"""Under which name the number that a criterion speaks for is reported, if it is not its own."""
+
+Values = Mapping[str, Mapping[int, float]]
+"""For each criterion, its value for each number of clusters."""
+
+
+class Decision(NamedTuple):
+    """The recommended number, the candidates, whether they are close, the support of each number, and the reason."""
+
+    n_clusters: int
+    candidates: tuple[int, ...]
+    undecided: bool
+    support: Mapping[int, float]
+    reason: str
+
+
+def speaking(values: Values) -> dict[str, dict[int, float]]:
+    """Return the criteria that distinguish between the numbers; the others abstain."""
+    known = {name: dict(part) for name, part in values.items() if name in WEIGHTS and part}
+    return {name: part for name, part in known.items() if max(part.values()) - min(part.values()) > TIED}
+
+
+def supports(values: Values) -> dict[int, float]:
+    """Return the weighted mean of the shares that each number has of the best value of each criterion, from 0 to 1."""
+    shares = {name: shares_of_best(part, from_lowest=name in FROM_LOWEST) for name, part in speaking(values).items()}
+    total = sum(WEIGHTS[name] for name, part in shares.items() if part)
+    numbers = sorted({k for part in values.values() for k in part})
+    return {
+        k: sum(WEIGHTS[name] * part.get(k, 0.0) for name, part in shares.items()) / total if total else 0.0
+        for k in numbers
+    }
+
+
+def voted(values: Values) -> dict[str, int]:
+    """Return the number each criterion speaks for; ties go to the smaller number."""
+    votes = {SHOWN_AS.get(name, name): _best(part) for name, part in speaking(values).items()}
+    pac = values.get("pac", {})
+    if pac and max(pac.values()) - min(pac.values()) > TIED:
+        votes["pac"] = _best({k: -value for k, value in pac.items()})
+    return votes
+
+
+def _best(part: Mapping[int, float]) -> int:
+    return max(sorted(part), key=lambda k: part[k])
+
+
+def shortlist(support: Mapping[int, float], size: int) -> list[int]:
+    """Return the numbers with most support, in increasing order; ties go to the smaller number."""
+    return sorted(sorted(support, key=lambda k: (-support[k], k))[:size])
+
+
+def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], wanted: Sequence[int]) -> Decision:
+    """Weigh the criteria, and choose among the numbers for which the method gave an answer."""
+    every = supports(values)
+    support = {k: every.get(k, 0.0) for k in answered}
+    ranked = sorted(support, key=lambda k: (-support[k], k))
+    best = ranked[0]
+    others = [k for k in ranked[1:] if support[k] > LEAST_SHARE * support[best]][: MOST_CANDIDATES - 1]
+    votes = voted(values)
+    undecided = bool(others) and support[others[0]] >= NEARLY * support[best]
+    reason = _reason(best, others, votes, undecided, len(answered))
+    if best in (wanted[0], wanted[-1]) and len(wanted) > 2:
+        reason += " It is the end of the range tried."
+    if failed:
+        reason += f" No answer for {', '.join(map(str, failed))}."
+    return Decision(best, (best, *others), undecided, every, reason)
+
+
+def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecided: bool, n_tried: int) -> str:
+    told = {k: " and ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
+    if not votes:
+        only = "it is the only number to choose from"
+        return f"{best} clusters: {only if n_tried == 1 else 'no criterion tells the numbers apart'}."
+    why = f"{told[best]} there" if told[best] else "no criterion is best there, but together they speak most for it"
+    reason = f"{best} clusters: {why}."
+    if others:
+        parts = [f"{k} ({told[k]})" if told[k] else f"{k}" for k in others]
+        reason += f" Other candidates: {'; '.join(parts)}."
+    if undecided:
+        reason += f" Undecided: {others[0]} has nearly as much support."
+    return reason

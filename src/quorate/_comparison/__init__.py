@@ -1,1 +1,0 @@
-"""Comparing results: several methods and numbers of clusters (compare), or several numbers of clusters (over_k)."""

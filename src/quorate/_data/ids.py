@@ -1,0 +1,213 @@
+"""Ids of objects in many blocks: no two objects may have the same one, in one block or in different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import brief
+from quorate._data.coding import is_null
+from quorate.ops.coding import hash_texts
+
+Array = NDArray[Any]
+Keys = NDArray[np.uint64]
+MOST_KEYS = 1 << 24
+"""About so many keys are sorted at once when repeated ids are looked for."""
+
+
+class IdLedger:
+    """Finds ids that are repeated, from one number of 64 bits per id.
+
+    As long as ids are integers that rise from object to object, nothing is stored at all. Otherwise a hash of each id
+    is kept. Two ids with the same hash are compared themselves, so that no other ids are taken for repeated ones.
+    If some blocks have integers and others have not, all are compared as texts, as they are matched everywhere.
+
+    `stored` returns the ids of a block that was added before; `name_of` what error messages call a block.
+    """
+
+    def __init__(self, stored: Callable[[int], Any], name_of: Callable[[int], str]) -> None:
+        self._stored, self._name_of = stored, name_of
+        self._keys: list[Keys] = []
+        self._n_blocks, self._rising = 0, True
+        self._as_texts, self._integers = False, set[bool]()
+        self._last: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the hashes take."""
+        return sum(keys.nbytes for keys in self._keys)
+
+    def add(self, ids: Any) -> None:
+        """Note the ids of the next block; a null or an empty text is refused at once."""
+        self._integers |= {_is_integer(ids)} if len(ids) else set()
+        as_texts = len(self._integers) == 2
+        rising = self._rising and not as_texts and self._rises(ids)
+        if (self._rising and not rising) or as_texts != self._as_texts:
+            self._keys = [
+                keys_of(self._stored(block), self._name_of(block), as_texts=as_texts) for block in range(self._n_blocks)
+            ]
+        self._rising, self._as_texts = rising, as_texts
+        if not rising:
+            self._keys.append(keys_of(ids, self._name_of(self._n_blocks), as_texts=as_texts))
+        self._n_blocks += 1
+
+    def _rises(self, ids: Any) -> bool:
+        """Whether these are integers that rise, the first of them above the last one of the blocks before."""
+        if _null_count(ids) or not _is_integer(ids):
+            return False
+        values = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
+        if not len(values):
+            return True
+        follows = self._last is None or int(values[0]) > self._last
+        self._last = int(values[-1])
+        return follows and bool(np.all(values[1:] > values[:-1]))
+
+    def refuse_repeated(self) -> None:
+        """Raise if two objects have the same id; called when all blocks were added."""
+        total = sum(map(len, self._keys))
+        if not total:
+            return
+        n_parts = -(-total // MOST_KEYS)
+        for part in range(n_parts):
+            chosen = [keys[keys % np.uint64(n_parts) == part] for keys in self._keys]
+            values, counts = np.unique(np.concatenate(chosen), return_counts=True)
+            for key in values[counts > 1]:
+                self._compare(key)
+
+    def _compare(self, key: np.uint64) -> None:
+        """Raise if the objects with this hash have the same id."""
+        seen: dict[Any, tuple[int, int]] = {}
+        for block, keys in enumerate(self._keys):
+            rows = np.flatnonzero(keys == key)
+            if not len(rows):
+                continue
+            ids = self._stored(block)
+            for row in rows.tolist():
+                value = str(_value(ids, row)) if self._as_texts else _value(ids, row)
+                first = seen.setdefault(value, (block, row))
+                if first != (block, row):
+                    raise ValueError(
+                        f"the id {brief(value)} is there twice: in {self._name_of(first[0])}, row {first[1]:,}, and in "
+                        f"{self._name_of(block)}, row {row:,} of what was read at once (counted from 0); every object "
+                        f"needs an id of its own."
+                    )
+
+
+def keys_of(ids: Any, name: str, *, as_texts: bool = False) -> Keys:
+    """Return a number of 64 bits for each id: equal ids have equal numbers."""
+    _refuse_nulls(ids, name)
+    if _is_integer(ids) and not as_texts:
+        values = ids if isinstance(ids, np.ndarray) else ids.to_numpy()
+        return values.astype(np.int64).view(np.uint64)
+    data, ends = _text_buffers(ids)
+    keys = np.empty(len(ends) - 1, dtype=np.uint64)
+    hash_texts(data, ends, keys)
+    return keys
+
+
+def as_numpy(ids: Any) -> Array:
+    """Return ids as an array: integers and times as they are, anything else as texts or objects."""
+    if isinstance(ids, np.ndarray):
+        return ids
+    import pyarrow
+
+    if _is_integer(ids) or pyarrow.types.is_temporal(ids.type):
+        values: Array = ids.to_numpy()
+        return values
+    return np.asarray(ids.to_pylist())
+
+
+def arrow_ids(column: Any, name: str) -> Any:
+    """Return an Arrow column of ids in a type that can be compared and written; nested values are refused."""
+    import pyarrow
+
+    column = computable(column)
+    kinds = pyarrow.types
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kinds.is_nested(column.type):
+        raise ValueError(f"column {brief(name)} holds {column.type} where a single id per object was expected.")
+    if kinds.is_binary(column.type) or kinds.is_large_binary(column.type) or kinds.is_fixed_size_binary(column.type):
+        # bytes need not be a text in any encoding; they are named as Python writes them, as in memory
+        texts = [None if value is None else str(value) for value in column.to_pylist()]
+        column = pyarrow.chunked_array([pyarrow.array(texts, pyarrow.large_string())])
+    return column
+
+
+def computable(column: Any) -> Any:
+    """Return an Arrow column in a type that Arrow can compute with: the storage of extensions, texts without views."""
+    import pyarrow
+
+    if isinstance(column.type, pyarrow.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    # pyarrow knows no views before version 16
+    for view, plain in (("string_view", "large_string"), ("binary_view", "large_binary")):
+        if hasattr(pyarrow, view) and column.type == getattr(pyarrow, view)():
+            column = column.cast(getattr(pyarrow, plain)())
+    return column
+
+
+def _is_integer(ids: Any) -> bool:
+    if isinstance(ids, np.ndarray):
+        return ids.dtype.kind in "iu"
+    import pyarrow
+
+    return bool(pyarrow.types.is_integer(ids.type))
+
+
+def _null_count(ids: Any) -> int:
+    return 0 if isinstance(ids, np.ndarray) else int(ids.null_count)
+
+
+def _refuse_nulls(ids: Any, name: str) -> None:
+    row = None
+    if not isinstance(ids, np.ndarray):
+        row = _first_null(ids)
+    elif ids.dtype.kind in "OUSfmM":
+        row = next((row for row, value in enumerate(ids.tolist()) if is_null(value) or value == ""), None)
+    if row is not None:
+        raise ValueError(
+            f"{name}: row {row:,} of what was read at once (counted from 0) has no id; every object needs one."
+        )
+
+
+def _first_null(ids: Any) -> int | None:
+    """Return the first row of an Arrow column that holds a null, NaN or an empty text; None if no row does."""
+    import pyarrow
+    import pyarrow.compute
+
+    lacking = ids.is_null(nan_is_null=True)
+    if pyarrow.types.is_string(ids.type) or pyarrow.types.is_large_string(ids.type):
+        lacking = pyarrow.compute.or_kleene(lacking, pyarrow.compute.equal(pyarrow.compute.utf8_length(ids), 0))
+    row = pyarrow.compute.index(lacking, value=True).as_py()
+    return None if row < 0 else int(row)
+
+
+def _text_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the texts of ids one after another, as UTF-8, and where each of them begins; the last entry is the end."""
+    if not isinstance(ids, np.ndarray):
+        return _arrow_buffers(ids)
+    texts = [str(value).encode("utf-8", "surrogatepass") for value in ids.tolist()]
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    return np.frombuffer(b"".join(texts), dtype=np.uint8), ends
+
+
+def _arrow_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    import pyarrow
+
+    whole = ids.combine_chunks() if hasattr(ids, "combine_chunks") else ids
+    whole = whole.cast(pyarrow.large_string())
+    if hasattr(whole, "chunks"):
+        whole = whole.chunk(0) if whole.num_chunks else pyarrow.array([], pyarrow.large_string())
+    _, offsets, data = whole.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    texts = np.empty(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    return texts, ends
+
+
+def _value(ids: Any, row: int) -> Any:
+    value = ids[row]
+    return value.as_py() if hasattr(value, "as_py") else value.item() if hasattr(value, "item") else value

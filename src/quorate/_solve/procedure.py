@@ -1,0 +1,135 @@
+"""The procedure behind a labelling, and how it is repeated on a few of the objects and on some of the members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.labelling import Labelling
+from quorate._data.rows import compress
+from quorate._data.selection import select_rows
+from quorate._device.choose import lives_on_card
+from quorate._solve.auto import AUTO, resolve
+from quorate._solve.run_method import MAX_BYTES, run_method
+from quorate._types import Consensus, Ensemble
+from quorate.methods import METHODS
+from quorate.solvers.label_rows import entries_of, take
+
+MOST_OBJECTS = 2_000
+"""Objects on which a procedure is repeated at most, so that the cost does not grow with the number of objects."""
+MOST_LABELS = 20_000
+"""Labels on which it is repeated at most: with many members fewer objects are drawn."""
+LEAST_OBJECTS = 500
+"""Objects that are drawn at least, however many members there are."""
+LEAST_PER_CLUSTER = 20
+"""Objects per cluster of the labelling that are drawn at least, as long as `MOST_OBJECTS` allows it."""
+MOST_EIGENVECTORS = 500
+"""Clusters up to which the default method stands for an unknown one: it needs an eigenvector for each of them."""
+
+
+class Procedure(NamedTuple):
+    """How a labelling was made, as far as it is known.
+
+    `is_known` is False for a labelling that is not a Consensus of a method of the register. The default method, or
+    `kmeans` for very many clusters, with the same number of clusters then stands for the procedure.
+    """
+
+    method: str
+    n_clusters: int
+    refine: bool
+    seed: int
+    is_known: bool
+    options: Mapping[str, Any] = {}
+    max_bytes: int = MAX_BYTES
+
+
+class Drawn(NamedTuple):
+    """Some of the labelled objects: rows with counts, the labels of these rows, and their places if they are known."""
+
+    ensemble: Ensemble
+    codes: NDArray[np.int32]
+    is_part: bool
+    places: NDArray[np.intp] | None = None
+
+
+def procedure_of(result: Any, n_clusters: int) -> Procedure:
+    """Return the procedure that made a result, or the default method if that is not known."""
+    if not isinstance(result, Consensus) or result.method not in METHODS:
+        method = AUTO if n_clusters <= MOST_EIGENVECTORS else "kmeans"
+        return Procedure(method, n_clusters, False, 0, is_known=False)
+    seed = result.info.get("seed")
+    number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else 0
+    return Procedure(result.method, n_clusters, "refine" in result.info, number, is_known=True)
+
+
+def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many: bool = False) -> Drawn:
+    """Draw labelled objects without replacement, each with the same probability; all of them if they are few.
+
+    Many members leave fewer objects to draw, unless there are to be `as_many` as with few members.
+    """
+    if lives_on_card(labelling.codes):
+        return _drawn_on_card(ensemble, labelling, seed, 1 if as_many else ensemble.n_members)
+    counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
+    ends = np.cumsum(counts)
+    total = int(ends[-1])
+    places = drawn_places(total, 1 if as_many else ensemble.n_members, labelling.n_clusters, seed)
+    if places is None:
+        rows = np.flatnonzero(counts)
+        drawn = counts[rows]
+    else:
+        rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
+    part = select_rows(replace(ensemble, object_ids=None), rows, drawn.astype(np.int64))
+    return Drawn(part, labelling.codes[rows], places is not None, rows)
+
+
+def _drawn_on_card(ensemble: Ensemble, labelling: Labelling, seed: int, n_members: int) -> Drawn:
+    """Do what `draw_objects` does for rows on a card, all of which have a label there."""
+    from quorate._device.card_rows import rows_of_objects
+
+    places = drawn_places(ensemble.n_objects, n_members, labelling.n_clusters, seed)
+    objects = np.arange(ensemble.n_objects) if places is None else places
+    rows, drawn = np.unique(rows_of_objects(ensemble, objects), return_counts=True)
+    part = take(ensemble, rows, drawn.astype(np.int64))
+    part = select_rows(part, np.arange(len(rows)), part.counts)
+    return Drawn(part, entries_of(ensemble, labelling.codes, rows), places is not None, rows)
+
+
+def drawn_places(total: int, n_members: int, n_clusters: int, seed: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the labelled objects that `draw_objects` draws; None if it takes all, because of few."""
+    most = _most_objects(n_members, n_clusters)
+    if total <= most:
+        return None
+    return np.random.default_rng((seed, 0)).choice(total, size=most, replace=False, shuffle=False)
+
+
+def _most_objects(n_members: int, n_clusters: int) -> int:
+    wanted = max(MOST_LABELS // n_members, LEAST_PER_CLUSTER * n_clusters, LEAST_OBJECTS)
+    return min(wanted, MOST_OBJECTS)
+
+
+def repeat(procedure: Procedure, ensemble: Ensemble, number: int) -> NDArray[np.int32]:
+    """Run the procedure on an ensemble and return a label for each row; -1 for rows that no member labels.
+
+    `number` tells the repetitions apart: each has a seed of its own, which follows from that of the result.
+    """
+    labels = np.full(ensemble.n_rows, -1, dtype=np.int32)
+    known = np.flatnonzero((ensemble.labels >= 0).any(axis=1))
+    rows, inverse = compress(select_rows(ensemble, known, ensemble.counts[known]))
+    seed = int(np.random.SeedSequence((procedure.seed, number)).generate_state(1)[0])
+    k = min(procedure.n_clusters, rows.n_rows)
+    method = resolve(procedure.method, rows, k, procedure.max_bytes, {}).method
+    result = run_method(
+        rows,
+        k,
+        method,
+        random_state=seed,
+        max_bytes=procedure.max_bytes,
+        refine=procedure.refine,
+        options=procedure.options,
+    )
+    labels[known] = result.labels[inverse]
+    return labels

@@ -1,0 +1,413 @@
+"""One named method on the rows of an ensemble: checks, order of rows and members, duration, moves after it."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Generic
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._data.coding import DEFAULT, code_integers, missing_rule
+from quorate._data.selection import select_rows
+from quorate._device.choose import lives_on_card
+from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method
+from quorate.methods import METHODS
+from quorate.ops.coding import canonical, refine_colours
+from quorate.solvers.cluster_means import completed, with_standing
+from quorate.solvers.contingency import anmi
+from quorate.solvers.label_rows import likeliest_labels, take
+from quorate.solvers.label_space.climbing import climb
+from quorate.solvers.members import in_content_order
+from quorate.solvers.sizes import linear_bytes, size_of
+from quorate.solvers.weights import relative_weights
+
+MOST_ROUNDS = 12
+"""Rounds of colouring; rows that are not told apart after so many hardly ever differ in anything."""
+
+# an ensemble never changes, and is run for several numbers of clusters
+_ordered: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Ordered(Generic[E]):
+    """An ensemble with its rows in the order of their content, and the way back.
+
+    Row i is row `rows[i]` of the given ensemble, and cluster f of a member is the cluster `codes[member][f]` there.
+    """
+
+    ensemble: E
+    rows: NDArray[np.intp]
+    codes: tuple[NDArray[np.intp], ...]
+
+    def restored(self, result: Consensus, by_member: tuple[str, ...]) -> Consensus:
+        """The result with its labels, confidence, tree and facts about clusters as the given ensemble has them."""
+        labels = np.empty_like(result.labels)
+        labels[self.rows] = result.labels
+        confidence = result.confidence
+        if confidence is not None:
+            confidence = np.empty(len(labels))
+            confidence[self.rows] = result.confidence
+        return replace(
+            result,
+            labels=canonical(labels, int(labels.max()) + 1),
+            confidence=confidence,
+            tree=None if result.tree is None else self._named_leaves(result.tree),
+            info=self._own_codes(result.info, by_member),
+        )
+
+    def _named_leaves(self, tree: FloatArray) -> FloatArray:
+        """The merges stay in their order, because clusters of equal height were cut in it; only leaves are renamed."""
+        names = np.concatenate([self.rows, np.arange(len(self.rows), len(self.rows) + len(tree))])
+        named = tree.copy()
+        named[:, :2] = np.sort(names[tree[:, :2].astype(np.intp)], axis=1)
+        return named
+
+    def _own_codes(self, info: Mapping[str, Any], by_member: tuple[str, ...]) -> dict[str, Any]:
+        restored = dict(info)
+        for name in by_member:
+            if restored.get(name) is not None:
+                restored[name] = {
+                    member: _scattered(values, self.codes[self.ensemble.member_names.index(member)])
+                    for member, values in restored[name].items()
+                }
+        return restored
+
+
+def in_row_order(ensemble: E) -> Ordered[E]:
+    """Sort rows by count, the largest first, then by colour, and number the clusters of members by first appearance.
+
+    Only rows that nothing tells apart, each the image of the other under a symmetry of the whole table, stay in their
+    order. Rows are expected to be distinct. Soft rows are sorted by their likeliest labels, and their clusters keep
+    their numbers, so that soft members that are labels come in the order of these labels.
+    """
+    known: Ordered[E] | None = _ordered.get(ensemble)
+    if known is None:
+        known = _ordered[ensemble] = _sorted_rows(ensemble)
+    return known
+
+
+def _sorted_rows(ensemble: E) -> Ordered[E]:
+    colours = row_colours(ensemble)
+    rows = np.lexsort((colours, -ensemble.counts)).astype(np.intp)
+    sorted_rows = take(ensemble, rows, ensemble.counts[rows])
+    if not isinstance(sorted_rows, Ensemble):
+        return Ordered(sorted_rows, rows, tuple(np.arange(k) for k in ensemble.n_clusters))
+    labels, codes = code_integers(sorted_rows.labels.astype(np.int64), ensemble.member_names, missing_rule(DEFAULT))
+    categories = tuple(names[own] for names, own in zip(ensemble.categories, codes, strict=True))
+    ordered = replace(sorted_rows, labels=labels, categories=categories)
+    ordered.remember(is_distinct=ensemble.is_distinct)
+    return Ordered(ordered, rows, tuple(own.astype(np.intp) for own in codes))
+
+
+def row_colours(ensemble: AnyEnsemble) -> NDArray[np.uint64]:
+    """A number for each row that follows from the content of the table alone.
+
+    Twice as many objects of each row or larger weights in the same proportions are the same content.
+    """
+    counts = (ensemble.counts // np.gcd.reduce(ensemble.counts)).astype(np.uint64)
+    members = relative_weights(ensemble).view(np.uint64).copy()
+    rows: NDArray[np.uint64] = counts.copy()
+    labels, n_colours = likeliest_labels(ensemble), 0
+    for _ in range(MOST_ROUNDS):
+        refine_colours(labels, ensemble.offsets, counts, members, rows)
+        found = len(np.unique(rows))
+        if found == n_colours or found == ensemble.n_rows:
+            break
+        n_colours = found
+    return rows
+
+
+def _scattered(values: Any, places: NDArray[np.intp]) -> NDArray[Any]:
+    own: NDArray[Any] = np.empty_like(values)
+    own[places] = values
+    return own
+
+
+logger = logging.getLogger("quorate")
+TRIED_FROM = 10_000
+"""Rows from which a method whose time grows faster than the rows is tried on a part of them first."""
+LINEAR_TRIED_FROM = 1_000_000
+"""Rows from which a method whose time grows as the rows do is tried on parts of them first."""
+LINEAR_PARTS = 10_000, 20_000
+"""Rows of the two parts; the difference tells apart what a row costs and what a run costs for any number of rows."""
+PART = 8
+"""The larger of the two trials has at most the n-th part of the rows, so that trying costs little beside the work."""
+MOST_TRIED = 16_000
+WARM_UP = 500
+SHORT = 0.3
+"""Seconds below which a trial is run twice, because other work on the machine shows in it."""
+LEAST_POWER, MOST_POWER = 1.5, 2.5
+SLOW = 60.0
+"""Seconds from which the estimate is a warning, so that it is seen where nobody listens to information."""
+
+# an ensemble never changes, and a second run of the same method on it, for another number of clusters, needs no trial
+_tried: WeakKeyDictionary[Ensemble, set[str]] = WeakKeyDictionary()
+
+
+def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
+    """Estimate how long `run` will take on all rows and log it, as information or, above a minute, as a warning.
+
+    `run` is called with three small samples of the rows: the first one compiles and warms up, and the other two show
+    how the time grows with the number of rows. The record has the estimate as its attribute ``seconds``.
+    """
+    tried = _tried.setdefault(ensemble, set())
+    if ensemble.n_rows < TRIED_FROM or name in tried:
+        return
+    tried.add(name)
+    large = min(ensemble.n_rows // PART, MOST_TRIED)
+    _seconds(ensemble, WARM_UP, run)
+    first, second = _seconds(ensemble, large // 2, run), _seconds(ensemble, large, run)
+    _tell(name, ensemble, extrapolate(first, second, ensemble.n_rows / large))
+
+
+def tell_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
+    """Estimate and log, as `tell_duration` does, how long a method will take whose time grows as the rows do.
+
+    Such a method rarely takes so long that a warning is due, so that it is tried only if somebody listens.
+    """
+    tried = _tried.setdefault(ensemble, set())
+    if ensemble.n_rows < LINEAR_TRIED_FROM or name in tried or not logger.isEnabledFor(logging.INFO):
+        return
+    tried.add(name)
+    _seconds(ensemble, WARM_UP, run)
+    small, large = LINEAR_PARTS
+    first, second = _seconds(ensemble, small, run), _seconds(ensemble, large, run)
+    per_row = max(second - first, 0.0) / (large - small)
+    _tell(name, ensemble, second + per_row * (ensemble.n_rows - large))
+
+
+def _tell(name: str, ensemble: Ensemble, estimate: float) -> None:
+    level = logging.WARNING if estimate >= SLOW else logging.INFO
+    logger.log(
+        level,
+        "%s on %s distinct rows will take about %s",
+        name,
+        f"{ensemble.n_rows:,}",
+        _check.duration(estimate),
+        extra={"seconds": estimate},
+    )
+
+
+def extrapolate(first: float, second: float, times: float) -> float:
+    """The time for `times` as many rows, where `second` was for twice as many rows as `first`; a power law."""
+    power = math.log2(max(second, 1e-6) / max(first, 1e-6))
+    # other work on the machine may make the powers of two short runs absurd
+    return float(second * times ** min(max(power, LEAST_POWER), MOST_POWER))
+
+
+def _seconds(ensemble: Ensemble, n_rows: int, run: Callable[[Ensemble], object]) -> float:
+    rows = np.sort(np.random.default_rng(0).choice(ensemble.n_rows, size=n_rows, replace=False))
+    part = select_rows(ensemble, rows, ensemble.counts[rows])
+    part.remember(is_distinct=True)
+    start = time.perf_counter()
+    run(part)
+    seconds = time.perf_counter() - start
+    if seconds < SHORT:
+        start = time.perf_counter()
+        run(part)
+        seconds = min(seconds, time.perf_counter() - start)
+    return seconds
+
+
+MAX_SWEEPS = 100
+
+
+def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
+    """A method's result on rows, improved by moves; ``info["refine"]`` tells what they changed."""
+    better = refine_rows(ensemble, result.labels, result.n_clusters, MAX_SWEEPS)
+    told = {**better.info, "objective_before": result.objective}
+    return replace(
+        result,
+        labels=better.labels,
+        objective=better.objective,
+        converged=result.converged and better.converged,
+        confidence=better.confidence,
+        runner_up=better.runner_up,
+        info={**result.info, "refine": told},
+    )
+
+
+def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter: int) -> Consensus:
+    """Move whole rows; `labels` holds one of 0..k-1 per row, or -1 for a row that is still without a cluster."""
+    start = completed(ensemble, labels, k)
+    run = climb(ensemble, start, k, max_iter)
+    moved = canonical(run.labels, k)
+    result = Consensus(
+        labels=moved,
+        objective=anmi(ensemble, moved, k),
+        n_iter=run.n_iter,
+        converged=run.converged,
+        info={"start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves},
+        method="refine",
+    )
+    return with_standing(ensemble, result)
+
+
+MAX_BYTES = 4_000_000_000
+"""Memory beyond the linear that a method may ask for unless the caller says otherwise."""
+SHARED_OPTIONS = ("n_init", "max_iter")
+"""Options that mean the same in every method that has them: a number of runs or sweeps, at least 1."""
+
+
+def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a method of the register, refused if it has no such option; those all methods share are checked.
+
+    Options that only one method has are checked by that method.
+    """
+    known = {
+        parameter.name
+        for parameter in inspect.signature(METHODS[method].solve).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in ("rng", "runs")
+    }
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        has = f"its options are {', '.join(sorted(known))}" if known else "it has none"
+        meant = _check.did_you_mean(unknown[0], known)
+        raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; {has}.")
+    shared = {name: _check.integer(options[name], name, low=1) for name in SHARED_OPTIONS if name in options}
+    return {**options, **shared}
+
+
+def run_method(
+    ensemble: AnyEnsemble,
+    n_clusters: Any,
+    method: str,
+    *,
+    random_state: Any,
+    max_bytes: int,
+    refine: bool,
+    options: Mapping[str, Any],
+) -> Consensus:
+    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
+
+    `options` have been through `checked_options`. A method that combines others is handed functions that run those
+    on the same rows; with `refine` the result is improved by greedy moves afterwards.
+    """
+    runs = _runs(ensemble, max_bytes) if METHODS[method].combines else {}
+    seed = _check.known_seed(random_state)
+    rng = _check.generator(random_state if seed is None else seed)
+    result = _run(ensemble, method, max_bytes, n_clusters, rng, options, {"runs": runs} if runs else {})
+    result = replace(result, info={**result.info, "seed": seed})
+    return refined(ensemble, result) if refine and isinstance(ensemble, Ensemble) else result
+
+
+def _runs(ensemble: AnyEnsemble, max_bytes: int) -> dict[str, Callable[[int, np.random.Generator], Consensus]]:
+    """Every method that does not combine others, ready to run on this ensemble."""
+    return {name: partial(_run, ensemble, name, max_bytes) for name, entry in METHODS.items() if not entry.combines}
+
+
+def _run(
+    ensemble: AnyEnsemble,
+    method: str,
+    max_bytes: int,
+    n_clusters: Any,
+    rng: np.random.Generator,
+    options: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Consensus:
+    """Check the number of clusters and the memory, sort the members, run, and fill in what all methods share."""
+    entry, options = METHODS[method], options or {}
+    k = _cluster_number(n_clusters, ensemble, method, entry)
+    _refuse_memory(method, entry, ensemble, options, max_bytes, k)
+    given = ensemble if entry.own_order else in_content_order(ensemble)
+    ordered = in_row_order(ensemble) if by_content(entry) else None
+    seen = given
+    if ordered is not None:
+        seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
+    if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
+        tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
+        tell(method, seen, partial(_try_rows, entry, k, options))
+    result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+    where = _where(ensemble, method, result)
+    if ordered is not None:
+        result = ordered.restored(result, entry.by_member)
+    result = with_standing(given, result)
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where}
+    for name in entry.by_member:
+        if info.get(name) is not None:
+            info[name] = {member: info[name][member] for member in ensemble.member_names}
+    return replace(result, method=method, info=info)
+
+
+def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
+    """Where a method ran, if the rows live on a card: its labels are on the card if it ran there."""
+    if ensemble.card is None:
+        return {}
+    if lives_on_card(solved.labels):
+        return {"device": ensemble.card.name}
+    return {
+        "device": f"the processor: method {method!r} took {ensemble.n_rows:,} compressed rows from the card, because "
+        f"it has no code for a card or they are few"
+    }
+
+
+def by_content(method: Method) -> bool:
+    """Whether a method gets the rows in the order of their content.
+
+    A method that draws at random draws other rows in another order anyway, and one that combines others runs them
+    through this module.
+    """
+    return not (method.stochastic or method.combines)
+
+
+def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:
+    """Run a method on a part of the rows, only to see how long it takes."""
+    return method.solve(part, k and min(k, part.n_rows), rng=np.random.default_rng(0), **options)
+
+
+def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: Method) -> int | None:
+    if n_clusters is None:
+        if not method.finds_k:
+            finding = ", ".join(name for name, entry in METHODS.items() if entry.finds_k)
+            raise ValueError(f"method {name!r} needs n_clusters; methods that find it themselves: {finding}.")
+        return None
+    k = _check.integer(n_clusters, "n_clusters", low=1)
+    if k > ensemble.n_rows:
+        raise ValueError(
+            f"n_clusters = {k:,} is more than the {ensemble.n_rows:,} distinct label rows of {ensemble.n_objects:,} "
+            f"objects, and equal rows cannot be told apart; ask for at most {ensemble.n_rows:,}, or add members."
+        )
+    return k
+
+
+def bytes_beyond_linear(
+    method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], n_clusters: int | None
+) -> int:
+    """The bytes that a method says it needs, without what every method takes in proportion to the ensemble."""
+    size = size_of(ensemble, n_clusters)
+    tables = max(method.tables(size) - linear_bytes(size), 0)
+    if method.memory_for is not None:
+        return tables + method.memory_for(ensemble, options)
+    return tables + (8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0)
+
+
+def _refuse_memory(
+    name: str,
+    method: Method,
+    ensemble: AnyEnsemble,
+    options: Mapping[str, Any],
+    max_bytes: int,
+    n_clusters: int | None,
+) -> None:
+    needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
+    if needed <= max_bytes:
+        return
+    usable = {entry: other for entry, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
+    fitting = [entry for entry in usable if bytes_beyond_linear(usable[entry], ensemble, {}, n_clusters) <= max_bytes]
+    others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
+    chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
+    _check.memory(
+        needed,
+        max_bytes,
+        f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
+        method.instead or f"coarsen the rows (coarsen='auto'){others}",
+    )

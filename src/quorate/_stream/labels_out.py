@@ -1,0 +1,262 @@
+"""Writing labels in blocks: a folder of Parquet files named as those of the source, or one file."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._data.ids import as_numpy
+from quorate._io.parquet import need_pyarrow
+from quorate._io.paths import format_of
+from quorate._io.save import Column, write_csv
+from quorate._io.text import DELIMITERS
+from quorate._io.zarr_store import need_zarr, writing_zarr
+from quorate._stream.store import Store, write_file
+
+Array = NDArray[Any]
+FOLDER = "folder"
+SKIPPED = -2
+"""The label of rows whose objects are left out; -1 is a label that is not known, and becomes a null."""
+
+
+class RowLabels(NamedTuple):
+    """The label and confidence of each row of the table; the label is SKIPPED for rows whose objects are left out.
+
+    `labels` may have several columns, one for each of `names`: the labels of all members.
+    """
+
+    labels: NDArray[Any]
+    confidence: NDArray[np.float64] | None
+    id_name: str | None
+    names: tuple[str, ...] = ("label",)
+
+
+class LabelledBlock(NamedTuple):
+    """The objects of a block: their ids, labels and confidence."""
+
+    ids: Any
+    labels: NDArray[Any]
+    confidence: NDArray[np.float64] | None
+
+
+def output_format(out: Path) -> str:
+    """Return the format of an output by its suffix; "folder" if it has none."""
+    return format_of(out) if out.suffix else FOLDER
+
+
+def refuse_out(out: Path, overwrite: bool) -> None:
+    """Raise if `out` cannot or must not be written; called before any work is done for it."""
+    kind = output_format(out)
+    if kind not in (FOLDER, "parquet", "npy", "zarr", *DELIMITERS):
+        raise ValueError(
+            f"cannot write {out}: labels are written in blocks to a folder, .parquet, .npy, .zarr or .csv."
+        )
+    if out.suffix.lower() == ".gz":
+        raise ValueError(f"cannot write {out}: labels in blocks are not packed by gzip; write .csv or .parquet.")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist; make it first.")
+    if kind in (FOLDER, "parquet"):
+        need_pyarrow()
+    if kind == "zarr":
+        need_zarr()
+    _refuse_other_folder(out, kind)
+    empty = out.is_dir() and not any(out.iterdir())
+    if out.exists() and not empty and not overwrite:
+        raise FileExistsError(
+            f"{out} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
+        )
+
+
+def _refuse_other_folder(out: Path, kind: str) -> None:
+    """Raise if `out` is a folder that holds anything but what is written there, because replacing it deletes it."""
+    if not out.is_dir():
+        return
+    if kind == "zarr" and any((out / mark).is_file() for mark in ("zarr.json", ".zgroup", ".zarray")):
+        return
+    strange = next((file for file in out.rglob("*") if file.suffix != ".parquet" and not file.is_dir()), None)
+    if kind != FOLDER or strange is not None:
+        held = "" if strange is None else f" and holds {strange.name!r}"
+        raise IsADirectoryError(f"cannot write {out}: a folder of that name is there{held}; choose another name.")
+
+
+def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:
+    """Yield the objects of each block with their labels, without those that are left out."""
+    confidence = None if rows.confidence is None else np.round(rows.confidence, 6)
+    skips = bool(rows.labels.min() == SKIPPED)
+    for block in range(len(store.facts)):
+        numbers, ids = store.numbers(block), store.ids(block)
+        labels = rows.labels[numbers]
+        sure = None if confidence is None else confidence[numbers]
+        if skips:
+            kept = (labels if labels.ndim == 1 else labels[:, 0]) != SKIPPED
+            labels, sure = labels[kept], None if sure is None else sure[kept]
+            ids = None if ids is None else ids.filter(kept) if hasattr(ids, "filter") else ids[kept]
+        yield LabelledBlock(ids, labels, sure)
+
+
+def write_labels(store: Store, rows: RowLabels, out: Path, aside: Path, name_of: Callable[[int], str]) -> None:
+    """Write the labels of all objects under the name `aside`, and then rename it to `out`.
+
+    Files of a folder that are complete already, because an earlier run wrote them, are kept.
+    """
+    kind = output_format(out)
+    try:
+        if kind == FOLDER:
+            _write_folder(store, rows, aside, name_of)
+        elif kind == "parquet":
+            write_file(aside, lambda file: _write_parquet(file, labelled(store, rows), rows))
+        elif kind == "npy":
+            _write_npy(store, rows, aside)
+        elif kind == "zarr":
+            _write_zarr(store, rows, aside)
+        else:
+            write_file(aside, lambda file: _write_text(file, labelled(store, rows), rows, DELIMITERS[kind]))
+    except OSError as error:
+        if str(out) in str(error):
+            raise
+        raise type(error)(error.errno, f"cannot write {out}: {error.strerror or error}") from error
+    put_in_place(aside, out)
+
+
+def put_in_place(aside: Path, out: Path) -> None:
+    """Rename what was written to its final name; an old file or folder of that name is replaced."""
+    if out.is_dir() and not out.is_symlink():
+        old = out.with_name(f".{out.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        os.replace(out, old)
+        os.replace(aside, out)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(aside, out)
+
+
+def _write_folder(store: Store, rows: RowLabels, folder: Path, name_of: Callable[[int], str]) -> None:
+    """Write one Parquet file for each file of the source."""
+    folder.mkdir(exist_ok=True)
+    files = [facts.file for facts in store.facts]
+    blocks = zip(files, labelled(store, rows), strict=True)
+    for file, group in itertools.groupby(blocks, key=lambda pair: pair[0]):
+        target = folder / f"{name_of(file)}.parquet"
+        if target.exists():
+            for _ in group:
+                continue
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        parts = (block for _, block in group)
+        write_file(target, partial(_write_parquet, blocks=parts, rows=rows))
+
+
+def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels) -> None:
+    pyarrow = need_pyarrow()
+    writer = None
+    try:
+        for block in blocks:
+            table = _arrow_table(block, rows)
+            if writer is None:
+                writer = pyarrow.parquet.ParquetWriter(file, table.schema)
+            writer.write_table(table.cast(writer.schema), row_group_size=max(1, table.num_rows))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _arrow_table(block: LabelledBlock, rows: RowLabels) -> Any:
+    pyarrow = need_pyarrow()
+    columns: dict[str, Any] = {}
+    if block.ids is not None:
+        ids = block.ids
+        if isinstance(ids, np.ndarray):
+            ids = pyarrow.array(ids.tolist() if ids.dtype.kind in "UO" else np.asarray(ids))
+        columns[_id_name(rows)] = ids
+    for name, labels in zip(rows.names, _columns(block.labels), strict=True):
+        columns[name] = pyarrow.array(labels, mask=labels < 0)
+    if block.confidence is not None:
+        columns["confidence"] = pyarrow.array(block.confidence)
+    return pyarrow.table(columns)
+
+
+def _id_name(rows: RowLabels) -> str:
+    return "id" if rows.id_name in (None, "", "confidence", *rows.names) else str(rows.id_name)
+
+
+def _columns(labels: Array) -> list[Array]:
+    return [labels] if labels.ndim == 1 else [np.ascontiguousarray(column) for column in labels.T]
+
+
+def _write_npy(store: Store, rows: RowLabels, aside: Path) -> None:
+    shape = (_n_kept(store, rows), *rows.labels.shape[1:])
+    labels = np.lib.format.open_memmap(aside, mode="w+", dtype=rows.labels.dtype, shape=shape)
+    start = 0
+    for block in labelled(store, rows):
+        labels[start : start + len(block.labels)] = block.labels
+        start += len(block.labels)
+    labels.flush()
+
+
+def _n_kept(store: Store, rows: RowLabels) -> int:
+    """Return the number of objects that are written."""
+    if rows.labels.min() != SKIPPED:
+        return sum(facts.n_rows for facts in store.facts)
+    first = rows.labels if rows.labels.ndim == 1 else rows.labels[:, 0]
+    return sum(int((first[store.numbers(block)] != SKIPPED).sum()) for block in range(len(store.facts)))
+
+
+@writing_zarr()
+def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
+    """Write a Zarr group in format 2 with the arrays labels, confidence and ids, in chunks of the size of a block."""
+    zarr = need_zarr()
+    shutil.rmtree(aside, ignore_errors=True)
+    n_objects = _n_kept(store, rows)
+    chunk = max((facts.n_rows for facts in store.facts), default=1)
+    is_second = zarr.__version__.startswith("2.")
+    group = zarr.open_group(os.fspath(aside), mode="w", **({} if is_second else {"zarr_format": 2}))
+
+    def create(name: str, dtype: Any, more: tuple[int, ...] = ()) -> Any:
+        options = {"shape": (n_objects, *more), "dtype": dtype, "chunks": (max(chunk, 1), *more)}
+        if is_second:
+            return group.create_dataset(name, **options, write_empty_chunks=True)
+        return group.create_array(name, **options, config={"write_empty_chunks": True})
+
+    arrays = {"labels": create("labels", rows.labels.dtype, rows.labels.shape[1:])}
+    if rows.confidence is not None:
+        arrays["confidence"] = create("confidence", np.dtype(np.float64))
+    kinds = [_plain_kind(store.ids(block)) for block in range(len(store.facts)) if store.ids(block) is not None]
+    if kinds:
+        arrays["ids"] = create("ids", np.result_type(*kinds))
+    start = 0
+    for block in labelled(store, rows):
+        stop = start + len(block.labels)
+        values = {"labels": block.labels, "confidence": block.confidence, "ids": block.ids}
+        for name, array in arrays.items():
+            array[start:stop] = as_numpy(values[name]) if name == "ids" else values[name]
+        start = stop
+
+
+def _plain_kind(ids: Any) -> np.dtype[Any]:
+    """Return the type of ids in a Zarr array, which holds texts of one width."""
+    values = as_numpy(ids)
+    return values.astype(np.str_).dtype if values.dtype.kind == "O" else values.dtype
+
+
+def _write_text(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels, delimiter: str) -> None:
+    stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    header = True
+    for block in blocks:
+        columns = [] if block.ids is None else [Column(_id_name(rows), as_numpy(block.ids))]
+        for name, labels in zip(rows.names, _columns(block.labels), strict=True):
+            columns.append(Column(name, labels, np.arange(int(labels.max(initial=-1)) + 1)))
+        if block.confidence is not None:
+            columns.append(Column("confidence", block.confidence))
+        write_csv(stream, columns, delimiter, header=header)
+        header = False
+    stream.flush()
+    stream.detach()

@@ -1,0 +1,340 @@
+"""What is found by repeating a consensus: agreement with members left out, chance, and reproducibility."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._data.labelling import Labelling
+from quorate._data.selection import as_objects, permuted, select_members
+from quorate._solve.auto import AUTO
+from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
+from quorate.solvers.members import mean_of_others, member_pairs, some_members
+
+AFFORDABLE_SECONDS = 5.0
+"""Seconds above which the shell and a report leave the comparison with chance out if nobody asked for it."""
+
+
+def checked_permutations(null: Any) -> int | None:
+    """Return the number of permutations asked for, 0 for "as many as are needed", or None for no test."""
+    if null is None or null is False:
+        return None
+    if null is True or (isinstance(null, str) and null == AUTO):
+        return 0
+    return _check.integer(null, "null", low=1, high=100_000)
+
+
+MOST_FOLDS = 5
+"""Up to this many members each is left out in turn; above, members are left out in this many groups."""
+
+N_HALVINGS = 3
+"""How often the members are divided into two halves at random."""
+
+
+class Agreement(NamedTuple):
+    """The mean NMI with members that were left out, for three ways to get a labelling from the other members.
+
+    `consensus` is the procedure itself, `mean_member` takes a member at random, and `best_member` takes the member that
+    agrees best with the others that were not left out. None where nothing could be compared.
+    """
+
+    consensus: float | None
+    mean_member: float | None
+    best_member: float | None
+
+
+def held_out_agreement(drawn: Drawn, procedure: Procedure) -> Agreement:
+    """Leave members out group by group, repeat the procedure on the rest, and compare with those left out.
+
+    Consensus and members are judged alike: by members that had no part in making or in choosing them. Of very many
+    members only some are compared with one another, see `some_members`. Nothing is measured if there is a single
+    member, or if the method refuses the members that are left.
+    """
+    if drawn.ensemble.n_members < 2:
+        return Agreement(None, None, None)
+    compared = some_members(drawn.ensemble)
+    values, shared = member_pairs(drawn.ensemble, "geometric", compared)
+    weights = drawn.ensemble.weights[compared]
+    judged: list[list[tuple[float, float]]] = [[], [], []]
+    for number, judges in enumerate(folds(drawn.ensemble)):
+        others = np.setdiff1d(np.arange(drawn.ensemble.n_members), judges)
+        if procedure.is_known:
+            judged[0] += _judge_consensus(drawn.ensemble, procedure, judges, others, number)
+        is_judge = np.isin(compared, judges)
+        inside, outside = np.flatnonzero(is_judge), np.flatnonzero(~is_judge)
+        block = np.ix_(outside, inside)
+        pairs = shared[block] * np.outer(weights[outside], weights[inside])
+        judged[1] += zip(np.nan_to_num(values[block]).ravel(), pairs.ravel(), strict=True)
+        best = _best_of(values, shared * weights, outside)
+        judged[2] += zip(np.nan_to_num(values[best, inside]), shared[best, inside] * weights[inside], strict=True)
+    return Agreement(*map(_mean, judged))
+
+
+def reproducibility(drawn: Drawn, procedure: Procedure) -> float | None:
+    """Return how alike the consensuses of two halves of the members are: the mean ARI over random halvings.
+
+    It is about 0 if the members share nothing, and 1 if either half leads to the same clusters. None if there is a
+    single member, or if the method refuses the halves.
+    """
+    n_members = drawn.ensemble.n_members
+    if n_members < 2:
+        return None
+    rng = np.random.default_rng((procedure.seed, n_members))
+    order = np.concatenate(folds(drawn.ensemble))
+    found = []
+    for number in range(N_HALVINGS if n_members > 2 else 1):
+        mixed = order[rng.permutation(n_members)]
+        halves = np.sort(mixed[: n_members // 2]), np.sort(mixed[n_members // 2 :])
+        try:
+            one, other = (
+                repeat(procedure, select_members(drawn.ensemble, half), 2 * number + place)
+                for place, half in enumerate(halves)
+            )
+        except (ValueError, MemoryError):
+            return None
+        table = contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, drawn.ensemble.counts)
+        if len(table.counts):
+            found.append(ari(table))
+    return math.fsum(found) / len(found) if found else None
+
+
+def folds(ensemble: Ensemble) -> list[NDArray[np.intp]]:
+    """Return the groups of members that are left out together; they do not depend on the order of the members."""
+    columns = np.ascontiguousarray(ensemble.labels.T)
+    order = sorted(range(ensemble.n_members), key=lambda member: columns[member].tobytes())
+    n_folds = min(ensemble.n_members, MOST_FOLDS)
+    return [np.sort(np.array(order[fold::n_folds], dtype=np.intp)) for fold in range(n_folds)]
+
+
+def _judge_consensus(
+    ensemble: Ensemble, procedure: Procedure, judges: NDArray[np.intp], others: NDArray[np.intp], number: int
+) -> list[tuple[float, float]]:
+    """Return the NMI of each judge with the consensus of the others, and its importance; nothing if that is refused."""
+    try:
+        labels = repeat(procedure, select_members(ensemble, others), number)
+    except (ValueError, MemoryError):
+        # for example a method that takes one of the members as it is, and none of the others has so many clusters
+        return []
+    tables = member_contingencies(select_members(ensemble, judges), labels, int(labels.max()) + 1)
+    return [
+        (nmi(table, "geometric"), table.total * float(weight))
+        for table, weight in zip(tables, ensemble.weights[judges], strict=True)
+        if table.total
+    ]
+
+
+def _best_of(values: FloatArray, importance: FloatArray, others: NDArray[np.intp]) -> int:
+    """Return the member that agrees best with the others of its group."""
+    block = np.ix_(others, others)
+    scores = mean_of_others(values[block], importance[block])
+    return int(others[0] if np.isnan(scores).all() else others[np.nanargmax(scores)])
+
+
+def _mean(judged: list[tuple[float, float]]) -> float | None:
+    total = math.fsum(weight for _, weight in judged)
+    return math.fsum(value * weight for value, weight in judged) / total if total else None
+
+
+logger = logging.getLogger("quorate")
+FEWEST, MOST = 19, 99
+"""Permutations before a clear answer may end the test, and permutations after which it ends in any case."""
+CLEAR_Z = 6.0
+"""Standard deviations above the permuted values at which the answer is clear."""
+ENOUGH_ABOVE = 5
+"""Permuted values at least as high as the observed one after which the answer is clear: not beyond chance."""
+
+
+class Chance(NamedTuple):
+    """What permuted labels say about the agreement that was observed.
+
+    `observed` and `expected` are the ANMI of the repeated consensus with the members and with permuted members, `z` is
+    their difference in standard deviations, `p_value` the rank of the observed value among the permuted ones, and
+    `adjusted` is 0 for what is expected by chance and 1 for unanimous members.
+    """
+
+    observed: float
+    expected: float
+    z: float
+    p_value: float
+    adjusted: float
+    n_permutations: int
+
+
+def chance_agreement(
+    drawn: Drawn, procedure: Procedure, n_permutations: int, *, seconds: float | None = None
+) -> Chance | None:
+    """Compare the agreement of a consensus with that of the same procedure on permuted labels.
+
+    Parameters
+    ----------
+    drawn : Drawn
+        The objects on which the procedure is repeated.
+    procedure : Procedure
+    n_permutations : int
+        How often to permute; 0 for 19 to 99 times, until the answer is clear.
+    seconds : float, optional
+        Give up and return None if the shortest test would take longer than this.
+
+    Returns
+    -------
+    Chance or None
+        None if there is only one member, or if the test would take too long or too much memory.
+    """
+    if drawn.ensemble.n_members < 2:
+        return None
+    start = time.perf_counter()
+    try:
+        found = anmi(drawn.ensemble, repeat(procedure, drawn.ensemble, 0), procedure.n_clusters)
+    except MemoryError:
+        return None
+    if seconds is not None and time.perf_counter() - start > seconds / FEWEST:
+        start = time.perf_counter()  # the first run may have loaded compiled code
+        repeat(procedure, drawn.ensemble, 0)
+        if time.perf_counter() - start > seconds / FEWEST:
+            return None
+    objects = as_objects(drawn.ensemble)
+    values: list[float] = []
+    while not _is_enough(found, values, n_permutations):
+        values.append(_permuted_anmi(objects, procedure, len(values) + 1))
+        logger.info("permuting labels", extra={"share": len(values) / (n_permutations or MOST)})
+    own = found if procedure.is_known else min(found, anmi(drawn.ensemble, drawn.codes, int(drawn.codes.max()) + 1))
+    return _compared(found, own, np.array(values))
+
+
+def _permuted_anmi(objects: Ensemble, procedure: Procedure, number: int) -> float:
+    rows = permuted(objects, np.random.default_rng((procedure.seed, number)))
+    return anmi(rows, repeat(procedure, rows, number), procedure.n_clusters)
+
+
+def _is_enough(observed: float, values: list[float], n_permutations: int) -> bool:
+    """Whether the number asked for is reached or, if none was asked for, the answer is clear."""
+    if n_permutations or len(values) >= MOST:
+        return len(values) >= (n_permutations or MOST)
+    if len(values) < FEWEST:
+        return False
+    above = sum(value >= observed for value in values)
+    return above >= ENOUGH_ABOVE or (above == 0 and _z(observed, np.array(values)) >= CLEAR_Z)
+
+
+def _z(observed: float, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """Return how many standard deviations the observed value lies above the mean; a single value has none."""
+    difference = observed - float(values.mean())
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    if spread < 1e-12:
+        return 0.0 if difference <= 1e-12 else math.inf
+    return difference / spread
+
+
+def _compared(found: float, own: float, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Chance:
+    expected = float(values.mean())
+    # the tolerance lets values tie that are equal on paper
+    above = int((values >= found - 1e-12).sum())
+    return Chance(
+        observed=found,
+        expected=expected,
+        z=_z(found, values),
+        p_value=(1 + above) / (1 + len(values)),
+        adjusted=(own - expected) / (1 - expected) if expected < 1 - 1e-12 else 0.0,
+        n_permutations=len(values),
+    )
+
+
+class Trust(NamedTuple):
+    """The fields of `Scores` of the same names; None for what was not asked for or cannot be measured."""
+
+    agreement: float | None = None
+    agreement_mean_member: float | None = None
+    agreement_best_member: float | None = None
+    expected: float | None = None
+    z: float | None = None
+    p_value: float | None = None
+    adjusted: float | None = None
+    reproducibility: float | None = None
+    n_permutations: int | None = None
+    from_measurements: bool = False
+    valley: float | None = None
+    expected_valley: float | None = None
+    reference_z: float | None = None
+    reference_p_value: float | None = None
+    n_draws: int | None = None
+
+
+def trust_in(
+    result: Any,
+    labelling: Labelling,
+    ensemble: Ensemble,
+    n_permutations: int | None,
+    *,
+    seconds: float | None = None,
+    draw: Callable[[int], Drawn] | None = None,
+) -> Trust:
+    """Measure how far a labelling can be believed, by repeating its procedure on at most 2,000 of the objects.
+
+    Parameters
+    ----------
+    result : Consensus or anything else
+        What was given as the labelling. The procedure is known only if it is a Consensus of a method of the register.
+    labelling : Labelling
+        The same, coded.
+    ensemble : Ensemble
+    n_permutations : int or None
+        As for `chance_agreement`; None leaves out the comparison with chance.
+    seconds : float, optional
+        Leave it out, too, if it would take longer than this.
+    draw : callable, optional
+        Draws the objects for a seed; by default `draw_objects` does. Needed if rows are not in the order of objects.
+    """
+    known = reference_facts(result.info.get("reference_test") if isinstance(result, Consensus) else None)
+    if ensemble.n_members < 2:
+        return Trust(**known)
+    from_measurements = ensemble.info.get("k") is not None
+    procedure = procedure_of(result, labelling.n_clusters)
+    drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
+    held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
+    trust = Trust(
+        agreement=held_out.consensus,
+        agreement_mean_member=held_out.mean_member,
+        agreement_best_member=held_out.best_member,
+        from_measurements=from_measurements,
+        **known,
+    )
+    if n_permutations is None:
+        return trust
+    found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
+    return trust if found is None else _with_chance(trust, found, drawn, procedure)
+
+
+def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields about a comparison with measurements without clusters; nothing if it was not made."""
+    names = {"valley": "valley", "expected_valley": "expected", "reference_z": "z", "reference_p_value": "p_value"}
+    return {name: found[key] for name, key in {**names, "n_draws": "n_draws"}.items()} if found else {}
+
+
+def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure) -> Trust:
+    repeated = reproducibility(drawn, procedure)
+    if repeated is not None and not procedure.is_known:
+        repeated = min(repeated, _likeness(drawn, procedure))
+    return trust._replace(
+        expected=found.expected,
+        z=found.z,
+        p_value=found.p_value,
+        adjusted=found.adjusted,
+        reproducibility=repeated,
+        n_permutations=found.n_permutations,
+    )
+
+
+def _likeness(drawn: Drawn, procedure: Procedure) -> float:
+    """Return the ARI of a labelling of unknown origin with a consensus of the same number of clusters."""
+    other = repeat(procedure, drawn.ensemble, 0)
+    n_clusters = int(drawn.codes.max()) + 1, int(other.max()) + 1
+    return ari(contingency(drawn.codes, other.astype(np.int32), *n_clusters, drawn.ensemble.counts))

@@ -1,0 +1,138 @@
+"""The number of clusters of measurements: members of many clusters are made, and the criteria of choose_k compared.
+
+Measurements tell more than labels: links between nearest neighbours, and whether there are any clusters at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from quorate._choose_k.choose_k import Asked, candidates, choose
+from quorate._data.rows import compress
+from quorate._solve.auto import AUTO, resolve
+from quorate._solve.run_method import MAX_BYTES, checked_options
+from quorate._summaries import Choice
+from quorate._trust.reference import How, Reference, judged_clusters
+from quorate._trust.separation import links_between_cells
+from quorate._types import Ensemble
+from quorate.generation.bases import is_auto
+from quorate.generation.features import Features
+from quorate.generation.generating import generate_with_models
+from quorate.generation.plans import Request
+from quorate.generation.runner import Options
+from quorate.methods import METHODS
+
+EXPLORING = "spectral"
+"""The members by which the number of clusters is chosen if the caller leaves the base to us."""
+
+
+class Explored(NamedTuple):
+    """A number of clusters, its reasons, the comparison with a reference, and the members that were made for it."""
+
+    choice: Choice
+    reference: Reference | None
+    ensemble: Ensemble
+
+    def told(self) -> dict[str, Any]:
+        """Return what the info of a result says about the choice."""
+        found = {} if self.reference is None else {"reference_test": dict(self.reference._asdict())}
+        return {"choice": self.choice, **found}
+
+
+def chooses_number(n_clusters: Any, method: str) -> bool:
+    """Whether the number of clusters is left to the library, and not to a method that was named and finds it itself."""
+    if n_clusters is None:
+        return method == AUTO or (method in METHODS and not METHODS[method].finds_k)
+    return isinstance(n_clusters, str | tuple | list | range)
+
+
+def explore(
+    features: Features,
+    request: Request,
+    n_clusters: Any,
+    *,
+    entropy: int,
+    method: str,
+    method_options: dict[str, Any],
+    n_jobs: int | None,
+    draws: int | None,
+) -> Explored:
+    """Choose the number of clusters of measurements.
+
+    First members of many clusters are made: spectral ones, unless the request names another base. Then the numbers are
+    compared, by the criteria of `choose_k` and by links between nearest neighbours. Last, the objects are divided into
+    the chosen number of clusters, and these are compared with clusters of measurements without clusters. If they are
+    separated no better, the next candidate is taken; if none is separated better, the answer is 1.
+
+    Parameters
+    ----------
+    features : Features
+    request : Request
+        How members are made, as for `generate`.
+    n_clusters : "auto", None, (low, high) or range
+    entropy : int
+        The seed.
+    method, method_options
+        The consensus function and its options.
+    n_jobs : int, optional
+    draws : int or None
+        The number of draws of the reference, 0 for as many as are needed, or None to leave the comparison out.
+    """
+    exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
+    options = Options(n_jobs, progress=False, title="", checkpoint=None, keep_models=False)
+    ensemble, _ = generate_with_models(features, exploring, entropy, options)
+    rows, _ = compress(ensemble)
+    asked_for = AUTO if n_clusters is None else n_clusters
+    wanted = candidates(asked_for, rows)
+    if wanted is None:
+        raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
+    name, _ = resolve(method, rows, wanted, MAX_BYTES, method_options)
+    links = links_between_cells(features, entropy)
+    is_open = isinstance(asked_for, str)
+    # members of the same measurements always have something in common, so permuted labels can tell nothing
+    asked = Asked(wanted, name, checked_options(name, method_options), is_open, null=False, links=links)
+    choice, _ = choose(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
+    if draws is None:
+        return Explored(choice, None, ensemble)
+    how = How(request, method, method_options, entropy, n_jobs)
+    return Explored(*_judged(choice, partial(judged_clusters, features, how, draws=draws), is_open), ensemble)
+
+
+def _judged(
+    choice: Choice, compare: Callable[[int], Reference | None], is_open: bool
+) -> tuple[Choice, Reference | None]:
+    """Take the first candidate whose clusters are separated better than those of measurements without clusters.
+
+    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
+    """
+    first: Reference | None = None
+    for k in choice.candidates or (choice.n_clusters,):
+        found = compare(k)
+        first = found if first is None else first
+        if found is None or found.is_beyond:
+            return _taken(choice, k), found
+    if first is None:
+        return choice, None
+    told = (
+        f"measurements without clusters give clusters that are separated as well (valleys of {first.valley:.1f} "
+        f"standard errors, expected {first.expected:.1f})"
+    )
+    if not is_open:
+        return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all."), first
+    reason = f"1 cluster: {told}. With clusters it would be: {choice.reason}"
+    return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False), first
+
+
+def _taken(choice: Choice, k: int) -> Choice:
+    """Return the choice with another candidate in the first place; the same if it is there already."""
+    if k == choice.n_clusters:
+        return choice
+    others = tuple(other for other in choice.candidates if other != k)
+    reason = (
+        f"{k} clusters: they are separated better than those of measurements without clusters. More criteria speak for "
+        f"another number, whose clusters are not: {choice.reason}"
+    )
+    return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)

@@ -1,0 +1,284 @@
+"""The reference without clusters: measurements of the same covariance, clustered by the same procedure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._consensus.consensus import solve, solve_objects
+from quorate._data.rows import compress
+from quorate._solve.procedure import procedure_of
+from quorate._trust.separation import Separation, separation
+from quorate._types import Ensemble, FloatArray
+from quorate.generation.bases import BASES
+from quorate.generation.features import Features, as_features
+from quorate.generation.generating import generate_with_models
+from quorate.generation.k_rules import k_within
+from quorate.generation.plans import Request, base_towards, k_towards
+from quorate.generation.runner import Options
+from quorate.generation.trial import method_towards
+
+logger = logging.getLogger("quorate")
+MOST_OBJECTS = 1_000
+"""Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
+FEWEST, MOST = 5, 19
+"""Draws of the reference before a clear answer may end the comparison, and after which it ends in any case."""
+BEYOND = 3.0
+"""From this z on, clusters are separated better than those of the reference."""
+CLEAR = (1.0, 6.0)
+"""Below the first or above the second z the answer is clear, and no further draws are made."""
+LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
+"""The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
+FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
+"""Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
+FEW_LINKS = 0.001
+"""Added to cuts before the logarithm is taken."""
+
+Cluster = Callable[[FloatArray, int], NDArray[Any]]
+"""The procedure: measurements and the number of the draw in, a label for each object out."""
+
+
+class Reference(NamedTuple):
+    """How well clusters are separated, compared with the clusters that the same procedure finds where there are none.
+
+    Attributes
+    ----------
+    valley, expected : float
+        The mean depth of the valleys around the clusters in standard errors, of the labelling and of the reference.
+    cut, expected_cut : float
+        The share of links between nearest neighbours that leave a cluster, of the labelling and of the reference.
+    border, expected_border : float or None
+        How much sparser objects are at the borders of clusters than within them, as a difference of logarithms of
+        densities; None if no link leaves a cluster.
+    z : float
+        How many standard deviations the labelling is better separated than the reference, by the best of the three.
+    p_value : float
+        (1 + draws that were separated as well) / (1 + draws).
+    n_draws, n_objects : int
+        Draws of the reference, and objects of each draw.
+    """
+
+    valley: float
+    expected: float
+    cut: float
+    expected_cut: float
+    border: float | None
+    expected_border: float | None
+    z: float
+    p_value: float
+    n_draws: int
+    n_objects: int
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the clusters are separated better than clusters of measurements without clusters."""
+        return self.z >= BEYOND
+
+
+def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tuple[FloatArray, NDArray[Any]]:
+    """Draw labelled objects, and return their coordinates in the principal axes, and their clusters numbered anew."""
+    known = np.flatnonzero(labels >= 0)
+    if len(known) > MOST_OBJECTS:
+        rng = np.random.default_rng((seed, 17))
+        known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
+    block = np.asarray(features.data[known], dtype=np.float64)
+    # the scale brings values near 1, so that squares neither overflow nor vanish
+    block = (block - block.mean(axis=0)) * features.scale
+    left, values, _ = np.linalg.svd(block, full_matrices=False)
+    kept = values > 1e-9 * max(float(values[0]), 1e-300)
+    return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)
+
+
+def drawn_reference(points: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw as many objects uniformly from the ellipsoid that has the covariance of the points.
+
+    Of all densities without a valley the flat one is the least favourable: samples of it show the deepest valleys by
+    chance. The points are centred, and their axes are the principal ones.
+    """
+    n, d = points.shape
+    direction = rng.standard_normal((n, d))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    radius = rng.random((n, 1)) ** (1 / d) * np.sqrt(d + 2)
+    return np.asarray(direction * radius * points.std(axis=0))
+
+
+def compare_with_reference(
+    features: Features, labels: NDArray[Any], cluster: Cluster, *, seed: int, n_draws: int = 0
+) -> Reference | None:
+    """Compare the clusters of a labelling with those that the same procedure finds in a reference without clusters.
+
+    First objects are drawn and rotated to their principal axes. Then the separation of their clusters is measured.
+    Last, the reference is drawn and clustered again and again, until the answer is clear.
+
+    Parameters
+    ----------
+    features : Features
+    labels : integer array of shape (n_objects,)
+        -1 for objects without a label.
+    cluster : callable
+        The procedure, which takes measurements and the number of a draw, and returns labels.
+    seed : int
+    n_draws : int
+        How often to draw; 0 for 5 to 19 times, until the answer is clear.
+
+    Returns
+    -------
+    Reference or None
+        None if there are not two clusters, fewer than 20 objects, no spread, or if the measurements are sparse.
+    """
+    if features.is_sparse:
+        return None
+    points, codes = principal_sample(features, np.asarray(labels), seed)
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters < 2 or len(points) < 20 or points.shape[1] == 0:
+        return None
+    observed = separation(points, codes)
+    found: list[Separation] = []
+    while not _is_enough(observed, found, n_draws):
+        rng = np.random.default_rng((seed, len(found) + 1))
+        drawn = drawn_reference(points, rng)
+        made = np.unique(cluster(drawn, len(found) + 1), return_inverse=True)[1].reshape(-1)
+        found.append(separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan")))
+        logger.info("drawing measurements without clusters", extra={"share": len(found) / (n_draws or MOST)})
+    return _compared(observed, found, len(points))
+
+
+def checked_draws(reference: Any) -> int | None:
+    """Return the number of draws asked for, 0 for "as many as are needed", or None for no comparison."""
+    if reference is None or reference is False:
+        return None
+    if reference is True or (isinstance(reference, str) and reference == "auto"):
+        return 0
+    return _check.integer(reference, "reference", low=2, high=10_000)
+
+
+def _is_enough(observed: Separation, found: list[Separation], n_draws: int) -> bool:
+    if n_draws or len(found) >= MOST:
+        return len(found) >= (n_draws or MOST)
+    if len(found) < FEWEST:
+        return False
+    z = float(_scores([observed], found)[0])
+    return not CLEAR[0] < z < CLEAR[1]
+
+
+def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
+    """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
+    own, drawn = _compared_values(judged), _compared_values(found)
+    each = [
+        _z(values - allowance, others, least)
+        for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
+    ]
+    # the border is not known if no link leaves a cluster, but then the other two are
+    return np.asarray(np.fmax.reduce(each))
+
+
+def _compared_values(parts: list[Separation]) -> FloatArray:
+    """Return valleys, logarithms of cuts, and borders, one row each; more means better separated."""
+    values = np.array(parts, dtype=np.float64).T
+    values[1] = -np.log(values[1] + FEW_LINKS)
+    return values
+
+
+def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
+    """Return how many standard deviations values lie above those of the reference; NaN if there is no such value."""
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < 2:
+        return np.full(len(own), np.nan)
+    return np.asarray((own - known.mean()) / max(float(known.std(ddof=1)), least))
+
+
+def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
+    z, *others = _scores([observed, *found], found).tolist()
+    borders = [part.border for part in found if np.isfinite(part.border)]
+    return Reference(
+        valley=observed.valley,
+        expected=float(np.mean([part.valley for part in found])),
+        cut=observed.cut,
+        expected_cut=float(np.mean([part.cut for part in found])),
+        border=observed.border if np.isfinite(observed.border) else None,
+        expected_border=float(np.mean(borders)) if borders else None,
+        z=z,
+        p_value=(1 + sum(other >= z for other in others)) / (1 + len(others)),
+        n_draws=len(found),
+        n_objects=n_objects,
+    )
+
+
+JUDGED_OBJECTS = 5_000
+"""Objects that are divided into clusters to judge a number of clusters, at most."""
+REFERENCE_MEMBERS = 8
+"""The number of members from which each draw of the reference is clustered."""
+UNKNOWN_BASE = "kmeans"
+"""The members of the reference if nobody knows how those of the ensemble were made."""
+
+
+class How(NamedTuple):
+    """How objects are clustered: the members, the consensus function and its options, the seed, and the workers."""
+
+    request: Request
+    method: str
+    method_options: dict[str, Any]
+    entropy: int
+    n_jobs: int | None
+
+
+def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int) -> Reference | None:
+    """Divide the objects into a number of clusters, as is done if the number is given, and judge the clusters.
+
+    Of many objects a part is drawn and divided. None is returned if there is nothing to compare.
+    """
+    if features.is_sparse:
+        return None
+    part = _drawn(features, how.entropy)
+    k = k_towards(how.request.k, how.request.base, n_clusters)
+    request = how.request._replace(k=k, base=base_towards(how.request.base, n_clusters))
+    options = Options(how.n_jobs, progress=False, title="", checkpoint=None, keep_models=False)
+    ensemble, _ = generate_with_models(part, request, how.entropy, options)
+    # options belong to the method that was named
+    method = how.method if how.method_options else method_towards(how.method, ensemble, n_clusters)
+    chosen = {"confidence": False, **how.method_options}
+    result = solve_objects(ensemble, n_clusters, method=method, random_state=how.entropy % 2**62, **chosen).objects
+    return reference_of(result, result.labels, ensemble, part, draws)
+
+
+def _drawn(features: Features, entropy: int) -> Features:
+    if features.n_objects <= JUDGED_OBJECTS:
+        return features
+    rng = np.random.default_rng((entropy % 2**32, 29))
+    rows = np.sort(rng.choice(features.n_objects, JUDGED_OBJECTS, replace=False, shuffle=False))
+    return as_features(np.asarray(features.data[rows]))
+
+
+def reference_of(result: Any, codes: Any, ensemble: Ensemble, features: Features, draws: int) -> Reference | None:
+    """Compare the clusters of a result with those that the same procedure finds in measurements without clusters.
+
+    Members of the reference are made as `generate` made those of the ensemble, as far as this is known.
+    """
+    how = procedure_of(result, int(codes.max()) + 1)
+    base = str(ensemble.info.get("base", UNKNOWN_BASE)).partition(":")[0]
+    request = Request(0, None, base if base in BASES else UNKNOWN_BASE, 1.0, 1.0)
+    cluster = procedure(request, how.method, {}, how.n_clusters)
+    return compare_with_reference(features, codes, cluster, seed=how.seed % 2**32, n_draws=draws)
+
+
+def procedure(request: Request, method: str, method_options: dict[str, Any], n_clusters: int) -> Cluster:
+    """Return the function that clusters measurements as the request and the method say, with fewer members."""
+
+    def cluster(points: FloatArray, number: int) -> NDArray[Any]:
+        k = k_towards(request.k, request.base, n_clusters)
+        k = None if k is None else k_within(k, len(points))
+        few = Request(REFERENCE_MEMBERS, k, request.base, 1.0, 1.0)
+        options = Options(None, progress=False, title="", checkpoint=None, keep_models=False)
+        ensemble, _ = generate_with_models(as_features(points), few, number, options)
+        rows, inverse = compress(ensemble)
+        wanted = min(n_clusters, rows.n_rows)
+        result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
+        labels: NDArray[Any] = result.labels[inverse]
+        return labels
+
+    return cluster

@@ -1,0 +1,257 @@
+"""Commands on tables and measurements in blocks: folders and patterns of files, larger than memory.
+
+A command works in blocks if a table is a folder or a pattern, if --memory is given, or if the output is a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from quorate import Scores, stream
+from quorate._consensus.confidence import scale_of
+from quorate._consensus.place import places_of
+from quorate._data.blocks import Reading
+from quorate._data.coding import DEFAULT
+from quorate._data.labelling import code_beside, pair_rows
+from quorate._data.rows import compress
+from quorate._io.choosing import Columns
+from quorate._io.opening import is_many
+from quorate._stream.block_places import BlockPlacement, place_source
+from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
+from quorate._stream.labels_out import refuse_out
+from quorate._stream.measurements import sample_blocks
+from quorate._stream.running import temporary_store
+from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
+from quorate.cli.options import ambiguity_threshold, names, null_settings
+from quorate.cli.output import consensus_facts, consensus_summary, ensemble_facts, ensemble_summary, table_facts, tell
+from quorate.cli.progress import Step
+from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
+from quorate.generation.plans import entropy_of
+
+_ARENA_MAX = -8
+"""The number of this setting in glibc's malloc.h."""
+_ARENAS = 2
+
+
+def share_arenas() -> bool:
+    """Let all threads take memory from two arenas of the C library, and return whether that could be set.
+
+    By default glibc has up to eight arenas for each core, and keeps in each what its threads have freed. Spectral
+    members that are trained in threads then keep hundreds of megabytes that nobody uses. Other C libraries have no
+    such setting. It holds for the whole process, so that only commands of the shell tool do this.
+    """
+    if sys.platform != "linux":
+        return False
+    with suppress(OSError, AttributeError):
+        return bool(ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS))
+    return False
+
+
+def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
+    """Whether a command is asked to work in blocks; raise if another option does not go together with it."""
+    output = getattr(arguments, "output", None)
+    into_folder = output not in (None, "-") and _is_folder(str(output))
+    if not (any(map(is_many, paths)) or arguments.memory is not None or into_folder):
+        return False
+    if getattr(arguments, "orientation", None) == "members":
+        raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
+    if getattr(arguments, "report", None) is not None:
+        raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "safe_cells", False):
+        raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
+    if output == "-":
+        raise ValueError("labels of a table in blocks cannot go to standard output; name a folder or a file")
+    return True
+
+
+def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the table; those of text cells alone are left out."""
+    return {name: value for name, value in table_options(arguments).items() if name != "formulas"}
+
+
+def _is_folder(output: str) -> bool:
+    """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
+    return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)
+
+
+def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
+    """Read a table in blocks, find the consensus, write the labels and the summary."""
+    how = null_settings(arguments, AFFORDABLE_SECONDS)
+    checked_permutations(how["null"])
+    below = ambiguity_threshold(arguments)
+    if arguments.output is not None:
+        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    start = time.perf_counter()
+    with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
+        result = stream.consensus(
+            arguments.labels,
+            out=arguments.output,
+            memory=arguments.memory,
+            overwrite=arguments.force,
+            **_table_options(arguments),
+            **settings,
+        )
+    seconds = time.perf_counter() - start
+    with step("scoring"):
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = score_result(result, how["seconds"], null=how["null"])
+    facts = block_facts(result, seconds, below)
+    facts |= {"seed": settings["random_state"], "output": arguments.output}
+    tell_scored(arguments, facts, scores)
+
+
+def block_facts(result: stream.BlockConsensus, seconds: float, below: float) -> dict[str, Any]:
+    """Return the facts about a consensus in blocks."""
+    confidence, counts = result.solution.confidence, result.ensemble.counts
+    ambiguous = 0 if confidence is None else int(counts[confidence < below].sum())
+    facts = consensus_facts(result.solution, result.ensemble, seconds) | table_facts(result.ensemble)
+    facts |= {"n_objects": result.n_objects, "sizes": result.sizes.tolist(), "n_blocks": result.n_blocks}
+    facts |= {"memory": result.solution.info["memory"], "ambiguous": {"n": ambiguous, "below": below}}
+    if result.n_skipped:
+        facts["skipped"] = {"n": result.n_skipped, "first": []}
+    return facts
+
+
+def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Scores) -> None:
+    """Write the summary of a consensus in blocks, or the JSON object."""
+    everything = {**facts, "scores": scores.as_dict(), "verdict": scores.verdict._asdict()}
+    tell(arguments, everything, consensus_summary(facts, scores))
+
+
+def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
+    """Read a table and a labelling of it in blocks."""
+    options = _table_options(arguments)
+    if options["skip_empty"]:
+        raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
+    wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
+    how = Reading(
+        options.get("missing", DEFAULT), options.get("weights"), False, options["check"], "columns" in options
+    )
+    with step(f"reading {', '.join(arguments.labels)} and {arguments.labelling} in blocks"):
+        return read_labelled(
+            arguments.labels,
+            arguments.labelling,
+            wanted,
+            how,
+            store,
+            label=arguments.label,
+            truth=arguments.truth,
+            sep=arguments.sep,
+            memory=arguments.memory,
+        )
+
+
+def score_in_blocks(arguments: argparse.Namespace, how: dict[str, Any], step: Step) -> tuple[Scores, LabelledTable]:
+    """Score a labelling of a table in blocks."""
+    with temporary_store() as store:
+        read = read_for_scores(arguments, store, step)
+        with step("scoring"):
+            return score_labelled(read, how["seconds"], null=how["null"]), read
+
+
+def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
+    """Place new objects in blocks and write their labels."""
+    refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    with temporary_store() as store:
+        read = read_for_scores(arguments, store, step)
+    labelling = code_beside(read.labels, "labels", read.ensemble)
+    called = labelling.categories.tolist()
+    names = None if called == list(range(len(called))) else tuple(map(str, called))
+    pairs = pair_rows(read.ensemble, labelling.codes, labelling.n_clusters)
+    options = _table_options(arguments)
+    with step(f"placing the objects of {arguments.new}"):
+        placed = place_source(
+            places_of(pairs, compress(read.ensemble)[0], scale_of(None, pairs)),
+            arguments.new,
+            names,
+            out=arguments.output,
+            ids=options["ids"],
+            missing=options.get("missing", DEFAULT),
+            sep=None,
+            memory=arguments.memory,
+            overwrite=arguments.force,
+            label=arguments.label,
+        )
+    return placed, read
+
+
+def generate_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
+    """Make clusterings of measurements in blocks, write them and the summary."""
+    share_arenas()
+    reading = _reading(arguments, settings)
+    start = time.perf_counter()
+    with step(f"clustering {arguments.features} in blocks"):
+        made = stream.generate(
+            arguments.features, settings["n_members"], k=settings["k"], out=arguments.output, **reading
+        )
+    facts = {**ensemble_facts(made.ensemble, time.perf_counter() - start), "output": arguments.output}
+    tell(arguments, facts, ensemble_summary(facts))
+
+
+def cluster_in_blocks(
+    arguments: argparse.Namespace, generating: dict[str, Any], settings: dict[str, Any], step: Step
+) -> None:
+    """Cluster measurements in blocks, find the consensus, write the labels and the summary."""
+    if arguments.ensemble is not None:
+        raise ValueError("--ensemble does not go together with blocks; write the clusterings by quorate generate")
+    share_arenas()
+    reading = _reading(arguments, generating)
+    below = ambiguity_threshold(arguments)
+    start = time.perf_counter()
+
+    def sample() -> Any:
+        columns = (reading["ids"], reading["features"], reading["drop"], reading["sep"])
+        return sample_blocks(arguments.features, entropy_of(settings["random_state"]), columns, arguments.memory)
+
+    number, told = choose_number(arguments, sample, generating, settings, step)
+    with step(f"clustering {arguments.features} in blocks"):
+        result = stream.cluster(
+            arguments.features,
+            out=arguments.output,
+            n_members=generating["n_members"],
+            k=generating["k"],
+            **reading,
+            **{**{name: value for name, value in settings.items() if name != "random_state"}, "n_clusters": number},
+        )
+    result = replace(result, solution=replace(result.solution, info={**result.solution.info, **told}))
+    seconds = time.perf_counter() - start
+    with step("scoring"):
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = score_result(result, how["seconds"], null=how["null"])
+    made = result.ensemble.info
+    facts = {**block_facts(result, seconds, below), "base": made["base"], "k": made["k"]}
+    tell_scored(arguments, {**facts, "seed": settings["random_state"], "output": arguments.output}, scores)
+
+
+def _reading(arguments: argparse.Namespace, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that both functions take; options that need all measurements at once are refused."""
+    for option, given in (
+        ("--scale", arguments.scale is not None),
+        ("--row-share", settings["rows"] != 1),
+        ("--checkpoint", settings["checkpoint"] is not None),
+        ("--jobs", settings["n_jobs"] is not None),
+        ("--device", settings["device"] not in (None, "auto", "cpu")),
+    ):
+        if given:
+            raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")
+    if arguments.output is not None:
+        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    return {
+        "base": settings["base"],
+        "columns": settings["columns"],
+        "random_state": settings["random_state"],
+        "ids": arguments.id,
+        "features": None if arguments.columns is None else names(arguments.columns),
+        "drop": [] if arguments.drop is None else names(arguments.drop),
+        "sep": arguments.sep,
+        "memory": arguments.memory,
+        "overwrite": arguments.force,
+    }

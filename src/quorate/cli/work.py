@@ -1,0 +1,339 @@
+"""What commands do once options are read: labels and measurements loaded, ensembles made, a consensus found.
+
+Phases, in the order of the functions: refuse output files that cannot be written, find the consensus and score it,
+write the files, write the summary. Importing this module imports the library.
+
+Importing this module imports the library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quorate import (
+    Consensus,
+    Ensemble,
+    Scores,
+    as_ensemble,
+    consensus,
+    generate,
+    load_labels,
+    save_ensemble,
+    save_labels,
+)
+from quorate._data.coding import DEFAULT, as_number
+from quorate._data.ensemble import EmptyMemberError
+from quorate._data.proof import vary
+from quorate._io import refuse_output
+from quorate._io.load import (
+    Labelling,
+    Measurements,
+    Reading,
+    load_chosen,
+    load_features,
+    load_labelling,
+    load_with_truth,
+)
+from quorate._io.paths import format_of, share_read
+from quorate._io.text import DELIMITERS, Choice
+from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
+from quorate._trust.evaluate import evaluate_within
+from quorate._trust.number import chooses_number, explore
+from quorate._trust.reference import checked_draws, reference_of
+from quorate.cli.options import ambiguity_threshold, formulas_of, names, null_settings, reference_setting, weights
+from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
+from quorate.cli.progress import Step
+from quorate.generation.features import as_features
+from quorate.generation.plans import Request, entropy_of, k_towards
+
+
+def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
+    """Return the table of labels, or several tables joined."""
+    with step(f"reading {', '.join(arguments.labels)}", share_read):
+        return load_labels(arguments.labels, orientation=arguments.orientation, **table_options(arguments))
+
+
+def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
+    """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
+    if "-" in arguments.labels and arguments.labelling == "-":
+        raise ValueError("only one of the two files can come from standard input")
+    with step(f"reading {', '.join(arguments.labels)}", share_read):
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
+    with step(f"reading {arguments.labelling}"):
+        labelling = load_labelling(
+            arguments.labelling,
+            ensemble,
+            column=arguments.label,
+            ids=arguments.id,
+            truth=arguments.truth,
+            sep=arguments.sep if format_of(arguments.labelling) in DELIMITERS else None,
+            formulas=formulas_of(arguments),
+        )
+    truth = labelling.truth if truth is None else truth
+    if arguments.truth is not None and truth is None:
+        tables = ", ".join(arguments.labels)
+        raise ValueError(f"neither {tables} nor {arguments.labelling} has a column {arguments.truth!r}")
+    return ensemble, labelling, truth
+
+
+def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
+    """Return the table of new objects: the columns that are clusterings of the first table, and the ids."""
+    if arguments.new in (arguments.labels, arguments.labelling) and arguments.new == "-":
+        raise ValueError("only one of the three files can come from standard input")
+    with step(f"reading {arguments.new}"):
+        try:
+            return _load_new(arguments, ensemble.member_names)
+        except EmptyMemberError as error:
+            if arguments.new == "-":
+                raise
+            # a clustering may well have no label for any of a few new objects, so that this is no error here
+            return _load_new(arguments, [name for name in ensemble.member_names if name not in error.members])
+
+
+def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble:
+    options = table_options(arguments)
+
+    def choose(columns: tuple[str, ...]) -> Choice:
+        known = tuple(name for name in columns if name in members)
+        if columns and not known:
+            raise ValueError(
+                f"{arguments.new} has none of the columns of {arguments.labels} that are clusterings, or no label in "
+                f"them ({', '.join(map(repr, members[:5]))}); columns are matched by their names"
+            )
+        if columns and options["ids"] not in (None, *columns):
+            raise ValueError(f"{arguments.new} has no column {options['ids']!r} with the names of the objects")
+        return Choice(options["ids"] if columns else None, known)
+
+    # all labels of a few new objects may well differ, so that they are not checked for columns of ids
+    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False, formulas=options["formulas"])
+    return load_chosen(arguments.new, choose, how)
+
+
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the table in the form in which `load_labels` takes them; others keep their defaults."""
+    options: dict[str, Any] = {
+        "ids": arguments.id,
+        "sep": arguments.sep,
+        "skip_empty": arguments.skip_empty,
+        "check": not arguments.no_check,
+        "formulas": formulas_of(arguments),
+    }
+    if arguments.drop is not None:
+        options["drop"] = names(arguments.drop)
+    if arguments.columns is not None:
+        options["columns"] = names(arguments.columns)
+    if arguments.missing is not None:
+        options["missing"] = [DEFAULT, *(_label(text) for text in arguments.missing)]
+    if arguments.weights is not None:
+        options["weights"] = weights(arguments.weights, "--weights")
+    return options
+
+
+def _label(text: str) -> Any:
+    """Return a number if the text is one, because columns of numbers are compared as numbers."""
+    number = as_number(text)
+    return text if number is None else number
+
+
+LARGEST_SHARE = 5
+"""The comparison with chance may take so many times as long as the consensus itself if nobody asked for it."""
+
+
+class Outcome(NamedTuple):
+    """A consensus, what it was made from, its scores, and the seconds it took."""
+
+    result: Consensus
+    ensemble: Ensemble
+    scores: Scores
+    seconds: float
+    seed: int
+
+
+def refuse_outputs(arguments: argparse.Namespace) -> None:
+    """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
+    ambiguity_threshold(arguments)
+    checked_permutations(null_settings(arguments, 0.0)["null"])
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    if arguments.report is not None:
+        from quorate.reporting.writing import refuse_page
+
+        refuse_page(arguments.report, arguments.force)
+
+
+def find_consensus(
+    arguments: argparse.Namespace,
+    ensemble: Ensemble,
+    settings: dict[str, Any],
+    step: Step,
+    *,
+    start: float | None = None,
+    told: dict[str, Any] | None = None,
+    features: Any = None,
+) -> Outcome:
+    """Find the consensus and score it.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        Says whether to compare the agreement with chance.
+    ensemble : Ensemble
+    settings : dict
+        The keyword arguments of `quorate.consensus`; see `consensus_settings`.
+    step : callable
+        Shows progress; see `steps`.
+    start : float, optional
+        The time, by `time.perf_counter`, from which the seconds are counted; now by default.
+    told : dict, optional
+        What the info of the result says about the choice of the number of clusters.
+    features : array, optional
+        The measurements that the clusterings were made from, if there are any.
+    """
+    start = time.perf_counter() if start is None else start
+    with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
+        result = consensus(ensemble, **settings)
+    result = replace(result, info={**result.info, **(told or {})})
+    if features is not None:
+        result = _with_reference(arguments, result, ensemble, features, step)
+    seconds = time.perf_counter() - start
+    with step("scoring"):
+        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = evaluate_within(result, ensemble, how["seconds"], null=how["null"])
+    return Outcome(result, ensemble, scores, seconds, settings["random_state"])
+
+
+def _with_reference(
+    arguments: argparse.Namespace, result: Consensus, ensemble: Ensemble, features: Any, step: Step
+) -> Consensus:
+    """Compare the clusters with those of measurements without clusters, unless this is done or not wanted."""
+    draws = checked_draws(reference_setting(arguments))
+    if draws is None or "reference_test" in result.info:
+        return result
+    with step("comparing with measurements without clusters"):
+        found = reference_of(result, result.labels, ensemble, as_features(features), draws)
+    return result if found is None else replace(result, info={**result.info, "reference_test": dict(found._asdict())})
+
+
+def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
+    """Write the labels and the report, each if it is asked for."""
+    if arguments.output is not None:
+        with step(f"writing {arguments.output}"):
+            formulas = formulas_of(arguments, arguments.output)
+            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
+    if arguments.report is not None:
+        with step(f"writing {arguments.report}"):
+            from quorate import report
+
+            report(
+                outcome.result,
+                outcome.ensemble,
+                arguments.report,
+                ambiguous=ambiguity_threshold(arguments),
+                random_state=outcome.seed,
+                command=shlex.join(arguments.command_line),
+                overwrite=arguments.force,
+            )
+
+
+def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
+    """Write the summary or the JSON object; `more` are further facts to include."""
+    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
+    facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+    below = ambiguity_threshold(arguments)
+    if outcome.result.confidence is not None:
+        facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
+    if arguments.report is not None:
+        facts["report"] = arguments.report
+    summary = consensus_summary(facts, outcome.scores)
+    tell(arguments, {**facts, "scores": outcome.scores.as_dict(), "verdict": outcome.scores.verdict._asdict()}, summary)
+
+
+def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> None:
+    """Raise if the ensemble cannot be written to `path`, before any work is done for it; None is no file."""
+    if path is not None:
+        refuse_output(path, arguments.force)
+
+
+def make_ensemble(
+    arguments: argparse.Namespace, table: Measurements, settings: dict[str, Any], *, n_clusters: int | None = None
+) -> Ensemble:
+    """Make the ensemble, which keeps the names of the objects.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        The options that say how the measurements were read.
+    table : Measurements
+    settings : dict
+        The keyword arguments of `quorate.generate`.
+    n_clusters : int, optional
+        Number of clusters of the consensus that will be made from the ensemble. Without --k it decides how many
+        clusters the members have.
+    """
+    k = k_towards(settings["k"], settings["base"], n_clusters)
+    ensemble = generate(table.values, **{**settings, "k": k})
+    named = as_ensemble(ensemble, ids=table.ids)
+    return named if table.ids is None else vary(named, id_name=arguments.id)
+
+
+def choose_number(
+    arguments: argparse.Namespace, values: Any, settings: dict[str, Any], how: dict[str, Any], step: Step
+) -> tuple[int | None, dict[str, Any]]:
+    """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
+
+    `values` are the measurements, or a function that reads those of a sample of the objects. `settings` are the keyword
+    arguments of `quorate.generate`, and `how` are those of `quorate.consensus`.
+    """
+    if not chooses_number(how["n_clusters"], how["method"]):
+        return how["n_clusters"], {}
+    others = ("n_clusters", "method", "random_state")
+    with step("choosing the number of clusters"):
+        explored = explore(
+            as_features(values() if callable(values) else values),
+            Request(*(settings[name] for name in Request._fields)),
+            how["n_clusters"],
+            entropy=entropy_of(settings["random_state"]),
+            method=how["method"],
+            method_options={name: value for name, value in how.items() if name not in others},
+            n_jobs=settings["n_jobs"],
+            draws=checked_draws(reference_setting(arguments)),
+        )
+    return explored.choice.n_clusters, explored.told()
+
+
+def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
+    """Return the table of measurements, scaled if --scale is given."""
+    with step(f"reading {arguments.features}", share_read):
+        table = load_features(
+            arguments.features,
+            ids=arguments.id,
+            columns=None if arguments.columns is None else names(arguments.columns),
+            drop=[] if arguments.drop is None else names(arguments.drop),
+            sep=arguments.sep,
+        )
+        return table if arguments.scale is None else table._replace(values=_standardised(table.values))
+
+
+def _standardised(values: Any) -> Any:
+    """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
+    features = as_features(values)
+    if features.is_sparse:
+        raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
+    dense = np.asarray(features.data)
+    spread = dense.std(axis=0, dtype=np.float64)
+    scaled = (dense - features.shift) / np.where(spread > 0, spread, 1.0)
+    return scaled.astype(np.float32 if dense.dtype == np.float32 else np.float64, copy=False)
+
+
+def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: Ensemble, step: Step) -> None:
+    """Write the ensemble if a file is asked for."""
+    if path is not None:
+        with step(f"writing {path}"):
+            save_ensemble(path, ensemble, overwrite=arguments.force, formulas=formulas_of(arguments, path))

@@ -1,0 +1,178 @@
+"""The members of an ensemble: how they agree with one another, and their order, which follows from their labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
+from quorate.ops.pairs import nmi_with_later
+from quorate.solvers.contingency import Average, contingency, nmi, pair_contingencies
+from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot
+
+WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
+LAST_DIGITS = "sorted members would change the last digits of its objective, which are those of version 0.1"
+"""Two reasons why a method sees the members in their own order (`Method.own_order`)."""
+
+
+def in_content_order(ensemble: E) -> E:
+    """The same ensemble with its members sorted by their labels, so that no result can depend on their order.
+
+    Members are compared by their labels as bytes, soft members then by their memberships, and last by their weights.
+    Members equal in all of these are interchangeable, so it does not matter in which order they end up.
+    """
+    if ensemble.card is not None:
+        from quorate._device.device_ensemble import in_content_order_on_card
+
+        moved: E = in_content_order_on_card(ensemble)
+        return moved
+    columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
+    details = _member_bytes(ensemble)
+    order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))
+    shared: dict[str, Any] = {
+        "n_clusters": ensemble.n_clusters[order],
+        "weights": ensemble.weights[order],
+        "member_names": tuple(ensemble.member_names[q] for q in order),
+        "categories": tuple(ensemble.categories[q] for q in order),
+    }
+    if isinstance(ensemble, Ensemble):
+        ordered = replace(ensemble, labels=columns[order].T, **shared)
+        ordered.remember(is_distinct=ensemble.is_distinct)
+        return ordered
+    places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in order]
+    matrix = one_hot(ensemble)[:, np.concatenate(places)]
+    matrix.sort_indices()
+    memberships = np.rint(matrix.data * ensemble.unit).astype(np.int32)
+    return replace(ensemble, columns=matrix.indices.astype(np.int32), memberships=memberships, **shared)
+
+
+def _member_bytes(ensemble: AnyEnsemble) -> list[bytes]:
+    """What tells apart two soft members with the same likeliest labels; empty for members that are labels."""
+    if isinstance(ensemble, Ensemble):
+        return [b""] * ensemble.n_members
+    matrix = one_hot(ensemble).tocsc()
+    details = []
+    for first, last in pairwise(ensemble.offsets):
+        part = slice(matrix.indptr[first], matrix.indptr[last])
+        lengths = np.diff(matrix.indptr[first : last + 1])
+        details.append(
+            b"".join(values.astype(">f8").tobytes() for values in (matrix.data[part], matrix.indices[part], lengths))
+        )
+    return details
+
+
+def by_member_name(ensemble: AnyEnsemble, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """For each member, by its name, its own part of a vector with one value per base cluster."""
+    return dict(zip(ensemble.member_names, np.split(values, ensemble.offsets[1:-1]), strict=True))
+
+
+MOST_MEMBERS = 500
+"""Members of which all pairs are compared for scores; of more members as many are drawn."""
+GOLDEN_RATIO = 0.6180339887498949
+"""Its multiples, less their whole parts, fill the interval from 0 to 1 evenly and without a period."""
+SMALL_TABLE = 65_536
+"""Cells of a table between two members that may be counted densely, however few rows there are."""
+
+
+def member_pairs(
+    ensemble: Ensemble, average: Average, members: NDArray[np.intp] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """NMI of any two of the given members (all by default), and the number of objects both know; square tables."""
+    chosen = np.arange(ensemble.n_members) if members is None else members
+    values = np.full((len(chosen), len(chosen)), np.nan)
+    shared = np.zeros_like(values)
+    if ensemble.card is not None:
+        for place, other, pair in pair_contingencies(ensemble, chosen):
+            shared[place, other] = shared[other, place] = pair.total
+            if pair.total:
+                values[place, other] = values[other, place] = nmi(pair, average)
+        return values, shared
+    columns, sizes = read_only(ensemble.labels[:, chosen].T), read_only(ensemble.n_clusters[chosen])
+    is_small = int(sizes.max()) ** 2 <= max(ensemble.n_rows, SMALL_TABLE)
+    for place in range(len(chosen)):
+        found = values[place], shared[place]
+        if is_small:
+            nmi_with_later(columns, sizes, ensemble.counts, place, average == "geometric", *found)
+        else:
+            _sparse_pairs(columns, sizes, ensemble.counts, place, average, *found)
+        # the same either way round, so once is enough
+        for table in (values, shared):
+            table[place:, place] = table[place, place:]
+    return values, shared
+
+
+def _sparse_pairs(
+    columns: NDArray[Any],
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    place: int,
+    average: Average,
+    values: FloatArray,
+    shared: FloatArray,
+) -> None:
+    """Do what `nmi_with_later` does where clusters are so many that tables between two members are nearly empty."""
+    for other in range(place, len(columns)):
+        table = contingency(columns[place], columns[other], int(sizes[place]), int(sizes[other]), counts)
+        shared[other] = table.total
+        if table.total:
+            values[other] = nmi(table, average)
+
+
+def some_members(ensemble: Ensemble) -> NDArray[np.intp]:
+    """All members, or `MOST_MEMBERS` of them at about even distances in an order that follows from their labels.
+
+    Comparing all pairs takes time that grows with the square of the number of members. One member is taken from each
+    of as many stretches of that order, at places within them that have no period: members at exactly even distances
+    could all belong to one of the groups that `evaluate` leaves out together.
+    """
+    if ensemble.n_members <= MOST_MEMBERS:
+        return np.arange(ensemble.n_members)
+    columns = np.ascontiguousarray(ensemble.labels.T)
+    order = np.array(sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), ensemble.weights[q])))
+    edges = np.arange(MOST_MEMBERS + 1) * ensemble.n_members // MOST_MEMBERS
+    within = np.arange(MOST_MEMBERS) * GOLDEN_RATIO % 1
+    return np.sort(order[edges[:-1] + (within * np.diff(edges)).astype(np.intp)])
+
+
+def mean_of_others(values: FloatArray, importance: FloatArray) -> FloatArray:
+    """Weighted mean of each row off the diagonal; NaN where nothing there has any weight."""
+    others = importance * ~np.eye(len(values), dtype=bool)
+    sums, totals = (others * np.nan_to_num(values)).sum(axis=1), others.sum(axis=1)
+    means: FloatArray = np.divide(sums, totals, out=np.full(len(values), np.nan), where=totals > 0)
+    return means
+
+
+def member_scores(ensemble: Ensemble) -> tuple[float | None, float | None]:
+    """Mean NMI over pairs of members, and the best member's ANMI; None where no pair shares an object.
+
+    Of more than `MOST_MEMBERS` members as many are compared, see `some_members`.
+    """
+    chosen = some_members(ensemble)
+    return pair_scores(*member_pairs(ensemble, "geometric", chosen), ensemble.weights[chosen])
+
+
+def pair_scores(
+    values: FloatArray, shared: FloatArray, member_weights: FloatArray
+) -> tuple[float | None, float | None]:
+    """The scores of `member_scores` from the two tables of `member_pairs`."""
+    others = mean_of_others(values, shared * member_weights)
+    if np.isnan(others).all():
+        return None, None
+    weights = np.outer(member_weights, member_weights) * shared
+    np.fill_diagonal(weights, 0.0)
+    return float((weights * np.nan_to_num(values)).sum() / weights.sum()), float(np.nanmax(others))
+
+
+def missing_shares(ensemble: Ensemble) -> FloatArray:
+    """Share of the objects that each member leaves out, (H,)."""
+    if not ensemble.has_missing:
+        return np.zeros(ensemble.n_members)
+    if ensemble.card is not None:
+        known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
+        return 1.0 - known / ensemble.n_objects
+    shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
+    return shares
