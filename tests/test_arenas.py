@@ -10,7 +10,7 @@ import pytest
 
 COUNT = """
 import ctypes, threading
-from quorate.cli.blocks import share_arenas
+from quorate.cli.block_commands import share_arenas
 {before}
 library = ctypes.CDLL(None)
 everyone = threading.Barrier(8)

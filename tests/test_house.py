@@ -50,19 +50,14 @@ LAYERS = [
 
 # Modules of one name hold the same thing at two levels.
 SAME_NAME = {
-    "ambiguity": "the proportion of ambiguous pairs, and its kernel",
     "average_link": "the tree of average link, and its kernels",
-    "co_association": "the matrix a user asks for, the pairs that linkages work on, and the kernel that lists them",
-    "coding": "codes by first appearance: of columns of any type, of a block, and of integers in a kernel",
-    "consensus": "consensus of a table in memory, and of one in blocks",
-    "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
+    "co_association": "the matrix a user asks for, and the pairs that linkages work on",
+    "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
-    "mixture": "the mixture of multinomials: the method, its steps, and the kernel of one step",
-    "on_card": "the work of a package on a card: members of features, and the consensus of labels",
+    "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
+    "mixture": "the mixture of multinomials: the method, and its steps",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
-    "row_table": "the table of distinct rows of many blocks, and its kernels",
-    "placing": "place for new objects in memory, and in blocks",
-    "spectral": "the method, and the family of solvers that is named after it",
+    "spectral": "the method, the clusterer of features, and the family of solvers that is named after them",
     "trees": "linkage trees, and pictures of them",
 }
 

@@ -78,7 +78,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
-        from quorate.cli.blocks import consensus_in_blocks, works_in_blocks
+        from quorate.cli.block_commands import consensus_in_blocks, works_in_blocks
         from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
     if works_in_blocks(arguments, *arguments.labels):
         consensus_in_blocks(arguments, settings, step)
@@ -124,7 +124,7 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate import members, profiles
         from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
         from quorate._trust.evaluate import evaluate_within
-        from quorate.cli.blocks import score_in_blocks, works_in_blocks
+        from quorate.cli.block_commands import score_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling
     how = null_settings(arguments, AFFORDABLE_SECONDS)
     checked_permutations(how["null"])
@@ -168,7 +168,7 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
-        from quorate.cli.blocks import place_in_blocks, works_in_blocks
+        from quorate.cli.block_commands import place_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling, read_new_labels
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
         _tell_placed(arguments, *place_in_blocks(arguments, step))

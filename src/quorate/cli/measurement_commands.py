@@ -118,7 +118,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
     settings = _generate_settings(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.blocks import generate_in_blocks, works_in_blocks
+        from quorate.cli.block_commands import generate_in_blocks, works_in_blocks
         from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
     if works_in_blocks(arguments, arguments.features):
         generate_in_blocks(arguments, settings, step)
@@ -141,7 +141,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, asked)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.blocks import cluster_in_blocks, works_in_blocks
+        from quorate.cli.block_commands import cluster_in_blocks, works_in_blocks
         from quorate.cli.work import (
             choose_number,
             find_consensus,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, IntArray, SoftEnsemble
+from quorate.ops.agglomeration import SUM, dense_link
 from quorate.ops.average_link import Clusters, Scratch, average_link, dots_between
 from quorate.ops.cluster_search import MARGIN, Desk, Lists
-from quorate.ops.linkage import SUM, dense_link
 from quorate.ops.neighbours import inverted_lists, mirror, nearest_rows, nearest_rows_by_bits, row_sets
 from quorate.ops.ranking import BOUNDED, EXACT, LISTED
 from quorate.ops.soft import keep_nearest

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Consensus, FloatArray
+from quorate.ops.agglomeration import cut_tree, merged_labels, ordered_tree
 from quorate.ops.coding import canonical
-from quorate.ops.linkage import cut_tree, merged_labels, ordered_tree
 
 
 def tree_of(merges: NDArray[Any], heights: FloatArray, counts: NDArray[np.int64]) -> FloatArray:

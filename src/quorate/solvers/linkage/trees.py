@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.linkage import (
+from quorate.ops.agglomeration import (
     LEAST,
     MEAN,
     SUM,
