@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from benchmarks.frozen.ensembles import planted
+from benchmarks.ensembles import planted
 from numpy.typing import NDArray
 
 from quorate import Ensemble, as_ensemble, compress
