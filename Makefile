@@ -4,8 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak mutants coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
+
+# Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
+# the package anew, which took up to four seconds of each start; an empty value allows it.
+export PYTHONDONTWRITEBYTECODE :=
 
 # the version that an installation states comes from __init__.py
 $(STAMP): pyproject.toml src/quorate/__init__.py
@@ -39,7 +43,7 @@ $(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 	@touch $@
 
 test-anndata: $(DOCS_STAMP)  ## what needs anndata, which asks for pandas < 3: in the environment of the site
-	.venv-docs/bin/python -m pytest tests/test_anndata.py tests/test_examples.py
+	.venv-docs/bin/python -m pytest tests/test_anndata.py tests/test_examples.py -k "anndata or single_cell"
 
 # the oldest Python that can be had; the shims of pyenv exist also where they do not work
 FLOOR_PYTHON ?= $(or $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10),$\
@@ -92,6 +96,9 @@ fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a ca
 
 soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
 	$(BIN)/python -m benchmarks.reliability soak $(ARGS)
+
+mutants: $(STAMP)   ## small changes of decisions that no test notices: make mutants [ARGS="--number 60 --seed 0 _choose_k"]
+	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 coverage: $(STAMP)  ## which lines the tests reach, kernels included: slow, they run as plain Python
 	PYTHONWARNINGS=ignore::RuntimeWarning NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(ARGS)

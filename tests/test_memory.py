@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from memory_peaks import WITH_CONFIDENCE
+from benchmarks.reliability.memory_peaks import WITH_CONFIDENCE
 
 from quorate import METHODS, as_ensemble, compress, consensus, save_ensemble, solve
 from quorate._io.paths import refuse_large_tables, table_bytes
@@ -28,7 +28,7 @@ def test_statements_bound_the_measured_peaks() -> None:
     """Under a limit of 200 MB no method takes more than it states, also with a member of 20,000 clusters."""
     from benchmarks.reliability.load import peaks_of
 
-    measured = peaks_of(Path(__file__).with_name("memory_peaks.py"), LIMIT, WITH_CONFIDENCE)
+    measured = peaks_of(LIMIT, WITH_CONFIDENCE)
     assert {entry["method"] for entry in measured} == {name for name, method in METHODS.items() if not method.combines}
     assert {entry["shape"] for entry in measured if entry["whole"] is not None} == set(WITH_CONFIDENCE.split(","))
     assert [entry for entry in measured if entry["exceeds"]] == []

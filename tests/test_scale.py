@@ -14,6 +14,12 @@ from benchmarks.scale.watching import Watch
 from quorate import as_ensemble, compress
 
 
+@pytest.fixture
+def coarse_plane(monkeypatch):
+    """Members are cells of a plane, which is drawn in fewer places here than for measurements."""
+    monkeypatch.setattr(inputs, "_CELLS", 112)
+
+
 def test_the_page_tells_what_was_measured():
     assert page.PAGE.read_text(encoding="utf-8") == page.text(Results())
 
@@ -48,7 +54,7 @@ def test_exponents(power):
     assert exponent(records, least=10**6) is None
 
 
-def test_stages_and_their_records():
+def test_stages_and_their_records(coarse_plane):
     records = from_labels(2000)
     names = ["as_ensemble", "compress", "solve", "expand", "evaluate", "labels to labels"]
     assert [record["stage"] for record in records] == names
@@ -64,7 +70,7 @@ def test_peak_memory_is_seen():
     assert watch.records[0]["extra_bytes"] > 1e8
 
 
-def test_inputs_of_any_size(monkeypatch):
+def test_inputs_of_any_size(coarse_plane):
     """The same seed gives the same labels; noise makes rows distinct."""
     table = inputs.labels(3000)
     assert table.shape == (3000, inputs.N_MEMBERS)

@@ -67,7 +67,7 @@ def growth(n_calls: int) -> float:
     for number in range(n_calls + warm):
         if number == warm:
             start = _resident()
-        result = quorate.consensus(table, 4, method="kmeans", random_state=number)
+        result = quorate.consensus(table, 4, method="kmeans", random_state=number, n_init=2)
         quorate.nmi(result.labels, ARRAYS[:, 0])
         if number % 500 == 0:
             quorate.evaluate(result, table)
@@ -112,15 +112,15 @@ def limited_memory(job: str, megabytes: int) -> tuple[bool, list[str]]:
     return done.returncode == 0, faults(case, outcome)
 
 
-def peaks_of(script: Path, limit: int, shapes: str = "fine,gaps,wide,many k") -> list[dict[str, Any]]:
-    """Run tests/memory_peaks.py in a process of its own; return what it measured.
+def peaks_of(limit: int, shapes: str = "fine,gaps,wide,many k") -> list[dict[str, Any]]:
+    """Run memory_peaks.py in a process of its own; return what it measured.
 
     `shapes` are those on which methods also run with their confidence.
     """
     # memory that is given back goes to the system at once, so that the next peak is not hidden in it
     settings = {"MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_MMAP_THRESHOLD_": "65536", "NUMBA_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), str(limit), shapes],
+        [sys.executable, "-W", "ignore", str(Path(__file__).with_name("memory_peaks.py")), str(limit), shapes],
         env={**os.environ, **settings, "PYTHONPATH": python_path()},
         capture_output=True,
         text=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability import faults, load, signals
@@ -82,8 +81,7 @@ def many() -> dict[str, Any]:
 
 def peaks() -> dict[str, Any]:
     """Compare what methods say they need with what they take, with confidence on all shapes of tables."""
-    script = Path(__file__).parents[2] / "tests" / "memory_peaks.py"
-    measured = load.peaks_of(script, PEAK_LIMIT)
+    measured = load.peaks_of(PEAK_LIMIT)
     wrong = [f"{entry['method']} on {entry['shape']}: {entry}" for entry in measured if entry["exceeds"]]
     return {"measured": len(measured), "megabytes": PEAK_LIMIT // 1_000_000, "wrong": wrong}
 

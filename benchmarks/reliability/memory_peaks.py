@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -27,21 +28,21 @@ In the others its tables, of clusters by clusters of members, are small; `make s
 """
 
 
-SHORT: dict[str, dict[str, Any]] = {"mixture": {"n_init": 1, "max_iter": 20}}
-"""Options of methods that take long: more restarts and iterations use the same memory again."""
+SHORT = {"n_init": 2, "max_iter": 5}
+"""Options that methods get if they have them: more restarts and iterations use the same memory again."""
 
 
-def shapes(scale: int = 1) -> dict[str, tuple[Ensemble, int]]:
-    """Tables that differ in rows, members and clusters, and a number of clusters to ask for."""
+def shapes(*, small: bool = False) -> dict[str, tuple[Ensemble, int]]:
+    """Tables that differ in rows, members and clusters, a number of clusters to ask for; small ones load kernels"""
     rng = np.random.default_rng(0)
-    n = 20_000 // scale
+    n, n_wide, n_plain = (160, 15, 75) if small else (20_000, 600, 3_000)
     # a member of as many clusters as there are objects
     fine = np.column_stack([rng.integers(10, size=(n, 3)), rng.permutation(n)])
     gaps = fine[: n // 4].copy()
     gaps[rng.random(gaps.shape) < 0.3] = -1
     gaps[gaps.max(axis=1) < 0, 0] = 0
-    wide = rng.integers(8, size=(600 // scale, 150))
-    plain = rng.integers(12, size=(3_000 // scale, 6))
+    wide = rng.integers(8, size=(n_wide, 150))
+    plain = rng.integers(12, size=(n_plain, 6))
     tables = {"fine": (fine, 10), "gaps": (gaps, 10), "wide": (wide, 20), "many k": (plain, 100)}
     return {
         name: (compress(as_ensemble(labels, orientation="objects", check=False))[0], k)
@@ -69,11 +70,16 @@ def peak_of(method: str, ensemble: Ensemble, n_clusters: int | None, max_bytes: 
             random_state=0,
             max_bytes=max_bytes,
             confidence=confidence,
-            **SHORT.get(method, {}),
+            **short_options(method),
         )
     except MemoryError:
         return None
     return resident("VmHWM") - before
+
+
+def short_options(method: str) -> dict[str, int]:
+    """Those of SHORT that a method has."""
+    return {name: value for name, value in SHORT.items() if name in signature(METHODS[method].solve).parameters}
 
 
 def exceeds(entry: dict[str, Any], limit: int) -> bool:
@@ -89,7 +95,7 @@ def exceeds(entry: dict[str, Any], limit: int) -> bool:
 def main() -> None:
     """Arguments: the limit in bytes, the shapes whose confidence is measured, and perhaps the names of methods."""
     limit, shapes_with_confidence = int(sys.argv[1]), sys.argv[2].split(",")
-    small = shapes(40)
+    small = shapes(small=True)
     large = shapes()
     left_out = SLOW if set(shapes_with_confidence) == set(large) else SLOW | SOAK_ONLY
     for method in sys.argv[3:] or METHODS:
