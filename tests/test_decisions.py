@@ -9,6 +9,7 @@ from ensembles import noisy
 from quorate import Ensemble, as_ensemble, members, merge
 from quorate._choose_k.choose_k import Shared, halves_agree, shared_structure
 from quorate._choose_k.criteria import decide, speaking
+from quorate._consensus import confidence
 from quorate._solve.auto import pick
 from quorate._solve.procedure import drawn_places, procedure_of
 from quorate._trust import agreement, reference
@@ -140,6 +141,21 @@ def test_a_member_with_half_of_the_usual_nmi_stands_apart(share: float, stands_a
     other = truth ^ (np.arange(1000) % 100 < 100 * share)
     rows = members(truth, as_ensemble([truth] * 6 + [other]))
     assert [row.stands_apart for row in rows.rows] == [False] * 6 + [stands_apart]
+
+
+# ---- how sure a place is
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(1.0, 0.19, 0.21), (0.8, 0.25, 0.35), (0.1, 0.5, 0.5)])
+def test_an_object_that_one_half_keeps_counts_by_how_alike_the_halves_are(
+    share: float, least: float, most: float
+) -> None:
+    """A fifth if they have nothing in common, and at most a half."""
+    clusters = np.repeat([0, 1], 1000)
+    other = np.where(np.arange(2000) % 10 < 10 * share, np.arange(2000) % 2, clusters).astype(np.int32)
+    worth = confidence._kept(clusters, [clusters.astype(np.int32), other], np.ones(2000, dtype=np.int64))
+    assert set(worth[other == clusters].tolist()) == {1.0}
+    assert ((worth[other != clusters] >= least) & (worth[other != clusters] <= most)).all()
 
 
 # ---- what is a table of labels

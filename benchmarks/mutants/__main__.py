@@ -88,7 +88,7 @@ def path_of(package: Path, module: str) -> Path:
     return package / f"{module.replace('.', '/')}.py"
 
 
-def tests_of(module: str) -> list[str]:
+def files_for(module: str) -> list[str]:
     """The files of tests that belong to a module, those of its package last."""
     words = OF_MODULE.get(module, "").split() + OF_PACKAGE[module.partition(".")[0]].split()
     return [f"tests/test_{word}.py" for word in dict.fromkeys(words)]
@@ -131,7 +131,7 @@ def survives(mutant: Mutant, copy: Path, limit: float) -> bool:
     before = path.read_text()
     path.write_text(mutant.change.apply(before))
     try:
-        return passes(copy, tests_of(mutant.module), limit)
+        return passes(copy, files_for(mutant.module), limit)
     finally:
         path.write_text(before)
 
@@ -176,7 +176,7 @@ def report(drawn: list[Mutant], n_possible: int, copy: Path) -> None:
     for number, mutant in enumerate(drawn, 1):
         if mutant.module not in limits:
             start = time.perf_counter()
-            if not passes(copy, tests_of(mutant.module), 3600):
+            if not passes(copy, files_for(mutant.module), 3600):
                 raise RuntimeError(f"{mutant.module}: tests fail without any change\n{(copy / 'output').read_text()}")
             limits[mutant.module] = 30 + 3 * (time.perf_counter() - start)
         alive = survives(mutant, copy, limits[mutant.module])

@@ -1,0 +1,58 @@
+"""The runner of mutants: which changes it makes, and that every module has tests that belong to it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from benchmarks.mutants.__main__ import OF_MODULE, PACKAGE, REPOSITORY, mutants, path_of, files_for
+from benchmarks.mutants.changes import changes
+
+SOURCE = '''
+LIMIT = 0.5
+def decide(é: int = 1) -> bool:
+    """No change is made in here, if 1 < 2."""
+    if é <= LIMIT and not é:
+        raise ValueError(f"{é} < 1")
+    return é in (2, True)
+'''
+
+
+def test_each_kind_of_change_is_made_once() -> None:
+    lines = SOURCE.splitlines()
+    made = []
+    for change in changes(SOURCE):
+        changed = change.apply(SOURCE).splitlines()
+        ast.parse("\n".join(changed))
+        assert [i for i, line in enumerate(changed) if line != lines[i]] == [change.line - 1]
+        made.append(changed[change.line - 1].strip())
+    assert sorted(made) == sorted(
+        [
+            "LIMIT = 0.31",
+            "def decide(é: int = 2) -> bool:",
+            "if (é < LIMIT) and not é:",
+            "if (é > LIMIT) and not é:",
+            "if (é <= LIMIT or not é):",
+            "if é <= LIMIT and (é):",
+            "if False:",
+            "return (é not in (2, True))",
+            "return é in (3, True)",
+            "return é in (2, False)",
+            "return None",
+        ]
+    )
+
+
+def test_every_module_has_tests() -> None:
+    modules = {mutant.module for mutant in mutants([])}
+    assert set(OF_MODULE) <= modules
+    assert [name for module in modules for name in files_for(module) if not (REPOSITORY / name).exists()] == []
+    assert len(mutants(["_solve"])) > 100
+    assert {mutant.module for mutant in mutants(["_trust.agreement"])} == {"_trust.agreement"}
+
+
+@pytest.mark.parametrize("number", range(0, 3000, 300))
+def test_changed_modules_are_python(number: int) -> None:
+    mutant = mutants([])[number]
+    ast.parse(mutant.change.apply(path_of(PACKAGE, mutant.module).read_text()))
+    assert mutant.module in str(mutant)
