@@ -174,9 +174,17 @@ def test_columns_in_which_nearly_all_labels_differ_are_ids(n_labels: int, is_ref
     _refused([min(i, n_labels - 1) for i in range(50)], is_refused)
 
 
-@pytest.mark.parametrize(("n_objects", "is_refused"), [(4, False), (6, True)])
-def test_columns_of_decimals_are_measurements(n_objects: int, is_refused: bool) -> None:
-    _refused([0.5 * i for i in range(n_objects)], is_refused)
+@pytest.mark.parametrize(
+    ("column", "is_refused"),
+    [
+        ([0.5, 1.5, 0.5, 2.5], False),
+        ([0.5, 1.5, 0.5, 2.5, 1.5, 0.5], True),
+        ([1.0, 2.0, 1.0, 2.0, 1.0, 2.5], True),
+        ([1.0, 2.0, 1.0, 2.0, 1.0, 2.0], False),
+    ],
+)
+def test_columns_of_decimals_are_measurements(column: list[object], is_refused: bool) -> None:
+    _refused(column, is_refused)
 
 
 def _refused(column: list[object], is_refused: bool) -> None:

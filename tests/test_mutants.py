@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from benchmarks.mutants.__main__ import OF_MODULE, PACKAGE, REPOSITORY, mutants, path_of, files_for
+from benchmarks.mutants.__main__ import OF_MODULE, PACKAGE, REPOSITORY, files_for, mutants, path_of
 from benchmarks.mutants.changes import changes
 
 SOURCE = '''
