@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from ensembles import noisy
 
-from quorate import Ensemble, as_ensemble, members, merge
+from quorate import Ensemble, as_ensemble, join, members, merge
 from quorate._choose_k.choose_k import Shared, halves_agree, shared_structure
 from quorate._choose_k.criteria import decide, speaking
 from quorate._consensus import confidence
@@ -200,3 +201,11 @@ def test_merged_labels_keep_their_type() -> None:
     numbers, texts = as_ensemble([[1, 2], [2, 1]]), as_ensemble([["1", "2"], ["2", "1"]])
     assert merge([numbers, numbers])[0].categories[0].dtype.kind == "i"
     assert merge([numbers, texts])[0].n_clusters.tolist() == [4, 4]
+
+
+def test_one_table_is_joined_with_nothing() -> None:
+    """Two tables must have objects in common, and one table needs no other."""
+    table = pd.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2]}, index=["x", "y", "z"])
+    assert join(table).labels.tolist() == as_ensemble(table).labels.tolist()
+    with pytest.raises(ValueError, match="none of the 3 objects"):
+        join(table, table.set_axis(["u", "v", "w"]))
