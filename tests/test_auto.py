@@ -7,8 +7,7 @@ import pytest
 from ensembles import noisy
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import METHODS, ConsensusClustering, as_soft_ensemble, choose_k, compress, consensus, solve
-from quorate._data.ensemble import as_ensemble
+from quorate import METHODS, ConsensusClustering, as_ensemble, as_soft_ensemble, choose_k, compress, consensus, solve
 from quorate._solve import auto as _auto
 from quorate.solvers.members import missing_shares
 

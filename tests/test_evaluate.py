@@ -12,18 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import labelled_tables, labelling_pairs
 
-from quorate import Consensus, as_ensemble, evaluate
-from quorate._evaluation.scores import (
-    accuracy,
-    anmi,
-    ari,
-    cluster_density,
-    density,
-    inter_density,
-    member_anmi,
-    member_nmi_matrix,
-    nmi,
-)
+from quorate import Consensus, accuracy, anmi, ari, as_ensemble, density, evaluate, nmi
+from quorate._evaluation.scores import cluster_density, inter_density, member_anmi, member_nmi_matrix
 
 CLOSE = {"rel": 1e-10, "abs": 1e-12}
 AVERAGES = ("geometric", "arithmetic")

@@ -12,8 +12,8 @@ from hypothesis import given
 from strategies import labelled_tables
 from test_evaluate import _ensemble
 
-from quorate import as_ensemble, compress, evaluate
-from quorate._evaluation.scores import accuracy, anmi, ari, cluster_density, member_nmi_matrix, nmi
+from quorate import accuracy, anmi, ari, as_ensemble, compress, evaluate, nmi
+from quorate._evaluation.scores import cluster_density, member_nmi_matrix
 from quorate.solvers import contingency as tables_of
 
 # large numbers

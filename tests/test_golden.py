@@ -8,8 +8,7 @@ import numpy as np
 import oracle
 import pytest
 
-from quorate import as_ensemble, evaluate
-from quorate._evaluation.scores import anmi
+from quorate import anmi, as_ensemble, evaluate
 
 MEMBERS = [
     (0, 0, 0, 1, 1, 2, 2),

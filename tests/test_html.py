@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from quorate import as_ensemble, compress, consensus, evaluate
-from quorate._types import Consensus
+from quorate import Consensus, as_ensemble, compress, consensus, evaluate
 
 
 class Reader(HTMLParser):

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate import Ensemble, as_ensemble, load_labels
-from quorate._io import save_ensemble
+from quorate import Ensemble, as_ensemble, load_labels, save_ensemble
 from quorate._io import text as text_module
 
 FORMATS = ("csv", "tsv", "txt", "csv.gz", "parquet", "npy", "npz", "zarr")

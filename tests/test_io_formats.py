@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from test_io import NAMED, assert_same, values, write
 
-from quorate import Ensemble, as_ensemble, compress, load_labels
-from quorate._io import save_ensemble
+from quorate import Ensemble, as_ensemble, compress, load_labels, save_ensemble
 
 # ---- other formats
 

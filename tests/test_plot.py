@@ -25,9 +25,8 @@ from matplotlib.collections import QuadMesh
 from matplotlib.patches import StepPatch
 from strategies import labelled_tables
 
-from quorate import as_ensemble, ca_tree, choose_k, compare, compress, consensus, plot, solve
+from quorate import Consensus, as_ensemble, ca_tree, choose_k, compare, compress, consensus, plot, solve
 from quorate._evaluation import binning, consensus_index
-from quorate._types import Consensus
 from quorate.plot import _axes
 from quorate.plot.trees import top_of_tree
 from quorate.solvers.linkage.dendrogram import cut
