@@ -89,8 +89,8 @@ def path_of(package: Path, module: str) -> Path:
 
 
 def files_for(module: str) -> list[str]:
-    """The files of tests that belong to a module, those of its package last."""
-    words = OF_MODULE.get(module, "").split() + OF_PACKAGE[module.partition(".")[0]].split()
+    """The files of tests that belong to a module, those of its package last; test_decisions.py is for all."""
+    words = ["decisions", *OF_MODULE.get(module, "").split(), *OF_PACKAGE[module.partition(".")[0]].split()]
     return [f"tests/test_{word}.py" for word in dict.fromkeys(words)]
 
 
