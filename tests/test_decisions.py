@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from ensembles import noisy
 
-from quorate import Ensemble, as_ensemble, join, members, merge
+from quorate import Ensemble, ari, as_ensemble, join, members, merge
 from quorate._choose_k.choose_k import Shared, halves_agree, shared_structure
 from quorate._choose_k.criteria import decide, speaking
 from quorate._consensus import confidence
@@ -154,7 +154,8 @@ def test_an_object_that_one_half_keeps_counts_by_how_alike_the_halves_are(
     """A fifth if they have nothing in common, and at most a half."""
     clusters = np.repeat([0, 1], 1000)
     other = np.where(np.arange(2000) % 10 < 10 * share, np.arange(2000) % 2, clusters).astype(np.int32)
-    worth = confidence._kept(clusters, [clusters.astype(np.int32), other], np.ones(2000, dtype=np.int64))
+    halves = [clusters.astype(np.int32), other]
+    worth = confidence._kept(clusters, halves, np.ones(2000, dtype=np.int64), ari(clusters, other))
     assert set(worth[other == clusters].tolist()) == {1.0}
     assert ((worth[other != clusters] >= least) & (worth[other != clusters] <= most)).all()
 

@@ -195,7 +195,7 @@ def test_modules_stay_small(module: str) -> None:
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 217
-MOST_LINES = 42_100
+MOST_LINES = 42_280  # 220 of them for the confidence that knows how much is known (decision 70)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
