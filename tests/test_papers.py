@@ -9,7 +9,6 @@ from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper
 from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally
 from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page
 from benchmarks.papers.records import Results
-from matplotlib.figure import Figure
 
 
 @pytest.mark.parametrize(
@@ -79,9 +78,6 @@ def test_pages_tell_what_the_results_hold(name: str, tmp_path: Path, monkeypatch
     """A page that was not written anew after a measurement, or was edited by hand, is not true."""
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.delenv("QUORATE_DATA", raising=False)
-    # pictures are rendered small; nothing is compared with them
-    render = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: render(figure, path, dpi=10))
     paper = load_paper(name)
     write_page(paper, Results(RESULTS / f"{name}.jsonl"), tmp_path, quick=False)
     page = f"{name.replace('_', '-')}.md"
