@@ -36,7 +36,8 @@ def jaccard(ensemble: Ensemble) -> FloatArray:
     """The Jaccard index (d, d) of any two base clusters, in objects; 0 within a member and on the diagonal."""
     both = fold(ensemble, ensemble.counts.astype(np.float64))
     sizes = np.diag(both).copy()
-    overlap: FloatArray = both / (sizes[:, None] + sizes - both)
+    union = sizes[:, None] + sizes - both
+    overlap: FloatArray = both / np.where(union > 0, union, 1.0)
     np.fill_diagonal(overlap, 0)
     return overlap
 
@@ -59,7 +60,9 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     shared = _shared_on_card(ensemble)
     for member in range(ensemble.n_members):
         known, split = _splits(ensemble, member, shared)
-        entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)
+        objects = ensemble.weights @ known
+        # a cluster that has no objects among these rows is not split at all
+        entropy = ensemble.weights @ split / np.log(2) / np.where(objects > 0, objects, 1.0)
         pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
     certainty: FloatArray = np.concatenate(pieces)
     return certainty

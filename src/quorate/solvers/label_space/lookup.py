@@ -210,7 +210,12 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     seeds = drawn_by_weight(ensemble.counts, rng.random(1)).tolist()
     closest = _distances(ensemble, norms, seeds[0])
     while len(seeds) < n_clusters:
-        candidates = drawn_by_weight(ensemble.counts * closest, rng.random(n_trials)).tolist()
+        pull = ensemble.counts * closest
+        if not pull.any():
+            # every row equals a seed: take any row that is not a seed itself
+            pull = np.ones(ensemble.n_rows)
+            pull[seeds] = 0
+        candidates = drawn_by_weight(pull, rng.random(n_trials)).tolist()
         nearer = [np.minimum(closest, _distances(ensemble, norms, candidate)) for candidate in candidates]
         best = int(np.argmin([weighted_total(ensemble.counts, distances) for distances in nearer]))
         seeds.append(candidates[best])

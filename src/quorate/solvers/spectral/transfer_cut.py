@@ -35,9 +35,14 @@ def folded_leading(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     folded = shared * np.outer(weights, weights)
-    cluster_degree = folded.sum(axis=1)
+    cluster_degree = _above_zero(folded.sum(axis=1))
     normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
     return (cluster_degree, *leading_eigenvectors(normalised, n_components))
+
+
+def _above_zero(degree: FloatArray) -> FloatArray:
+    """Degrees to divide by: 1 for a base cluster that has no objects among these rows, whose entries are all 0."""
+    return np.where(degree > 0, degree, 1.0)
 
 
 def point_table(
@@ -180,8 +185,8 @@ def _sparse_leading(
     labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
     size = int(offsets[-1])
     sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
-    degree: FloatArray = weights * sizes
-    scale = weights / np.sqrt(np.maximum(degree, np.finfo(np.float64).tiny))
+    degree = _above_zero(weights * sizes)
+    scale = weights / np.sqrt(degree)
 
     def product(vector: FloatArray) -> FloatArray:
         result, scaled = np.zeros(size), scale * vector.ravel()
