@@ -67,7 +67,9 @@ class DeviceFeatures(Features):
             span = rows.indices(self.n_objects)[:2]
         else:
             numbers = rows
-        prepared = prepared_rows(device_rows(self, self.card), self.data, numbers, span, seen, across=False)
+        prepared = prepared_rows(
+            Rows(self.card, self.data, self.shift, self.scale), self.data, numbers, span, seen, across=False
+        )
         return self.card.to_host(prepared)
 
     def raw(self, rows: Numbers, view: View) -> Any:
@@ -126,11 +128,6 @@ def moved_to_card(card: Card, features: Features) -> Features:
         return features
     data = card.to_card(np.ascontiguousarray(features.data).view(np.ndarray))
     return DeviceFeatures(data, features.shift, features.scale, features.names, features.ids, card=card)
-
-
-def device_rows(features: Features, card: Card) -> Rows:
-    """Return features as the card's kernels take them."""
-    return Rows(card, features.data, features.shift, features.scale)
 
 
 def seen_by(features: Features, view: View) -> Seen:
@@ -212,7 +209,7 @@ class _Maker:
 
     def __init__(self, card: Card, features: Features, labels: Any, options: Options) -> None:
         self._card, self._features, self._labels, self._options = card, features, labels, options
-        self._rows = device_rows(features, card)
+        self._rows = Rows(card, features.data, features.shift, features.scale)
         self._stop = Stop()
 
     def members(self, plans: list[Plan]) -> Iterator[Done]:

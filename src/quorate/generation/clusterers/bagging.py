@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
 from quorate._types import FloatArray
-from quorate.generation.clusterers.similarity import Rows, Run, as_rows, assign, cluster_rows, compact
+from quorate.generation.clusterers.similarity import Rows, Run, as_rows, assign, cluster_rows, without_gaps
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
@@ -50,7 +50,7 @@ class PrototypeClusterer(Clusterer):
     """Base class of clusterers whose clusters have prototypes, so that they can label new objects."""
 
     def _keep(self, rows: Any, run: Run) -> None:
-        self.labels_ = compact(run.labels)
+        self.labels_ = without_gaps(run.labels)
         kept = np.unique(run.labels)
         self.prototypes_ = run.prototypes[kept]
         self.n_iter_ = run.n_iter
@@ -163,27 +163,6 @@ class Boosting:
         return labels, hard
 
 
-def boosted_labels(
-    X: Any, n_members: int, k: int, rng: np.random.Generator, *, quality: Quality = "minmax", patience: int | None = 3
-) -> NDArray[np.int32]:
-    """Return labels (n_objects, n_members) of boosted k-means with k clusters; the options are those of `Boosting`.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n_objects, n_features)
-    n_members, k : int
-    rng : Generator
-    quality, patience
-        See `Boosting`.
-
-    Returns
-    -------
-    int32 array of shape (n_objects, n_members)
-    """
-    n_members = _check.integer(n_members, "n_members", low=1)
-    return np.column_stack(list(Boosting(quality, patience).members(X, [k] * n_members, rng)))
-
-
 def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
     """Return how undecided each object (row) is between the centres (columns).
 
@@ -283,14 +262,6 @@ class Bagging:
         return labels
 
 
-def bagged_labels(
-    X: Any, n_members: int, k: int, rng: np.random.Generator, *, out_of_bag: OutOfBag = "nearest"
-) -> NDArray[np.int32]:
-    """Return labels (n_objects, n_members) of k-means with k clusters on bootstrap samples; see `Bagging`."""
-    n_members = _check.integer(n_members, "n_members", low=1)
-    return np.column_stack(list(Bagging(out_of_bag).members(X, [k] * n_members, rng)))
-
-
 def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
     """Draw objects with replacement, at least `least` different ones.
 
@@ -305,6 +276,7 @@ def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDA
     return drawn, counts[drawn].astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class BaggedClustering(Clusterer):
     """Leisch's bagged clustering: the centres of k-means on many bootstrap samples are clustered hierarchically.
 
@@ -347,20 +319,12 @@ class BaggedClustering(Clusterer):
     (1, 2)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_centres: int = 20,
-        n_samples: int = 10,
-        linkage: Linkage = "average",
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_centres = n_centres
-        self.n_samples = n_samples
-        self.linkage = linkage
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_centres: int = 20
+    n_samples: int = 10
+    linkage: Linkage = "average"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> BaggedClustering:
         """Cluster the rows of X; y is ignored."""
@@ -375,7 +339,7 @@ class BaggedClustering(Clusterer):
             drawn, weights = bootstrap(rows.n_objects, width, rng)
             centres.append(cluster_rows(rows.take(drawn), width, rng, weights=weights, max_iter=100).prototypes)
         self.centres_ = np.vstack(centres)
-        self.labels_ = compact(self._joined()[assign(rows, self.centres_)[0]])
+        self.labels_ = without_gaps(self._joined()[assign(rows, self.centres_)[0]])
         return self
 
     def _joined(self) -> NDArray[np.int32]:

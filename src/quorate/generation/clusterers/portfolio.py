@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -57,6 +58,7 @@ def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int)
 Hyperedges = Literal["auto", "neighbours", "features"]
 
 
+@dataclass(eq=False, repr=False)
 class SimilarityKMeans(PrototypeClusterer):
     """k-means under Euclidean distance, cosine, correlation or extended Jaccard.
 
@@ -101,20 +103,12 @@ class SimilarityKMeans(PrototypeClusterer):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        similarity: Similarity = "euclidean",
-        n_init: int = 3,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    similarity: Similarity = "euclidean"
+    n_init: int = 3
+    max_iter: int = 100
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> SimilarityKMeans:
         """Cluster the rows of X; y is ignored."""
@@ -126,6 +120,7 @@ class SimilarityKMeans(PrototypeClusterer):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class SelfOrganisingMap(PrototypeClusterer):
     """A batch self-organising map; each of its units is a cluster.
 
@@ -158,10 +153,10 @@ class SelfOrganisingMap(PrototypeClusterer):
     Kohonen (1995). Self-organizing maps. Springer. doi:10.1007/978-3-642-97610-0
     """
 
-    def __init__(self, n_clusters: int = 8, *, max_iter: int = 40, random_state: Any = None) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    max_iter: int = 40
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> SelfOrganisingMap:
         """Cluster the rows of X; y is ignored."""
@@ -173,6 +168,7 @@ class SelfOrganisingMap(PrototypeClusterer):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class GraphPartitioning(Clusterer):
     """Balanced partition of the nearest-neighbour graph by METIS.
 
@@ -213,20 +209,12 @@ class GraphPartitioning(Clusterer):
     (1, 1, 2)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        similarity: Similarity = "euclidean",
-        n_neighbors: int = 15,
-        imbalance: float = 0.05,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.n_neighbors = n_neighbors
-        self.imbalance = imbalance
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    similarity: Similarity = "euclidean"
+    n_neighbors: int = 15
+    imbalance: float = 0.05
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> GraphPartitioning:
         """Cluster the rows of X; y is ignored."""
@@ -240,6 +228,7 @@ class GraphPartitioning(Clusterer):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class HypergraphPartitioning(Clusterer):
     """Balanced partition of a hypergraph over the objects by Mt-KaHyPar (extra `hypergraph`).
 
@@ -272,20 +261,12 @@ class HypergraphPartitioning(Clusterer):
     Strehl, Ghosh, Mooney (2000), see `SimilarityKMeans`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        hyperedges: Hyperedges = "auto",
-        n_neighbors: int = 15,
-        imbalance: float = 0.05,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.hyperedges = hyperedges
-        self.n_neighbors = n_neighbors
-        self.imbalance = imbalance
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    hyperedges: Hyperedges = "auto"
+    n_neighbors: int = 15
+    imbalance: float = 0.05
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> HypergraphPartitioning:
         """Cluster the rows of X; y is ignored."""

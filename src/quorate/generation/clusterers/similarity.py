@@ -222,7 +222,7 @@ def averages(rows: Rows, labels: Labels, mass: FloatArray, old: FloatArray) -> F
     return np.where(weight[:, None] > 0, rows.prototypes(means), old)
 
 
-def compact(labels: Labels) -> Labels:
+def without_gaps(labels: Labels) -> Labels:
     """Renumber labels without gaps, in their old order."""
     codes: Labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     return codes
