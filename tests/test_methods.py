@@ -14,13 +14,13 @@ from sklearn.metrics import adjusted_rand_score
 from quorate import METHODS, Ensemble, as_ensemble, compress, consensus, density
 from quorate.solvers.label_rows import take
 from quorate.solvers.label_space import lookup
-from quorate.solvers.label_space.lookup import Partition, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
+from quorate.solvers.label_space.lookup import LookupRun, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.local_weights import cluster_certainty, jaccard
 from quorate.solvers.spectral.transfer_cut import leading_values, transfer_embedding
 
 
-def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> Partition:
+def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> LookupRun:
     return sweep(rows, euclidean(rows), means_rule(rows, start), max_iter)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import Card, padded
-from quorate._device.card_tables import in_shared, looping, row_sums, start_of, widened
+from quorate._device.card_tables import in_shared, looping, row_sums_on_card, start_of, widened
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ def shared_objects(ensemble: Any) -> NDArray[np.int64]:
     return _both_sides(_pairs(ensemble, ensemble.counts_beside_rows()))
 
 
-def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
+def fold_on_card(ensemble: Any, weights: FloatArray) -> FloatArray:
     """Return the sum over the rows that any two base clusters share of the row's mass, (d, d).
 
     The mass of a row is its count, without a common factor of all counts, divided by the sum of the weights (d,) of
@@ -30,7 +30,7 @@ def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
     xp = ensemble.card.xp
     counts = ensemble.counts_beside_rows()
     common = common_factor_of_counts(ensemble)
-    mass = (counts // common) / row_sums(ensemble, weights)
+    mass = (counts // common) / row_sums_on_card(ensemble, weights)
     unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(mass.sum()) + 1.0))))
     whole = xp.rint(mass * unit).astype(xp.int64)
     return _both_sides(_pairs(ensemble, whole)) / unit
@@ -97,7 +97,7 @@ class PointRun(NamedTuple):
     converged: bool
 
 
-def lloyd(card: Card, points: Any, counts: Any, centres: FloatArray, max_iter: int, repair: Any) -> PointRun:
+def lloyd_on_card(card: Card, points: Any, counts: Any, centres: FloatArray, max_iter: int, repair: Any) -> PointRun:
     """Run Lloyd's algorithm from these centres (k, d) on points (d, n) of length at most 1 that stand for counts (n,).
 
     `repair(labels, cost, k)` fills empty clusters of host labels in place; it is called only if there are any.

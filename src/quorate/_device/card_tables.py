@@ -47,7 +47,7 @@ def looping(ensemble: Any) -> tuple[int]:
     return (max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),)
 
 
-def look_up(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
+def look_up_on_card(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
     """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
     xp = ensemble.card.xp
     table, scale, bias = rule
@@ -107,19 +107,19 @@ class Moving:
         return card.to_host(self._table).view(np.int64), card.to_host(self._mass).view(np.int64)
 
 
-def tally(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
+def tally_on_card(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of objects of each base cluster in each cluster, (d, K); rows with -1 are left out."""
     return tally_and_sizes(ensemble, assignment, n_clusters)[0]
 
 
 def tally_and_sizes(ensemble: Any, assignment: Any, n_clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return `tally`, and the number of objects in each cluster."""
+    """Return `tally_on_card`, and the number of objects in each cluster."""
     moving = Moving(ensemble, n_clusters)
     moving.move(on_the_card(ensemble, assignment))
     return moving.sums()
 
 
-def own_and_rival(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
+def own_and_rival_on_card(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
     """Return what each row shares with its own cluster and with the best other one, and which that is."""
     xp = ensemble.card.xp
     wide = widened(ensemble, means, means.shape[1])
@@ -152,7 +152,7 @@ def confidence_on_card(levels: FloatArray, slope: float, shares: Any, labels: An
     return 1.0 / (1.0 + xp.exp(-odds))
 
 
-def row_sums(ensemble: Any, weights: NDArray[Any]) -> Any:
+def row_sums_on_card(ensemble: Any, weights: NDArray[Any]) -> Any:
     """Return the sum of weights (d,), integers or floats, over the base clusters of each row, in member order."""
     xp = ensemble.card.xp
     weights = np.ascontiguousarray(weights, dtype=np.int64 if weights.dtype.kind in "iu" else np.float64)

@@ -58,9 +58,11 @@ def contingency(
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
     """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
     if ensemble.card is not None:
-        from quorate._device.card_tables import tally
+        from quorate._device.card_tables import tally_on_card
 
-        return [non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
+        return [
+            non_empty(table) for table in np.split(tally_on_card(ensemble, labels, n_clusters), ensemble.offsets[1:-1])
+        ]
     if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
         stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
         return [non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]

@@ -17,17 +17,17 @@ from quorate.ops import soft, tables
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
-from quorate.solvers.draws import drawn_rows
+from quorate.solvers.draws import rows_drawn_by_count
 
 
-def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
+def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
     """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
     if ensemble.card is None:
-        return drawn_rows(ensemble.counts, size, rng)
-    from quorate._device.card_rows import rows_of_objects
+        return rows_drawn_by_count(ensemble.counts, size, rng)
+    from quorate._device.card_rows import rows_of_objects_on_card
 
     drawn = rng.integers(ensemble.n_objects, size=size)
-    rows, times = np.unique(rows_of_objects(ensemble, drawn), return_counts=True)
+    rows, times = np.unique(rows_of_objects_on_card(ensemble, drawn), return_counts=True)
     return rows, times
 
 
@@ -124,7 +124,7 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        return card_tables.tally(ensemble, assignment, n_clusters)
+        return card_tables.tally_on_card(ensemble, assignment, n_clusters)
     if isinstance(ensemble, Ensemble):
         counted: NDArray[np.int64] = tables.cluster_counts(
             ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters
@@ -145,13 +145,13 @@ def own_and_rival(
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        return card_tables.own_and_rival(ensemble, means, assignment)
+        return card_tables.own_and_rival_on_card(ensemble, means, assignment)
     own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
     other = np.empty(ensemble.n_rows, dtype=np.int32)
     if isinstance(ensemble, Ensemble):
         labels, offsets = ensemble.labels, ensemble.offsets
         map_blocks(
-            lambda start, stop: tables.own_and_rival(
+            lambda start, stop: tables.label_own_and_rival(
                 labels, offsets, means, assignment, start, stop, own, rival, other
             ),
             ensemble.n_rows,
@@ -248,7 +248,7 @@ def summed_sizes(ensemble: Ensemble) -> NDArray[np.int64]:
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums(ensemble, objects_in(ensemble)))
+        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums_on_card(ensemble, objects_in(ensemble)))
         return summed
     sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
     weights = np.zeros(ensemble.n_rows, dtype=np.int64)
@@ -281,7 +281,9 @@ def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, 
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: tables.compete(labels, offsets, groups, weights, mass, draws, start, stop, winner),
+            lambda start, stop: tables.label_compete(
+                labels, offsets, groups, weights, mass, draws, start, stop, winner
+            ),
             ensemble.n_rows,
         )
         return winner
@@ -300,7 +302,9 @@ def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDAr
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: tables.winners_share(labels, offsets, groups, weights, winner, start, stop, share),
+            lambda start, stop: tables.label_winners_share(
+                labels, offsets, groups, weights, winner, start, stop, share
+            ),
             ensemble.n_rows,
         )
         return share

@@ -16,7 +16,7 @@ LARGEST = 2**24
 are exact up to here, so finer steps would be lost anyway."""
 
 
-class Parts(NamedTuple):
+class PartitionerResult(NamedTuple):
     """What a partitioner returns.
 
     `labels` (n_vertices,) int32 use every part 0..k-1; `cut` is the weight of what was cut, in the caller's own
@@ -84,7 +84,7 @@ def partition_graph(
     imbalance: float = 0.05,
     *,
     scheme: Scheme = "auto",
-) -> Parts:
+) -> PartitionerResult:
     """Split a weighted graph into k parts of about equal vertex weight, cutting as little edge weight as possible.
 
     Parameters
@@ -148,7 +148,7 @@ def partition_graph(
     _check.choice(scheme, "scheme", ("auto", "k-way", "bisection"))
     labels = _split(graph, mass, k, seed, imbalance, scheme)
     n_repaired = _fill_empty(graph, mass, labels, k, seed, imbalance)
-    return Parts(labels, _cut(graph, labels), n_repaired)
+    return PartitionerResult(labels, _cut(graph, labels), n_repaired)
 
 
 def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None, n_vertices: int) -> Any:
@@ -278,7 +278,7 @@ def partition_hypergraph(
     imbalance: float = 0.05,
     *,
     objective: Objective = "cut",
-) -> Parts:
+) -> PartitionerResult:
     """Split a weighted hypergraph into k parts of about equal vertex weight, cutting as few hyperedges as possible.
 
     Parameters
@@ -325,7 +325,7 @@ def partition_hypergraph(
     mass = capped(mass, k)
     labels = _mtkahypar(pins, mass, k, seed, imbalance, objective)
     n_repaired = _fill_empty_parts(mass, labels, k)
-    return Parts(labels, _hyperedges_cut(pins, labels, k, objective), n_repaired)
+    return PartitionerResult(labels, _hyperedges_cut(pins, labels, k, objective), n_repaired)
 
 
 @cache

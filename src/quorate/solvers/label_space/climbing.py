@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.moves import sweep
+from quorate.ops.moves import sweep_rows
 from quorate.ops.tables import cluster_counts
 
 LOGARITHMS = 2**18
@@ -41,7 +41,7 @@ def climb(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_it
     while moved and n_iter < max_iter:
         # anew for every sweep, so that rounding errors of the moves do not add up
         joint, spread = _member_sums(ensemble, _x_log_x(table).sum(axis=1)), _x_log_x(margin).sum(axis=1)
-        moved = sweep(
+        moved = sweep_rows(
             ensemble.labels, ensemble.offsets, ensemble.counts, logs, entropy, importance, group,
             table, margin, joint, spread, held, assignment,
         )  # fmt: skip

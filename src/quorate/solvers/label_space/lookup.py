@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card_tables import Moving
-from quorate._device.card_tables import look_up as look_up_on_card
+from quorate._device.card_tables import look_up_on_card as look_up_on_card
 from quorate._types import AnyEnsemble, Consensus, E, FloatArray, IntArray
 from quorate.ops.threads import map_tasks
 from quorate.solvers.draws import drawn_by_weight, fill_empty
 from quorate.solvers.label_rows import (
     canonical_labels,
-    drawn_objects,
     look_up,
     move,
     row_norms,
+    rows_of_drawn_objects,
     shared_with,
     take,
     weighted_total,
@@ -65,7 +65,7 @@ class Model:
     masses: IntArray
 
 
-class Partition(NamedTuple):
+class LookupRun(NamedTuple):
     """Where a run ended."""
 
     labels: NDArray[np.int32]
@@ -96,7 +96,7 @@ def best_of_restarts(
     n_init: int,
     max_iter: int,
     most_rows: int | None = None,
-) -> Partition:
+) -> LookupRun:
     """The run of the least cost out of `n_init` seeded runs of the model that `make` builds for an ensemble.
 
     If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows.
@@ -111,7 +111,7 @@ def best_of_restarts(
 
 def _best_run(
     ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
-) -> Partition:
+) -> LookupRun:
     model = make(ensemble)
     starts = [row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init)]
     runs = map_tasks(
@@ -125,13 +125,13 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    rows, counts = drawn_objects(ensemble, size, rng)
+    rows, counts = rows_of_drawn_objects(ensemble, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
 
 
-def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
+def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> LookupRun:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
     if ensemble.card is not None and model.masses.dtype.kind == "i":
         return sweep_on_card(ensemble, model, rule, max_iter)
@@ -156,7 +156,7 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
             # clusters that empty again each time would go on for ever; they must pay for it
             before, repaired = repaired, model.cost(sums)
             converged = repaired >= before
-    return Partition(old, sums, model.cost(sums), n_iter, converged)
+    return LookupRun(old, sums, model.cost(sums), n_iter, converged)
 
 
 def _no_sums(ensemble: AnyEnsemble, n_clusters: int, mass: np.dtype[Any] = WHOLE) -> Sums:
@@ -230,7 +230,7 @@ def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray
     return distances
 
 
-def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Partition:
+def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> LookupRun:
     """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
     xp, k = ensemble.card.xp, len(rule.bias)
     # masses in host memory are those of a model of its own; others are the counts, which are on the card already
@@ -256,7 +256,7 @@ def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Par
         if filled and not converged:
             earlier, repaired = repaired, model.cost(sums)
             converged = repaired >= earlier
-    return Partition(moving.old, sums, model.cost(sums), n_iter, converged)
+    return LookupRun(moving.old, sums, model.cost(sums), n_iter, converged)
 
 
 def _sums(moving: Moving, n_clusters: int) -> Sums:
@@ -293,7 +293,7 @@ def restarted(
     return replace(result, objective=result.objective * float(ensemble.weights.min()))
 
 
-def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+def as_consensus(run: LookupRun, info: Mapping[str, Any] | None = None) -> Consensus:
     """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
     labels = canonical_labels(run.labels, len(run.sums.mass))
     return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})

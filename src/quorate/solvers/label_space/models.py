@@ -26,7 +26,7 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
     return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), ensemble.counts_beside_rows())
 
 
-def spectral(ensemble: Ensemble) -> Model:
+def spectral_model(ensemble: Ensemble) -> Model:
     """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
     weights = summed_sizes(ensemble)
     norms: FloatArray = row_norms(ensemble) / weights

@@ -13,7 +13,7 @@ from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import canonical_labels, drawn_objects
+from quorate.solvers.label_rows import canonical_labels, rows_of_drawn_objects
 from quorate.solvers.local_weights import fold
 from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, point_consensus, sample_size
@@ -69,7 +69,7 @@ def transfer_cut_on_card(
     memory, and the best of them is finished on all points on the card. If there are so few rows that no sample is
     drawn, k-means runs in host memory alone.
     """
-    table, values = folded_table(card_points.fold(ensemble, weights), weights, n_clusters)
+    table, values = folded_table(card_points.fold_on_card(ensemble, weights), weights, n_clusters)
     points = card_points.unit_points(ensemble, table)
     run = _clustered(ensemble, points, n_clusters, rng, runs)
     labels = canonical_labels(run.labels, n_clusters)
@@ -81,11 +81,11 @@ def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Gener
     card, (n_init, max_iter) = ensemble.card, runs
     size = sample_size(n_clusters)
     if ensemble.n_rows > size:
-        drawn, times = drawn_objects(ensemble, size, rng)
+        drawn, times = rows_of_drawn_objects(ensemble, size, rng)
         if len(drawn) >= n_clusters:
             sample = np.ascontiguousarray(card.to_host(points[:, card.xp.asarray(drawn)]).T)
             centres = centres_of_sample(sample, times, n_clusters, rng, n_init, max_iter)
-            return card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
+            return card_points.lloyd_on_card(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
     host = np.ascontiguousarray(card.to_host(points).T)
     return euclidean_kmeans(host, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
 
