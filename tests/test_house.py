@@ -73,7 +73,7 @@ DOOR = "the same verb for data of another kind: in memory, in blocks, on Dask"
 SCORE = "the public score compares two labellings; the other one works on tables that were counted already"
 OPTION = "the library checks a value, the shell reads a text"
 KNOWN_NAMES = {
-    "Choice": "the columns of a text that are read; the other one is the choice of a number of clusters, and is pickled",
+    "Choice": "the columns of a text that are read; the other one, of a number of clusters, is pickled",
     "Labelling": "a labelling given by the user, and one that a file held",
     "Reading": "how a table is read: from blocks, and from one file",
     "accuracy": SCORE,

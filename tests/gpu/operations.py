@@ -79,7 +79,7 @@ def tables(card: Card, seed: int) -> list[Any]:
         for factor in (np.ones(1), rng.random(n)):
             card_tables.look_up_on_card(ensemble, rule, factor, nearest, score)
             results += [card.to_host(nearest), card.to_host(score)]
-    moving = card_tables.Moving(ensemble, N_CLUSTERS, rng.integers(1, 9, n))
+    moving = card_tables.MovingOnCard(ensemble, N_CLUSTERS, rng.integers(1, 9, n))
     for _ in range(3):
         fresh = rng.integers(-1, N_CLUSTERS, n).astype(np.int32)
         results += [moving.move(card.to_card(fresh)), *moving.sums()]

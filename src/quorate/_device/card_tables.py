@@ -69,20 +69,45 @@ def look_up_on_card(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, near
     )
 
 
-class Moving:
+class MovingOnCard:
     """Sums over the rows of each cluster, kept on the card while rows move between clusters.
 
-    `old` is the assignment that the sums belong to, -1 for a row in no cluster.
+    `old` is the assignment that the sums belong to, -1 for a row in no cluster. `repair(labels, cost, k)` fills empty
+    clusters of host labels in place, and returns how many there were.
     """
 
-    def __init__(self, ensemble: Any, n_clusters: int, masses: Any = None) -> None:
+    def __init__(self, ensemble: Any, n_clusters: int, masses: Any = None, repair: Any = None) -> None:
         xp = ensemble.card.xp
+        self._repair, self._factor = repair, None
+        self._spare, self._score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
         self._ensemble, self._n_clusters = ensemble, n_clusters
         self._counts = ensemble.card_counts
         self._masses = None if masses is None else xp.asarray(masses)
         self._table = xp.zeros((int(ensemble.offsets[-1]), n_clusters), dtype=xp.uint64)
         self._mass = xp.zeros(n_clusters, dtype=xp.uint64)
         self.old = xp.full(ensemble.n_rows, -1, dtype=xp.int32)
+
+    def assign(self, rule: tuple[Any, Any, Any], factor: FloatArray, norms: FloatArray) -> tuple[int, int]:
+        """Move all rows as a rule says and fill empty clusters; return how many moved, and how many were filled.
+
+        norms (n_rows,) in host memory is what a row costs before it is looked up.
+        """
+        fresh, before, filled = self._spare, self.old, 0
+        if len(factor) > 1 and self._factor is None:
+            # one and the same for all rules but the first, which has a single factor
+            self._factor = self._ensemble.card.xp.asarray(factor)
+        look_up_on_card(self._ensemble, rule, factor if len(factor) == 1 else self._factor, fresh, self._score)
+        moved = self.move(fresh)
+        if not self.sums()[1].all():
+            card = self._ensemble.card
+            # in host memory, because it happens rarely
+            labels = card.to_host(fresh).copy()
+            cost = self._ensemble.counts * (norms + card.to_host(self._score))
+            filled = self._repair(labels, cost, self._n_clusters)
+            self.move(card.to_card(labels))
+            moved = int((self.old != before).sum())
+        self._spare = before
+        return moved, filled
 
     def move(self, fresh: Any) -> int:
         """Make `fresh` the assignment, without a copy, and return how many rows moved."""
@@ -114,7 +139,7 @@ def tally_on_card(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np
 
 def tally_and_sizes(ensemble: Any, assignment: Any, n_clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return `tally_on_card`, and the number of objects in each cluster."""
-    moving = Moving(ensemble, n_clusters)
+    moving = MovingOnCard(ensemble, n_clusters)
     moving.move(on_the_card(ensemble, assignment))
     return moving.sums()
 

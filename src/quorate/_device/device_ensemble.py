@@ -120,14 +120,14 @@ def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> A
     return part
 
 
-def divided(ensemble: Any, divisor: int) -> Any:
+def divided_on_card(ensemble: Any, divisor: int) -> Any:
     """Return the ensemble with all counts divided by a number that divides them."""
     return varied(
         ensemble, labels=ensemble.card_labels, counts=ensemble.counts_beside_rows() // divisor, object_ids=None
     )
 
 
-def reweighted(ensemble: Any, weights: NDArray[np.float64]) -> Any:
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64]) -> Any:
     """Return the ensemble with other member weights."""
     return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights)
 

@@ -10,7 +10,7 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.bipartite import add_pairs
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_fixed_blocks
-from quorate.solvers.label_rows import one_hot
+from quorate.solvers.label_rows import one_hot, shared_objects
 from quorate.solvers.linkage.average_link import Weighting
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
@@ -57,7 +57,7 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     pieces = []
     # as many objects of each row again split the clusters alike, and without the common factor to the last bit
     ensemble = without_common_factor(ensemble)
-    shared = _shared_on_card(ensemble)
+    shared = shared_objects(ensemble, CARD_CLUSTERS)
     for member in range(ensemble.n_members):
         known, split = _splits(ensemble, member, shared)
         objects = ensemble.weights @ known
@@ -66,15 +66,6 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
         pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
     certainty: FloatArray = np.concatenate(pieces)
     return certainty
-
-
-def _shared_on_card(ensemble: Ensemble) -> NDArray[np.int64] | None:
-    """The objects that any two base clusters share, counted on the card that the rows live on; None if on none."""
-    if ensemble.card is None or int(ensemble.offsets[-1]) > CARD_CLUSTERS:
-        return None
-    from quorate._device.card_points import shared_objects
-
-    return shared_objects(ensemble)
 
 
 def _splits(ensemble: Ensemble, member: int, shared: NDArray[np.int64] | None = None) -> tuple[FloatArray, FloatArray]:

@@ -140,13 +140,7 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 def _totals(ensemble: Ensemble) -> FloatArray:
     """The number of objects of each base cluster, (d, 1)."""
-    if ensemble.card is not None:
-        return objects_in(ensemble).astype(np.float64)[:, None]
-    totals = [
-        np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
-        for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)
-    ]
-    return np.concatenate(totals).astype(np.float64)[:, None]
+    return objects_in(ensemble).astype(np.float64)[:, None]
 
 
 def _by_member(ensemble: Ensemble, table: FloatArray) -> FloatArray:

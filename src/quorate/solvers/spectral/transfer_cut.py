@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._device import card_points
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import canonical_labels, rows_of_drawn_objects
+from quorate.solvers.label_rows import canonical_labels, is_on_card, rows_of_drawn_objects
 from quorate.solvers.local_weights import fold
 from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, point_consensus, sample_size
@@ -69,6 +68,8 @@ def transfer_cut_on_card(
     memory, and the best of them is finished on all points on the card. If there are so few rows that no sample is
     drawn, k-means runs in host memory alone.
     """
+    from quorate._device import card_points
+
     table, values = folded_table(card_points.fold_on_card(ensemble, weights), weights, n_clusters)
     points = card_points.unit_points(ensemble, table)
     run = _clustered(ensemble, points, n_clusters, rng, runs)
@@ -78,6 +79,8 @@ def transfer_cut_on_card(
 
 
 def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Generator, runs: tuple[int, int]) -> Any:
+    from quorate._device import card_points
+
     card, (n_init, max_iter) = ensemble.card, runs
     size = sample_size(n_clusters)
     if ensemble.n_rows > size:
@@ -116,7 +119,7 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
-    if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
+    if is_on_card(ensemble) and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
         return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
