@@ -144,7 +144,7 @@ def _ensemble(card: Card, coded: Any, categories: Any, found: Any) -> DeviceEnse
 def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> None:
     card, rng = ensemble.card, np.random.default_rng(0)
     xp, m, d, k = card.xp, ensemble.n_rows, int(ensemble.offsets[-1]), 10
-    stages.run("pairs of clusters, in objects", lambda: card_points.shared_objects(ensemble), 28.0 * m)
+    stages.run("pairs of clusters, in objects", lambda: card_points.shared_objects_on_card(ensemble), 28.0 * m)
     stages.run("folded graph", lambda: card_points.fold_on_card(ensemble, np.ones(d)), 28.0 * m)
     table = rng.normal(size=(d, k))
     points = stages.run("points of rows", lambda: card_points.unit_points(ensemble, table), (20.0 + 8 * k) * m)

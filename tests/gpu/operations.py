@@ -84,7 +84,7 @@ def tables(card: Card, seed: int) -> list[Any]:
         fresh = rng.integers(-1, N_CLUSTERS, n).astype(np.int32)
         results += [moving.move(card.to_card(fresh)), *moving.sums()]
     assignment = rng.integers(N_CLUSTERS, size=n).astype(np.int32)
-    results += [*card_tables.tally_and_sizes(ensemble, assignment, N_CLUSTERS)]
+    results += [*card_tables.tally_and_sizes_on_card(ensemble, assignment, N_CLUSTERS)]
     shared = card_tables.own_and_rival_on_card(ensemble, rng.random((d, N_CLUSTERS)), assignment)
     results += [card.to_host(part) for part in shared]
     results += [
@@ -99,7 +99,7 @@ def graph(card: Card, seed: int) -> list[Any]:
     d = int(ensemble.offsets[-1])
     folded = card_points.fold_on_card(ensemble, rng.random(d) + 0.5)
     points = card_points.unit_points(ensemble, rng.normal(size=(d, 11)))
-    return [card_points.shared_objects(ensemble), folded, card.to_host(points)]
+    return [card_points.shared_objects_on_card(ensemble), folded, card.to_host(points)]
 
 
 def points(card: Card, seed: int) -> list[Any]:

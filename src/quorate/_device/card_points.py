@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import Card, padded
-from quorate._device.card_tables import in_shared, looping, row_sums_on_card, start_of, widened
+from quorate._device.card_tables import launch_on_rows, launch_with_table, row_sums_on_card, widened
 
 FloatArray = NDArray[np.float64]
 
@@ -16,7 +16,7 @@ WHOLE_BITS = 61
 """Sums of masses are kept as whole numbers below 2 to this power."""
 
 
-def shared_objects(ensemble: Any) -> NDArray[np.int64]:
+def shared_objects_on_card(ensemble: Any) -> NDArray[np.int64]:
     """Return the number of objects that any two base clusters share, (d, d)."""
     return _both_sides(_pairs(ensemble, ensemble.counts_beside_rows()))
 
@@ -41,16 +41,7 @@ def unit_points(ensemble: Any, table: FloatArray) -> Any:
     xp = ensemble.card.xp
     wide = widened(ensemble, table, table.shape[1])
     points = xp.empty((table.shape[1], ensemble.n_rows))
-    kept, shared = in_shared(wide)
-    ensemble.card.launch(
-        "unit_sums",
-        (*start_of(ensemble), wide, wide.shape[1], kept, table.shape[1], points),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
-        n=ensemble.n_rows,
-        grid=looping(ensemble),
-        shared=shared,
-    )
+    launch_with_table(ensemble, "unit_sums", wide, table.shape[1], points)
     return points
 
 
@@ -58,13 +49,7 @@ def _pairs(ensemble: Any, mass: Any) -> NDArray[np.int64]:
     xp = ensemble.card.xp
     n_clusters = int(ensemble.offsets[-1])
     table = xp.zeros((n_clusters, n_clusters), dtype=xp.uint64)
-    ensemble.card.launch(
-        "add_pairs",
-        (*start_of(ensemble), mass, n_clusters, table),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.int64},
-        n=ensemble.n_rows,
-    )
+    launch_on_rows(ensemble, "add_pairs", mass, n_clusters, table)
     counted: NDArray[np.int64] = ensemble.card.to_host(table).view(np.int64)
     return counted
 

@@ -42,31 +42,42 @@ def in_shared(table: Any) -> tuple[int, int]:
     return (len(table), n_bytes) if n_bytes <= TABLE_BYTES else (0, 0)
 
 
-def looping(ensemble: Any) -> tuple[int]:
-    """Return the number of blocks that fill the card once or twice over, for kernels that first copy a table."""
-    return (max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),)
+def launch_with_table(ensemble: Any, kernel: str, table: Any, *arguments: Any) -> None:
+    """Run a kernel that looks every row up in a table on the card, which is kept in shared memory if it fits there.
+
+    Its blocks fill the card once or twice over, because each of them first copies the table.
+    """
+    kept, shared = in_shared(table)
+    ensemble.card.launch(
+        kernel,
+        (*start_of(ensemble), table, table.shape[1], kept, *arguments),
+        source="tables",
+        types={"LABEL": ensemble.card_labels.dtype, "TABLE": table.dtype},
+        n=ensemble.n_rows,
+        grid=(max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),),
+        shared=shared,
+    )
+
+
+def launch_on_rows(ensemble: Any, kernel: str, *arguments: Any, table: Any = np.int64) -> None:
+    """Run a kernel over all rows; `table` is the type of the table that it adds to or reads."""
+    ensemble.card.launch(
+        kernel,
+        (*start_of(ensemble), *arguments),
+        source="tables",
+        types={"LABEL": ensemble.card_labels.dtype, "TABLE": table},
+        n=ensemble.n_rows,
+    )
 
 
 def look_up_on_card(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
     """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
     xp = ensemble.card.xp
     table, scale, bias = rule
-    wide = widened(ensemble, table, len(bias))
     factors = xp.asarray(factor)
-    kept, shared = in_shared(wide)
-    ensemble.card.launch(
-        "look_up",
-        (
-            *start_of(ensemble),
-            *(wide, wide.shape[1], kept, xp.asarray(scale), xp.asarray(bias), len(bias)),
-            *(factors, int(len(factors) > 1), nearest, score),
-        ),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": wide.dtype},
-        n=ensemble.n_rows,
-        grid=looping(ensemble),
-        shared=shared,
-    )
+    bounds = xp.asarray(scale), xp.asarray(bias), len(bias)
+    each = int(len(factors) > 1)
+    launch_with_table(ensemble, "look_up", widened(ensemble, table, len(bias)), *bounds, factors, each, nearest, score)
 
 
 class MovingOnCard:
@@ -113,16 +124,9 @@ class MovingOnCard:
         """Make `fresh` the assignment, without a copy, and return how many rows moved."""
         xp = self._ensemble.card.xp
         moved = xp.zeros(1, dtype=xp.uint64)
-        self._ensemble.card.launch(
-            "move_rows",
-            (
-                *start_of(self._ensemble),
-                *(self._counts, self._masses, self.old, fresh, self._n_clusters, self._table, self._mass, moved),
-            ),
-            source="tables",
-            types={"LABEL": self._ensemble.card_labels.dtype, "TABLE": np.int64},
-            n=self._ensemble.n_rows,
-        )
+        sums = self._table, self._mass, moved
+        fixed = self._counts, self._masses, self.old, fresh, self._n_clusters
+        launch_on_rows(self._ensemble, "move_rows", *fixed, *sums)
         self.old = fresh
         return int(moved[0])
 
@@ -134,10 +138,12 @@ class MovingOnCard:
 
 def tally_on_card(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of objects of each base cluster in each cluster, (d, K); rows with -1 are left out."""
-    return tally_and_sizes(ensemble, assignment, n_clusters)[0]
+    return tally_and_sizes_on_card(ensemble, assignment, n_clusters)[0]
 
 
-def tally_and_sizes(ensemble: Any, assignment: Any, n_clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def tally_and_sizes_on_card(
+    ensemble: Any, assignment: Any, n_clusters: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return `tally_on_card`, and the number of objects in each cluster."""
     moving = MovingOnCard(ensemble, n_clusters)
     moving.move(on_the_card(ensemble, assignment))
@@ -150,19 +156,8 @@ def own_and_rival_on_card(ensemble: Any, means: FloatArray, assignment: Any) -> 
     wide = widened(ensemble, means, means.shape[1])
     own, rival = xp.empty(ensemble.n_rows), xp.empty(ensemble.n_rows)
     other = xp.empty(ensemble.n_rows, dtype=xp.int32)
-    kept, shared = in_shared(wide)
-    ensemble.card.launch(
-        "own_and_rival",
-        (
-            *start_of(ensemble),
-            *(wide, wide.shape[1], kept, means.shape[1], on_the_card(ensemble, assignment), own, rival, other),
-        ),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
-        n=ensemble.n_rows,
-        grid=looping(ensemble),
-        shared=shared,
-    )
+    labels = on_the_card(ensemble, assignment)
+    launch_with_table(ensemble, "own_and_rival", wide, means.shape[1], labels, own, rival, other)
     return own, rival, other
 
 
@@ -182,13 +177,7 @@ def row_sums_on_card(ensemble: Any, weights: NDArray[Any]) -> Any:
     xp = ensemble.card.xp
     weights = np.ascontiguousarray(weights, dtype=np.int64 if weights.dtype.kind in "iu" else np.float64)
     sums = xp.empty(ensemble.n_rows, dtype=weights.dtype)
-    ensemble.card.launch(
-        "row_sums",
-        (*start_of(ensemble), xp.asarray(weights), sums),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": weights.dtype},
-        n=ensemble.n_rows,
-    )
+    launch_on_rows(ensemble, "row_sums", xp.asarray(weights), sums, table=weights.dtype)
     return sums
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._device.card import Card
+
+if TYPE_CHECKING:
+    from quorate._device.card import Card
 
 Kind = Literal["numpy", "cupy", "torch"]
 """Where an array came from, and so what its caller gets back."""
@@ -101,7 +103,7 @@ def card_for(device: Any, *data: Any) -> Card | None:
     if wanted == "cpu" or (wanted is None and not resident):
         return None
     found = find_card()
-    if isinstance(found, Card):
+    if not isinstance(found, str):
         return found
     if wanted == "auto" and not resident:
         logger.info("device: the processor, because %s", found)
@@ -128,6 +130,8 @@ def _found() -> Card | str:
         cupy.zeros(1)
     except Exception as error:
         return f"the CUDA driver does not work ({_one_line(error)}); update the driver, or use device='cpu'."
+    from quorate._device.card import Card
+
     return Card(cupy)
 
 

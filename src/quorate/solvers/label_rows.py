@@ -48,9 +48,9 @@ def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDAr
     """
     if ensemble.card is None or int(ensemble.offsets[-1]) > most_clusters:
         return None
-    from quorate._device.card_points import shared_objects as shared_on_card
+    from quorate._device.card_points import shared_objects_on_card
 
-    return shared_on_card(ensemble)
+    return shared_objects_on_card(ensemble)
 
 
 def reweighted(ensemble: E, weights: FloatArray) -> E:
@@ -200,7 +200,7 @@ def tally_and_sizes(
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        return card_tables.tally_and_sizes(ensemble, assignment, n_clusters)
+        return card_tables.tally_and_sizes_on_card(ensemble, assignment, n_clusters)
     known = assignment >= 0
     sizes = np.bincount(assignment[known], ensemble.counts[known], n_clusters)
     return tally(ensemble, assignment, n_clusters), sizes.astype(np.int64)

@@ -140,14 +140,8 @@ def _all_pairs(rows: SimilarityRows, n_neighbors: int, some: NDArray[np.intp] | 
 def _compare_objects(rows: SimilarityRows, some: NDArray[np.intp]) -> FloatArray:
     products = rows.values[some] @ rows.values.T
     dense = np.asarray(products.toarray() if rows.is_sparse else products, dtype=np.float64)
-    lengths = rows.squares[some][:, None] + rows.squares
-    if rows.similarity == "extended_jaccard":
-        return extended_jaccard(dense, lengths)
-    if rows.similarity == "euclidean":
-        squares: FloatArray = np.minimum(2 * dense - lengths, 0.0)
-        return squares
-    if rows.similarity == "cosine":
-        return dense
+    if rows.similarity != "correlation":
+        return rows.likeness(dense, some, rows.squares)
     # Sparse rows are scaled but not centred, so the part of the means is subtracted from the products.
     means = np.asarray(rows.values.mean(axis=1), dtype=np.float64).ravel()
     centred: FloatArray = dense - rows.values.shape[1] * np.outer(means[some], means)

@@ -67,13 +67,17 @@ class SimilarityRows:
         For Euclidean it is the negative squared distance.
         """
         products: FloatArray = np.asarray(self.values[rows] @ prototypes.T, dtype=np.float64)
+        return self.likeness(products, rows, np.einsum("kd,kd->k", prototypes, prototypes))
+
+    def likeness(self, products: FloatArray, rows: slice | NDArray[np.intp], squares: FloatArray) -> FloatArray:
+        """Return the similarity (b, k) of some rows with k others from the products and the others' squared lengths."""
         if self.similarity in ("cosine", "correlation"):
             return products
-        lengths = self.squares[rows][:, None] + np.einsum("kd,kd->k", prototypes, prototypes)
-        if self.similarity == "euclidean":
-            squares: FloatArray = np.minimum(2 * products - lengths, 0.0)
-            return squares
-        return extended_jaccard(products, lengths)
+        lengths = self.squares[rows][:, None] + squares
+        if self.similarity == "extended_jaccard":
+            return extended_jaccard(products, lengths)
+        apart: FloatArray = np.minimum(2 * products - lengths, 0.0)
+        return apart
 
     def blocks(self, width: int) -> Iterator[slice]:
         """Yield slices of rows whose similarities with `width` others fill one block."""
