@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import DEFAULT, code_integers, missing_rule
+from quorate._data.rows import compress
 from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
 from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method, SoftEnsemble
@@ -402,10 +403,12 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
             raise ValueError(f"method {name!r} needs n_clusters; methods that find it themselves: {finding}.")
         return None
     k = _check.integer(n_clusters, "n_clusters", low=1)
-    if k > ensemble.n_rows:
+    # rows of which it is not known whether they are distinct are compared only if there are enough of them
+    n_distinct = ensemble.n_rows if k > ensemble.n_rows else compress(ensemble)[0].n_rows
+    if k > n_distinct:
         raise ValueError(
-            f"n_clusters = {k:,} is more than the {ensemble.n_rows:,} distinct label rows of {ensemble.n_objects:,} "
-            f"objects, and equal rows cannot be told apart; ask for at most {ensemble.n_rows:,}, or add members."
+            f"n_clusters = {k:,} is more than the {n_distinct:,} distinct label rows of {ensemble.n_objects:,} "
+            f"objects, and equal rows cannot be told apart; ask for at most {n_distinct:,}, or add members."
         )
     return k
 

@@ -331,8 +331,10 @@ def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
     repeated = anmi(drawn.ensemble, other, int(other.max()) + 1)
     if repeated - own <= max(MUCH_WORSE * repeated, LEAST_LOSS):
         return None
-    other = "a repetition of their method" if procedure.is_known else "a consensus with as many clusters"
-    return f"These labels agree with the members much less than {other} does: mean NMI {own:.2f} instead of {repeated:.2f}."
+    what = "a repetition of their method" if procedure.is_known else "a consensus with as many clusters"
+    return (
+        f"These labels agree with the members much less than {what} does: mean NMI {own:.2f} instead of {repeated:.2f}."
+    )
 
 
 def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
