@@ -14,8 +14,6 @@ from quorate.generation.clusterers.bagging import (
     BaggedClustering,
     Bagging,
     Boosting,
-    bagged_labels,
-    boosted_labels,
     bootstrap,
     hardness,
 )
@@ -125,11 +123,9 @@ def test_equal_and_few_objects(sequence: Any) -> None:
             assert labels.max() >= 0
 
 
-def test_matrices() -> None:
+def test_bagging_marks_objects_that_were_not_drawn_and_can_be_called() -> None:
     X = datasets.two_d_two_k(60, random_state=0).X
-    assert boosted_labels(X, 4, 2, rng()).shape == (60, 4)
-    assert np.array_equal(boosted_labels(X, 4, 2, rng()), np.column_stack(list(Boosting().members(X, [2] * 4, rng()))))
-    assert bagged_labels(X, 3, 2, rng(), out_of_bag="missing").min() == -1
+    assert all(labels.min() == -1 for labels in Bagging("missing").members(X, [2] * 3, rng()))
     assert np.array_equal(Bagging()(X, 3, rng(4)), next(iter(Bagging().members(X, [3], rng(4)))))
 
 
@@ -146,11 +142,10 @@ def test_bootstrap() -> None:
         (lambda: Boosting(quality="beauty"), "quality"),
         (lambda: Boosting(patience=0), "patience"),
         (lambda: Bagging(out_of_bag="lost"), "out_of_bag"),
-        (lambda: boosted_labels(np.ones((3, 1)), 0, 2, rng()), "n_members"),
-        (lambda: boosted_labels(np.ones((3, 1)), 1, 1, rng()), "k must be between 2 and 3"),
-        (lambda: boosted_labels(np.ones((3, 1)), 1, 4, rng()), "k must be between 2 and 3"),
-        (lambda: bagged_labels(np.ones((3, 1)), 1, 4, rng()), "k must be between 1 and 3"),
-        (lambda: boosted_labels(np.array([[np.nan], [1.0]]), 1, 2, rng()), "NaN"),
+        (lambda: next(Boosting().members(np.ones((3, 1)), [1], rng())), "k must be between 2 and 3"),
+        (lambda: next(Boosting().members(np.ones((3, 1)), [4], rng())), "k must be between 2 and 3"),
+        (lambda: Bagging()(np.ones((3, 1)), 4, rng()), "k must be between 1 and 3"),
+        (lambda: next(Boosting().members(np.array([[np.nan], [1.0]]), [2], rng())), "NaN"),
         (lambda: BaggedClustering(2, linkage="odd").fit(np.eye(4)), "linkage"),
         (lambda: BaggedClustering(2, n_samples=0).fit(np.eye(4)), "n_samples"),
     ],

@@ -10,7 +10,7 @@ from ensembles import WEIGHTS, noisy, rows_of
 from quorate import as_ensemble, compress, consensus
 from quorate.ops.moves import merge_attracted
 from quorate.solvers.label_space import median
-from quorate.solvers.label_space.median import descend, disagreements, leaders, lower_bound, settle
+from quorate.solvers.label_space.median import descend_from, disagreements, leaders, lower_bound, settle_rows
 from quorate.solvers.weights import integer_member_weights
 
 
@@ -33,13 +33,13 @@ def test_objective_and_bound_count_every_pair(missing: float, weights: object) -
 def test_costs_never_rise_but_where_a_number_is_forced(seed: int, k: int | None) -> None:
     rows = rows_of(seed, 120, missing=0.2 * (seed % 2), k=4, noise=0.5, weights=WEIGHTS if seed > 3 else None)
     start = np.random.default_rng(seed).integers(20, size=rows.n_rows).astype(np.int32)
-    for run in (descend(rows, start, k, 100), descend(rows, leaders(rows), k, 100)):
+    for run in (descend_from(rows, start, k, 100), descend_from(rows, leaders(rows), k, 100)):
         rises = np.flatnonzero(np.diff(run.costs) > 0) + 1
         assert set(rises.tolist()) <= {run.forced}
         assert run.converged
         assert run.costs[-1] == disagreements(rows, run.labels)
         assert k in (None, int(run.labels.max()) + 1)
-    kept = settle(rows, start % 5, 100)
+    kept = settle_rows(rows, start % 5, 100)
     assert np.all(np.diff(kept.costs) <= 0)
     assert int(kept.labels.max()) == 4
 

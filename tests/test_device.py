@@ -25,7 +25,7 @@ import quorate
 from quorate import METHODS, EnsembleClustering, as_ensemble, compress, consensus, evaluate, generate
 from quorate._data import rows_on_card
 from quorate._device import card_features, card_rows, choose
-from quorate._device.card_rows import code_columns, distinct_rows
+from quorate._device.card_rows import code_columns_on_card, distinct_rows_on_card
 from quorate._device.choose import in_kind, kind_of, lives_on_card
 from quorate._device.device_ensemble import DeviceEnsemble, upload
 from quorate.cli import main
@@ -121,7 +121,7 @@ def test_a_full_hash_table_grows_and_a_collision_is_repeated(card: TwinCard, mon
     labels = card.to_card(np.arange(5000, dtype=np.int32)[:, None] % 3000)
     card.free = 60_000 + 13 * 5000 + 12 * 1024 * 4
     monkeypatch.setattr(card_rows, "PATIENCE", 64)
-    found = distinct_rows(TwinCard(), labels, None)
+    found = distinct_rows_on_card(TwinCard(), labels, None)
     assert len(found.first) == 3000
     plain, calls = TWINS["number_rows"], []
 
@@ -132,7 +132,7 @@ def test_a_full_hash_table_grows_and_a_collision_is_repeated(card: TwinCard, mon
             arguments[-1][0] = 1
 
     monkeypatch.setitem(TWINS, "number_rows", collide_once)
-    again = distinct_rows(TwinCard(), labels, None)
+    again = distinct_rows_on_card(TwinCard(), labels, None)
     assert len(calls) == 2
     assert np.array_equal(again.inverse.get(), found.inverse.get())
 
@@ -262,7 +262,7 @@ def test_text_labels_and_named_objects_work_on_a_card(card: TwinCard) -> None:
 
 def test_codes_follow_first_appearance(card: TwinCard) -> None:
     values = np.array([[3, -1], [3, 7], [0, 7], [9, 2]], dtype=np.int8)
-    coded = code_columns(card, card.to_card(values))
+    coded = code_columns_on_card(card, card.to_card(values))
     assert coded is not None
     assert coded[0].get().tolist() == [[0, -1], [0, 0], [1, 0], [2, 1]]
     assert [part.tolist() for part in coded[1]] == [[3, 0, 9], [7, 2]]

@@ -20,7 +20,7 @@ import quorate
 from quorate import consensus
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features
-from quorate.generation.k_rules import choose_k, number_of_gaussians
+from quorate.generation.k_rules import number_of_gaussians, numbers_by_rule
 from quorate.generation.kmeans import train
 from quorate.ops.threads import Stop
 
@@ -59,14 +59,14 @@ def same(first, second):
     ],
 )
 def test_k_rules(k, n, low, high):
-    choice = choose_k(k, as_features(np.zeros((n, 1), dtype=np.float32)), np.random.default_rng(0))
+    choice = numbers_by_rule(k, as_features(np.zeros((n, 1), dtype=np.float32)), np.random.default_rng(0))
     assert (choice.values[0], choice.values[-1]) == (low, high)
     draws = {choice.draw(np.random.default_rng(seed)) for seed in range(1000)}
     assert (min(draws), max(draws)) == (low, high)
 
 
 def test_a_range_with_a_step_is_honoured():
-    choice = choose_k(range(2, 20, 5), as_features(BLOBS), np.random.default_rng(0))
+    choice = numbers_by_rule(range(2, 20, 5), as_features(BLOBS), np.random.default_rng(0))
     assert {choice.draw(np.random.default_rng(seed)) for seed in range(100)} == {2, 7, 12, 17}
 
 

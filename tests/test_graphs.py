@@ -14,7 +14,7 @@ from quorate import anmi, as_ensemble, compress, consensus, refine, solve
 from quorate._evaluation.consensus_index import ambiguity
 from quorate.ops.moves import TOLERANCE
 from quorate.ops.pairs import ambiguous_pairs
-from quorate.ops.tables import compete, winners_share
+from quorate.ops.tables import label_compete, label_winners_share
 from quorate.solvers.contingency import anmi as row_anmi
 from quorate.solvers.graphs import ensemble_graphs
 from quorate.solvers.graphs.partition import OBJECTIVES
@@ -152,8 +152,8 @@ def test_competition() -> None:
     mass = np.bincount(groups, minlength=3).astype(float)
     draws = np.random.default_rng(1).random(ensemble.n_rows)
     winner, share = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
-    compete(ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, 0, ensemble.n_rows, winner)
-    winners_share(ensemble.labels, ensemble.offsets, groups, ensemble.weights, winner, 0, ensemble.n_rows, share)
+    label_compete(ensemble.labels, ensemble.offsets, groups, ensemble.weights, mass, draws, 0, ensemble.n_rows, winner)
+    label_winners_share(ensemble.labels, ensemble.offsets, groups, ensemble.weights, winner, 0, ensemble.n_rows, share)
     for row in range(ensemble.n_rows):
         mine = [groups[ensemble.offsets[q] + c] for q, c in enumerate(ensemble.labels[row]) if c >= 0]
         means = [mine.count(group) / mass[group] for group in range(3)]

@@ -69,6 +69,34 @@ KNOWN = {
     "same name: tables": "_data.tables reads tables of labels, ops.tables holds kernels of count tables",
 }
 
+# Public classes and functions that share a name, and why. The test compares exactly: what is renamed must go from here.
+DOOR = "the same verb for data of another kind: in memory, in blocks, on Dask"
+SCORE = "the public score compares two labellings; the other one works on tables that were counted already"
+OPTION = "the library checks a value, the shell reads a text"
+KNOWN_NAMES = {
+    "Choice": "the columns of a text that are read; the other one, of a number of clusters, is pickled",
+    "Labelling": "a labelling given by the user, and one that a file held",
+    "Reading": "how a table is read: from blocks, and from one file",
+    "accuracy": SCORE,
+    "anmi": SCORE,
+    "ari": SCORE,
+    "by_columns": "the least or largest value of each column, and the columns that a user named",
+    "cluster_consensus": "the public picture, and the numbers that it shows",
+    "compress": DOOR,
+    "consensus": DOOR,
+    "evaluate": DOOR,
+    "generate": DOOR,
+    "integer": OPTION,
+    "member_anmi": SCORE,
+    "n_bytes": OPTION,
+    "names": "the public names of data sets, and a list of names in the shell",
+    "nmi": SCORE,
+    "place": DOOR,
+    "refine": "the public one moves objects; that of the CA-tree carries nodes to rows that were split",
+    "refuse_shape": "of a matrix of measurements, and of a table of labels",
+    "side_by_side": "members of several ensembles, and columns of two tables in blocks",
+}
+
 
 @cache
 def imports(module: str) -> set[Import]:
@@ -137,6 +165,38 @@ def test_modules_of_one_name_hold_the_same_thing() -> None:
     shared = {name for name, modules in homes.items() if len(modules) > 1}
     assert sorted(f"same name: {name}" for name in shared - set(SAME_NAME)) == known("same name")
     assert set(SAME_NAME) <= shared, "SAME_NAME lists a name that only one module has"
+
+
+def test_few_modules_ask_whether_data_live_on_a_card() -> None:
+    """The doors, and one place of the solvers; the aim is six modules, so that this list may only become shorter."""
+    marks = ("lives_on_card(", ".card is None", ".card is not None", "is_on_card(")
+    asking = {module.removeprefix("quorate.") for module, source in SOURCES.items() if any(m in source for m in marks)}
+    assert {module for module in asking if not module.startswith("_device.")} == {
+        "_consensus.confidence",
+        "_consensus.consensus",
+        "_data.labelling",
+        "_data.rows",
+        "_data.rows_on_card",
+        "_evaluation.scores",
+        "_solve.procedure",
+        "_solve.run_method",
+        "estimators.ensemble_clustering",
+        "generation.generating",
+        "generation.on_card",
+        "solvers.contingency",
+        "solvers.label_rows",
+        "solvers.spectral.transfer_cut",
+    }
+
+
+def test_one_name_stands_for_one_thing() -> None:
+    """No two public classes, and no two public functions, of one name; methods of classes do not count."""
+    homes = defaultdict(list)
+    for module, source in SOURCES.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name[0] != "_":
+                homes[node.name].append(module)
+    assert sorted(name for name, modules in homes.items() if len(modules) > 1) == sorted(KNOWN_NAMES)
 
 
 def test_imports_are_found_wherever_they_stand() -> None:

@@ -292,6 +292,16 @@ def test_all_rows_equal(method: str) -> None:
 
 
 @law()
+@pytest.mark.parametrize("n_members", [1, 2, 3])
+def test_rows_that_nobody_compressed(method: str, n_members: int) -> None:
+    """`solve` is also handed rows that are not distinct: equal rows stay together, and are never counted as several."""
+    ensemble = as_ensemble([[0, 0, 0, 1, 1, 1]] * n_members)
+    assert solve(ensemble, 2, method=method, random_state=0, confidence=False).labels.tolist() == [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"n_clusters = 3 is more than the 2 distinct label rows of 6 objects"):
+        solve(ensemble, 3, method=method)
+
+
+@law()
 def test_unknown_options_are_refused(method: str) -> None:
     with pytest.raises(TypeError, match="no option 'colour'"):
         consensus(noisy(0), 3, method=method, colour="red")

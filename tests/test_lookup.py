@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate import Ensemble, as_ensemble, compress, consensus
 from quorate.solvers.label_rows import look_up
 from quorate.solvers.label_space.lookup import Model, count, means_rule, row_sums, sweep
-from quorate.solvers.label_space.models import additive, centred, euclidean, modes, spectral, utility_gain
+from quorate.solvers.label_space.models import additive, centred, euclidean, modes, spectral_model, utility_gain
 
 Distance = Callable[[Ensemble, NDArray[np.int32], int], NDArray[np.float64]]
 
@@ -97,7 +97,7 @@ def lp_cost(p: float) -> Callable[..., float]:
 ONE = lambda whole: 1.0  # noqa: E731
 CASES: dict[str, tuple[Callable[[Ensemble], Model], Distance]] = {
     "kmeans": (euclidean, kmeans_distance),
-    "sec": (spectral, sec_distance),
+    "sec": (spectral_model, sec_distance),
     "qmi": (centred, qmi_distance),
     "kmodes": (modes, utility_distance(lambda label, m: float(label != np.argmax(m)), ONE)),
     "category": (kcc("category"), utility_distance(lambda label, m: 1 - 2 * m[label] + (m**2).sum(), ONE)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -10,13 +11,16 @@ from ensembles import noisy, noisy_with_truth
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import Ensemble, as_ensemble, compress, consensus, density
+from quorate import METHODS, Ensemble, as_ensemble, compress, consensus, density
+from quorate.solvers.label_rows import take
 from quorate.solvers.label_space import lookup
-from quorate.solvers.label_space.lookup import Partition, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
+from quorate.solvers.label_space.lookup import LookupRun, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
 from quorate.solvers.label_space.models import euclidean
+from quorate.solvers.local_weights import cluster_certainty, jaccard
+from quorate.solvers.spectral.transfer_cut import leading_values, transfer_embedding
 
 
-def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> Partition:
+def lloyd(rows: Ensemble, start: Sums, max_iter: int) -> LookupRun:
     return sweep(rows, euclidean(rows), means_rule(rows, start), max_iter)
 
 
@@ -190,3 +194,38 @@ def test_best_completes_gaps() -> None:
     table = {"a": [0, 0, 0, 1, 1, None], "b": [5, 5, 5, 6, 6, 6], "c": [0, 0, 1, 2, 2, 2]}
     result = consensus(table, method="best")
     assert result.labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def _without_one_cluster() -> Ensemble:
+    """Rows of an ensemble of which none is in the third cluster of its first member, as in a sample of rows."""
+    whole = as_ensemble(np.random.default_rng(0).integers(4, size=(60, 5)), orientation="objects")
+    kept = np.flatnonzero(whole.labels[:, 0] != 2)
+    return take(whole, kept, whole.counts[kept])
+
+
+@pytest.mark.parametrize("method", sorted(name for name, entry in METHODS.items() if not entry.combines))
+def test_a_cluster_without_members_is_no_fault(method: str) -> None:
+    """Warnings are errors in the tests: nothing may divide by the size of such a cluster."""
+    rows = _without_one_cluster()
+    result = METHODS[method].solve(rows, None if method == "best" else 3, rng=np.random.default_rng(0))
+    assert np.isfinite(result.objective)
+    assert len(result.labels) == rows.n_rows
+
+
+def test_what_a_cluster_without_members_weighs() -> None:
+    rows = _without_one_cluster()
+    assert cluster_certainty(rows, 0.4)[2] == 1.0
+    assert jaccard(rows)[2].tolist() == [0.0] * 20
+    table, values = transfer_embedding(rows, np.ones(20), 3, np.random.default_rng(0))
+    assert np.isfinite(table).all()
+    sparse = leading_values(rows, np.ones(20), 3, np.random.default_rng(0), dense=False)
+    np.testing.assert_allclose(values, sparse, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_info_has_the_keys_that_the_method_documents(method: str) -> None:
+    entry, labels = METHODS[method], noisy(0, n=80, members=6)
+    keys = set(re.findall(r'``info\["(\w+)"\]', entry.solve.__doc__ or ""))
+    numbers = [3, None] if entry.finds_k else [3]
+    info = [consensus(labels, k, method=method, random_state=0, confidence=False).info for k in numbers]
+    assert keys - set().union(*info) == set()

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import consensus, datasets
 from quorate.generation.clusterers.bagging import BaggedClustering
-from quorate.generation.clusterers.knn_graph import _jaccard_by_tree, nearest, similarity_graph
+from quorate.generation.clusterers.knn_graph import _jaccard_by_tree, nearest_neighbours, similarity_graph
 from quorate.generation.clusterers.portfolio import (
     GraphPartitioning,
     HypergraphPartitioning,
@@ -22,7 +22,7 @@ from quorate.generation.clusterers.portfolio import (
     grid_shape,
     robust_portfolio,
 )
-from quorate.generation.clusterers.similarity import SIMILARITIES, as_rows, cluster_rows
+from quorate.generation.clusterers.similarity import SIMILARITIES, cluster_rows, similarity_rows
 
 pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
 
@@ -60,7 +60,7 @@ def words() -> tuple[Any, Any]:
 def test_comparisons_are_the_definitions(similarity: Any, sparse: bool) -> None:
     rng = np.random.default_rng(0)
     X = rng.poisson(1.0, size=(12, 6)) + 0.5 * (rng.random((12, 6)) < 0.3) + np.eye(12, 6)
-    rows = as_rows(csr_array(X) if sparse else X, similarity)
+    rows = similarity_rows(csr_array(X) if sparse else X, similarity)
     prototypes = rows.prototypes(rows.dense(np.arange(5)))
     found = rows.compare(slice(0, 12), prototypes)
     for i in range(12):
@@ -78,7 +78,7 @@ def test_neighbours_are_the_most_similar(similarity: Any, kind: str) -> None:
         X[:, 0] += 0.1
     data = {"sparse": csr_array(X), "float32": X.astype(np.float32)}.get(kind, X)
     tolerance = 1e-5 if kind == "float32" else 1e-9
-    found = nearest(data, similarity, 7)
+    found = nearest_neighbours(data, similarity, 7)
     every = np.array([[likeness(a, b, similarity) for b in X] for a in X])
     np.fill_diagonal(every, -np.inf)
     best = np.sort(every, axis=1)[:, ::-1][:, :7]
@@ -94,7 +94,7 @@ def test_of_equal_neighbours_the_first_are_taken(similarity: Any, n_features: in
     X = np.random.default_rng(7).integers(1, 3, size=(40, n_features)).astype(float)
     X[:, 0], X[:, -1] = np.arange(40), 77.0
     copies = np.repeat(X, 6, axis=0) + (1000.0 if similarity == "euclidean" else 0.0)
-    found = nearest(copies, similarity, 4)
+    found = nearest_neighbours(copies, similarity, 4)
     assert np.allclose(found.values, 0.0 if similarity == "euclidean" else 1.0, atol=1e-9)
     expected = [[p for p in range(i // 6 * 6, i // 6 * 6 + 6) if p != i][:4] for i in range(240)]
     assert found.places.tolist() == expected
@@ -108,7 +108,7 @@ def test_jaccard_by_tree_equals_all_pairs(offset: float) -> None:
     X = np.random.default_rng(2).normal(size=(400, 3)) + offset
     X[:3] = 0.0
     X[3:30] = X[30]
-    rows = as_rows(X, "extended_jaccard")
+    rows = similarity_rows(X, "extended_jaccard")
     assert np.allclose(_jaccard_by_tree(rows, 9).values, _all_pairs(rows, 9).values, atol=1e-12)
 
 
@@ -127,7 +127,7 @@ def test_graphs_are_symmetric_and_positive(similarity: Any) -> None:
 @FOUR
 def test_sweeps_raise_the_quality(similarity: Any) -> None:
     X = np.abs(np.random.default_rng(4).normal(size=(200, 5)))
-    rows = as_rows(X, similarity)
+    rows = similarity_rows(X, similarity)
     quality = [cluster_rows(rows, 6, np.random.default_rng(0), max_iter=sweeps).quality for sweeps in (1, 2, 4, 8, 100)]
     if similarity != "extended_jaccard":
         assert quality == sorted(quality)
@@ -147,12 +147,12 @@ def test_euclidean_k_means_is_as_good_as_scikit_learns() -> None:
 def test_object_weights_stand_for_repeated_objects() -> None:
     X = np.random.default_rng(5).normal(size=(50, 2))
     counts = np.random.default_rng(6).integers(0, 4, size=50)
-    rows, many = as_rows(X, "cosine"), as_rows(np.repeat(X, counts, axis=0), "cosine")
+    rows, many = similarity_rows(X, "cosine"), similarity_rows(np.repeat(X, counts, axis=0), "cosine")
     start = rows.prototypes(X[:3])
-    from quorate.generation.clusterers.similarity import lloyd
+    from quorate.generation.clusterers.similarity import prototype_kmeans
 
-    weighted = lloyd(rows, start, counts.astype(float), 50)
-    repeated = lloyd(many, start, np.ones(counts.sum()), 50)
+    weighted = prototype_kmeans(rows, start, counts.astype(float), 50)
+    repeated = prototype_kmeans(many, start, np.ones(counts.sum()), 50)
     assert np.allclose(weighted.prototypes, repeated.prototypes)
     assert np.array_equal(np.repeat(weighted.labels, counts), repeated.labels)
 
@@ -227,7 +227,7 @@ def test_small_and_equal_objects(place: int) -> None:
 def test_rows_of_zeros_and_constant_rows_are_like_nothing() -> None:
     X = np.array([[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [2.0, 4.0, 6.0]])
     for data in (X, csr_array(X)):
-        cosine, correlation = as_rows(data, "cosine"), as_rows(data, "correlation")
+        cosine, correlation = similarity_rows(data, "cosine"), similarity_rows(data, "correlation")
         assert cosine.compare(slice(0, 1), cosine.prototypes(X[2:3])).tolist() == [[0.0]]
         found = correlation.compare(slice(0, 5), correlation.prototypes(X[2:3]))[:, 0]
         assert np.allclose(found, [0, 0, 1, -1, 1], atol=1e-12)

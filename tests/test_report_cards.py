@@ -8,10 +8,10 @@ from ensembles import noisy_with_truth
 
 from quorate import as_ensemble, consensus
 from quorate._trust.subject import subject_of
-from quorate.reporting.page import BAD, GOOD, MIDDLING, OPEN, Card, cards, cards_html
+from quorate.reporting.page import BAD, GOOD, MIDDLING, OPEN, NumberCard, cards, cards_html
 
 
-def _random(seed: int, n_members: int, k: int) -> list[Card]:
+def _random(seed: int, n_members: int, k: int) -> list[NumberCard]:
     labels = np.random.default_rng(seed).integers(0, k, size=(300, n_members))
     ensemble = as_ensemble(labels, orientation="objects")
     return cards(subject_of(consensus(ensemble, k, random_state=seed), ensemble))

@@ -288,3 +288,30 @@ def test_one_threshold_of_ambiguity(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert json.loads(capsys.readouterr().out)["ambiguous"] == {"n": len(result.ambiguous(below)), "below": below}
     assert main(["consensus", str(table), "-k", "3", "--ambiguous", "7"]) != 0
     assert "--ambiguous must be a number from 0 to 1" in capsys.readouterr().err
+
+
+def test_the_verdict_is_about_the_labels_that_are_delivered() -> None:
+    """Coarsening that lost much, and a linkage that put nearly all objects into one cluster, are not praised."""
+    _, labels = noisy_with_truth(0, 1_500, 8, 20, noise=0.3)
+    good = consensus(labels, 8, method="eac", random_state=0)
+    bad = consensus(labels, 8, method="eac", coarsen=0.9, random_state=0)
+    verdict = evaluate(good, labels, null=19).verdict
+    assert verdict.grade == "strong structure"
+    assert "use the clusters" in str(verdict).lower()
+    scores = evaluate(bad, labels, null=19)
+    assert "much less than a repetition of their method" in (scores.problem or "")
+    assert scores.verdict.grade == "weak structure"
+    assert "Do not use these clusters" in str(scores.verdict)
+    unknown = evaluate(bad.labels, labels, null=19)
+    assert "much less than a consensus with as many clusters" in (unknown.problem or "")
+    assert "Do not use these clusters" in str(unknown.verdict)
+    assert evaluate(bad, labels).verdict.text == scores.problem, "also if chance is not asked for"
+
+
+def test_labels_that_have_collapsed_are_said_to_have() -> None:
+    _, labels = noisy_with_truth(1, 600, 4, 20, noise=0.45)
+    result = consensus(labels, 4, method="eac", linkage="single", random_state=0)
+    scores = evaluate(result, labels, null=19)
+    assert (scores.problem or "").startswith("Nearly all objects are in one cluster")
+    assert "Do not use these clusters" in str(scores.verdict)
+    assert evaluate(consensus(labels, 4, method="eac", random_state=0), labels).problem is None

@@ -82,8 +82,8 @@ def main(n: int = 100_000_000, d: int = 16, hard: bool = True, out: Path | None 
     stages, rng = Stages(card), np.random.default_rng(0)
     xp = card.xp
     data = stages.run("make features", lambda: blobs(card, n, d, hard), 0, 1)
-    facts = stages.run("column facts", lambda: card_features.column_facts(card, data), 4.0 * n * d)
-    rows = card_features.Rows(card, data, facts[0] / n, 0.25)
+    facts = stages.run("column facts", lambda: card_features.column_facts_on_card(card, data), 4.0 * n * d)
+    rows = card_features.CardFeatures(card, data, facts[0] / n, 0.25)
     seen = card_features.Seen(np.arange(d, dtype=np.int32), None)
     numbers = np.sort(rng.choice(n, 10_240, replace=False))
     stages.run(
@@ -95,12 +95,14 @@ def main(n: int = 100_000_000, d: int = 16, hard: bool = True, out: Path | None 
     labels = xp.empty((n, 20), dtype=xp.int8)
     stages.run(
         "nearest centres of 20 members",
-        lambda: card_features.assign(rows, seen, members, list(range(20)), labels),
+        lambda: card_features.assign_on_card(rows, seen, members, list(range(20)), labels),
         (4.0 * d + 20) * n,
     )
-    stages.run("codes by first appearance", lambda: card_rows.code_columns(card, labels, np.int8), 60.0 * n)
-    coded, categories = card_rows.code_columns(card, labels, np.int8)
-    found = stages.run("distinct rows", lambda: card_rows.distinct_rows(card, coded, None), 2 * 20.0 * n + 8.0 * n)
+    stages.run("codes by first appearance", lambda: card_rows.code_columns_on_card(card, labels, np.int8), 60.0 * n)
+    coded, categories = card_rows.code_columns_on_card(card, labels, np.int8)
+    found = stages.run(
+        "distinct rows", lambda: card_rows.distinct_rows_on_card(card, coded, None), 2 * 20.0 * n + 8.0 * n
+    )
     print("distinct", len(found.first))
     ensemble = _ensemble(card, coded, categories, found)
     _consensus_stages(stages, ensemble, found)
@@ -142,14 +144,14 @@ def _ensemble(card: Card, coded: Any, categories: Any, found: Any) -> DeviceEnse
 def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> None:
     card, rng = ensemble.card, np.random.default_rng(0)
     xp, m, d, k = card.xp, ensemble.n_rows, int(ensemble.offsets[-1]), 10
-    stages.run("pairs of clusters, in objects", lambda: card_points.shared_objects(ensemble), 28.0 * m)
-    stages.run("folded graph", lambda: card_points.fold(ensemble, np.ones(d)), 28.0 * m)
+    stages.run("pairs of clusters, in objects", lambda: card_points.shared_objects_on_card(ensemble), 28.0 * m)
+    stages.run("folded graph", lambda: card_points.fold_on_card(ensemble, np.ones(d)), 28.0 * m)
     table = rng.normal(size=(d, k))
     points = stages.run("points of rows", lambda: card_points.unit_points(ensemble, table), (20.0 + 8 * k) * m)
     centres = card.to_host(points[:, :k]).T.copy()
     run = stages.run(
         "k-means of points, 20 sweeps",
-        lambda: card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, 20, fill_empty),
+        lambda: card_points.lloyd_on_card(card, points, ensemble.counts_beside_rows(), centres, 20, fill_empty),
         20 * (8.0 * k + 12) * m,
     )
     print("sweeps", run.n_iter)
@@ -157,10 +159,14 @@ def _consensus_stages(stages: Stages, ensemble: DeviceEnsemble, found: Any) -> N
     nearest, score = xp.empty(m, dtype=xp.int32), xp.empty(m)
     whole = rng.integers(0, 1000, size=(d, k))
     rule = whole, np.ones(k), np.zeros(k)
-    stages.run("one look-up", lambda: card_tables.look_up(ensemble, rule, np.ones(1), nearest, score), (20.0 + 12) * m)
-    stages.run("sums of all rows", lambda: card_tables.tally(ensemble, nearest, k), 32.0 * m)
     stages.run(
-        "own and rival clusters", lambda: card_tables.own_and_rival(ensemble, table**2, nearest), (20.0 + 24) * m
+        "one look-up", lambda: card_tables.look_up_on_card(ensemble, rule, np.ones(1), nearest, score), (20.0 + 12) * m
+    )
+    stages.run("sums of all rows", lambda: card_tables.tally_on_card(ensemble, nearest, k), 32.0 * m)
+    stages.run(
+        "own and rival clusters",
+        lambda: card_tables.own_and_rival_on_card(ensemble, table**2, nearest),
+        (20.0 + 24) * m,
     )
     stages.run("labels of all objects", lambda: nearest[found.inverse], 12.0 * len(found.inverse))
 
@@ -185,7 +191,7 @@ def _sweep_stages(stages: Stages, points: Any, counts: Any, centres: Any) -> Non
         1,
     )
     stages.run("  no point moves", lambda: launch("move_points", *fixed, nearest, nearest, sums, sizes, moved), 8.0 * m)
-    fresh = card_points.lloyd
+    fresh = card_points.lloyd_on_card
     stages.run("  one sweep", lambda: fresh(card, points, counts, centres, 1, fill_empty), 200.0 * m)
 
 

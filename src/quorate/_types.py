@@ -387,6 +387,8 @@ class Scores:
     reference_z: float | None = None
     reference_p_value: float | None = None
     n_draws: int | None = None
+    problem: str | None = field(default=None, repr=False)
+    """What is wrong with the labelling itself, in a sentence; None if it is as good as a repetition of its method."""
     # not a score, but the verdict must know it: whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

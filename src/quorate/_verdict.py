@@ -43,6 +43,11 @@ BEYOND_REFERENCE = 3.0
 """From this z on, clusters are separated better than those of measurements without clusters."""
 NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how far to believe it."
 
+MEND = (
+    "Do not use these clusters. Make them again without coarsening, with another method or linkage, or with another "
+    "number of clusters, and compare."
+)
+"""What to do about labels that are much worse than a repetition, or nearly all in one cluster."""
 ASK_FOR_CHANCE = 'Ask for the comparison: evaluate(..., null="auto").'
 SEPARATED = (
     "The clusters are separated better than those of measurements without clusters; how firmly the members agree on "
@@ -78,7 +83,7 @@ class Verdict(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The numbers that a verdict is made from; see `Scores` for their meaning."""
+    """The numbers that a verdict is made from; see `Scores` for their meaning. `problem` is said in words."""
 
     mean_member: float | None
     agreement: float | None
@@ -94,6 +99,7 @@ class Evidence(NamedTuple):
     expected_valley: float | None = None
     reference_z: float | None = None
     n_draws: int | None = None
+    problem: str | None = None
 
 
 TEXTS = {
@@ -119,8 +125,11 @@ def verdict_of(evidence: Evidence) -> Verdict:
     if evidence.p_value is None or evidence.z is None or evidence.adjusted is None or evidence.expected is None:
         if evidence.reference_z is not None:
             return Verdict(None, SEPARATED, _reference(evidence), ASK_FOR_CHANCE, REFERENCE_TELLS)
-        return Verdict(None, NOT_TESTED, "", ASK_FOR_CHANCE, "")
+        return Verdict(None, evidence.problem or NOT_TESTED, "", MEND if evidence.problem else ASK_FOR_CHANCE, "")
     grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility)
+    if evidence.problem and grade != NO_STRUCTURE:
+        about = f"The following is about the members and the method, not about these labels. {_reason(evidence)}"
+        return Verdict(WEAK, evidence.problem, about, MEND, CANNOT_TELL)
     is_beyond = beyond_chance(evidence.z, evidence.p_value)
     text = TEXTS[grade]
     if grade == NO_STRUCTURE and is_beyond:

@@ -31,9 +31,9 @@ def labels_of(seed: int, n: int = 3000, dtype: Any = np.int8, members: int = 9, 
 def ensemble_on(card: Card, seed: int, **options: Any) -> DeviceEnsemble:
     """An ensemble with counts on the card."""
     labels = labels_of(seed, **options)
-    coded = card_rows.code_columns(card, card.to_card(labels))
+    coded = card_rows.code_columns_on_card(card, card.to_card(labels))
     assert coded is not None
-    found = card_rows.distinct_rows(card, coded[0], None)
+    found = card_rows.distinct_rows_on_card(card, coded[0], None)
     sizes = np.array([len(values) for values in coded[1]], dtype=np.int64)
     like = {
         "n_clusters": sizes,
@@ -48,11 +48,11 @@ def codes(card: Card, seed: int) -> list[Any]:
     """Codes by first appearance of several types, and the values that they stand for."""
     results: list[Any] = []
     for dtype in (np.int8, np.int16, np.int32, np.int64):
-        coded = card_rows.code_columns(card, card.to_card(labels_of(seed, dtype=dtype)))
+        coded = card_rows.code_columns_on_card(card, card.to_card(labels_of(seed, dtype=dtype)))
         assert coded is not None
         results += [card.to_host(coded[0]), *coded[1]]
     wide = np.random.default_rng(seed).integers(5000, size=(4000, 3))
-    coded = card_rows.code_columns(card, card.to_card(wide))
+    coded = card_rows.code_columns_on_card(card, card.to_card(wide))
     assert coded is not None
     return [*results, card.to_host(coded[0])]
 
@@ -64,7 +64,7 @@ def distinct(card: Card, seed: int) -> list[Any]:
         labels = card.to_card(labels_of(seed, n=20_000, members=members, dtype=dtype))
         counts = card.to_card(np.random.default_rng(seed).integers(1, 5, size=20_000))
         for given in (None, counts):
-            results += [card.to_host(part) for part in card_rows.distinct_rows(card, labels, given)]
+            results += [card.to_host(part) for part in card_rows.distinct_rows_on_card(card, labels, given)]
     return results
 
 
@@ -77,17 +77,19 @@ def tables(card: Card, seed: int) -> list[Any]:
         nearest, score = xp.empty(n, dtype=xp.int32), xp.empty(n)
         rule = table, rng.random(N_CLUSTERS), rng.random(N_CLUSTERS)
         for factor in (np.ones(1), rng.random(n)):
-            card_tables.look_up(ensemble, rule, factor, nearest, score)
+            card_tables.look_up_on_card(ensemble, rule, factor, nearest, score)
             results += [card.to_host(nearest), card.to_host(score)]
-    moving = card_tables.Moving(ensemble, N_CLUSTERS, rng.integers(1, 9, n))
+    moving = card_tables.MovingOnCard(ensemble, N_CLUSTERS, rng.integers(1, 9, n))
     for _ in range(3):
         fresh = rng.integers(-1, N_CLUSTERS, n).astype(np.int32)
         results += [moving.move(card.to_card(fresh)), *moving.sums()]
     assignment = rng.integers(N_CLUSTERS, size=n).astype(np.int32)
-    results += [*card_tables.tally_and_sizes(ensemble, assignment, N_CLUSTERS)]
-    shared = card_tables.own_and_rival(ensemble, rng.random((d, N_CLUSTERS)), assignment)
+    results += [*card_tables.tally_and_sizes_on_card(ensemble, assignment, N_CLUSTERS)]
+    shared = card_tables.own_and_rival_on_card(ensemble, rng.random((d, N_CLUSTERS)), assignment)
     results += [card.to_host(part) for part in shared]
-    results += [card.to_host(card_tables.row_sums(ensemble, w)) for w in (rng.random(d), rng.integers(9, size=d))]
+    results += [
+        card.to_host(card_tables.row_sums_on_card(ensemble, w)) for w in (rng.random(d), rng.integers(9, size=d))
+    ]
     return results
 
 
@@ -95,9 +97,9 @@ def graph(card: Card, seed: int) -> list[Any]:
     """What base clusters share, in objects and by mass, and the points of rows."""
     ensemble, rng = ensemble_on(card, seed), np.random.default_rng(seed)
     d = int(ensemble.offsets[-1])
-    folded = card_points.fold(ensemble, rng.random(d) + 0.5)
+    folded = card_points.fold_on_card(ensemble, rng.random(d) + 0.5)
     points = card_points.unit_points(ensemble, rng.normal(size=(d, 11)))
-    return [card_points.shared_objects(ensemble), folded, card.to_host(points)]
+    return [card_points.shared_objects_on_card(ensemble), folded, card.to_host(points)]
 
 
 def points(card: Card, seed: int) -> list[Any]:
@@ -110,7 +112,7 @@ def points(card: Card, seed: int) -> list[Any]:
         counts = card.to_card(rng.integers(1, 50, size=5000))
         centres = host[:, :k].T.copy()
         centres[-1] = 9.0
-        run = card_points.lloyd(card, card.to_card(host), counts, centres, 30, fill_empty)
+        run = card_points.lloyd_on_card(card, card.to_card(host), counts, centres, 30, fill_empty)
         results += [card.to_host(run.labels), run.inertia, run.n_iter, run.converged]
     return results
 
@@ -122,8 +124,8 @@ def features(card: Card, seed: int) -> list[Any]:
     for width, dtype in ((16, np.float32), (16, np.float64), (5, np.float32), (33, np.float32), (90, np.float64)):
         host = (3 + rng.normal(size=(2003, width))).astype(dtype)
         data = card.to_card(host)
-        results += [*card_features.column_facts(card, data)]
-        rows = card_features.Rows(card, data, host.mean(axis=0, dtype=np.float64), 0.25)
+        results += [*card_features.column_facts_on_card(card, data)]
+        rows = card_features.CardFeatures(card, data, host.mean(axis=0, dtype=np.float64), 0.25)
         whole = card_features.Seen(np.arange(width, dtype=np.int32), None)
         some = card_features.Seen(np.array([3, 1], dtype=np.int32), None)
         cast = card_features.Seen(whole.columns, rng.normal(size=(width, 4)))
@@ -132,7 +134,7 @@ def features(card: Card, seed: int) -> list[Any]:
             results.append(card.to_host(card_features.prepared_rows(rows, data, numbers, (0, 0), seen, across=False)))
             members = [rng.normal(0, 0.3, (k, seen.width)).astype(np.float32) for k in (3, 40, 1, 300)]
             labels = card.xp.zeros((2003, 6), dtype=card.xp.int16)
-            card_features.assign(rows, seen, members, [0, 2, 3, 5], labels)
+            card_features.assign_on_card(rows, seen, members, [0, 2, 3, 5], labels)
             results.append(card.to_host(labels))
     return results
 
@@ -141,12 +143,12 @@ def streamed(card: Card, seed: int) -> list[Any]:
     """Nearest centres of rows in host memory that go through the card in blocks."""
     rng = np.random.default_rng(seed)
     host = rng.normal(size=(70_001, 8)).astype(np.float32)
-    rows = card_features.Rows(card, host, np.zeros(8), 0.5)
+    rows = card_features.CardFeatures(card, host, np.zeros(8), 0.5)
     seen = card_features.Seen(np.arange(8, dtype=np.int32), None)
     labels = card.xp.zeros((len(host), 1), dtype=card.xp.int8)
     before, card_features.BLOCK_BYTES = card_features.BLOCK_BYTES, 1 << 18
     try:
-        card_features.assign(rows, seen, [rng.normal(0, 0.3, (9, 8)).astype(np.float32)], [0], labels)
+        card_features.assign_on_card(rows, seen, [rng.normal(0, 0.3, (9, 8)).astype(np.float32)], [0], labels)
     finally:
         card_features.BLOCK_BYTES = before
     return [card.to_host(labels)]
@@ -167,7 +169,7 @@ def landmarks(card: Card, seed: int) -> list[Any]:
             *(points, groups.astype(np.float32) if g else None, starts.astype(np.int64), around, 5, 0.7),
             *(rng.normal(size=(p, 22)), rng.normal(0, 0.3, (25, 22)).astype(np.float32)),
         )
-        rows = card_features.Rows(card, card.to_card(host), np.zeros(width), 0.5)
+        rows = card_features.CardFeatures(card, card.to_card(host), np.zeros(width), 0.5)
         labels = card.xp.zeros((4000, 2), dtype=card.xp.int8)
         seen = card_features.Seen(np.arange(width, dtype=np.int32), None)
         card_features.label_by_landmarks(rows, seen, model, 1, labels)

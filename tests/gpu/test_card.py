@@ -235,6 +235,6 @@ def test_a_billion_labels_are_read_in_parts() -> None:
     labels[-1, -1] = 3
     labels[12345, 4] = -1
     assert card_rows.extent(labels) == (-1, 3)
-    coded = card_rows.code_columns(card(), labels)
+    coded = card_rows.code_columns_on_card(card(), labels)
     assert coded is not None
     assert [len(known) for known in coded[1]] == [1] * 8 + [2]

@@ -18,17 +18,9 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble
 from quorate._data.proof import proven
 from quorate._data.rows import compress
-from quorate._data.rows_on_card import (
-    compress_in_blocks,
-    compress_on_card,
-    ensemble_on_card,
-    is_plain_table,
-    is_too_large,
-)
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
-from quorate._device.device_ensemble import DeviceEnsemble
 from quorate._solve.auto import AUTO, DEFAULT_METHOD, resolve
 from quorate._solve.procedure import Procedure
 from quorate._solve.run_method import MAX_BYTES, checked_options, run_method
@@ -303,6 +295,8 @@ def consensus_on_card(
     card = card_for(device, labels)
     if card is None:
         return None
+    from quorate._data.rows_on_card import compress_in_blocks, ensemble_on_card, is_plain_table, is_too_large
+
     try:
         if isinstance(labels, np.ndarray) and is_plain_table(labels, reading) and is_too_large(card, labels):
             found = compress_in_blocks(card, labels, reading)
@@ -319,7 +313,7 @@ def consensus_on_card(
 
 
 def _solved_in_blocks(
-    rows: DeviceEnsemble, inverse: NDArray[np.int32], n_clusters: Numbers, settings: dict[str, Any]
+    rows: Any, inverse: NDArray[np.int32], n_clusters: Numbers, settings: dict[str, Any]
 ) -> Consensus:
     """Solve rows on the card, and carry the result to objects whose rows are known in host memory, in blocks."""
     result = solve_objects_on_card(rows, n_clusters, **settings).rows
@@ -349,6 +343,8 @@ def solve_objects_on_card(
 
 
 def _solved(ensemble: Any, n_clusters: Numbers, coarsen: Any, max_bytes: int, settings: dict[str, Any]) -> Solved:
+    from quorate._data.rows_on_card import compress_on_card
+
     rows: Any
     rows, inverse = compress_on_card(ensemble)
     told = {}

@@ -20,7 +20,7 @@ from quorate._data.tables import as_table
 from quorate._summaries import Placement
 from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.distinct_rows import distinct_rows
-from quorate.ops.tables import cluster_counts
+from quorate.solvers.label_rows import tally_and_sizes
 
 BLOCK = 16_384
 
@@ -31,13 +31,7 @@ def cluster_profiles(ensemble: Ensemble, labels: NDArray[np.int32]) -> FloatArra
     Added up over a row's base clusters, this is the row's mean co-association with the objects of a cluster.
     """
     n_clusters = int(labels.max()) + 1
-    if ensemble.card is not None:
-        from quorate._device.card_tables import tally_and_sizes
-
-        table, sizes = tally_and_sizes(ensemble, labels, n_clusters)
-    else:
-        table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
-        sizes = np.bincount(labels, weights=ensemble.counts, minlength=n_clusters)
+    table, sizes = tally_and_sizes(ensemble, labels, n_clusters)
     shares = np.repeat(ensemble.weights / ensemble.weights.sum(), ensemble.n_clusters)
     profiles: FloatArray = table * shares[:, None] / sizes
     return profiles

@@ -12,7 +12,7 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble, as_weights, refuse_empty_members
 from quorate._data.proof import prove_counts
 from quorate._device.card import Card
-from quorate._device.card_rows import code_columns, distinct_rows
+from quorate._device.card_rows import code_columns_on_card, distinct_rows_on_card
 from quorate._device.choose import Kind, card_for, in_kind, kind_of, lives_on_card, need_memory, on_card, on_host
 from quorate._device.device_ensemble import DeviceEnsemble, resident, upload, varied
 from quorate._types import AnyEnsemble, Ensemble, SoftEnsemble, read_only
@@ -58,7 +58,7 @@ def coded_ensemble(
 
     If the rows stand for more objects, n_objects is their number.
     """
-    coded = code_columns(card, values)
+    coded = code_columns_on_card(card, values)
     if coded is None:
         return None
     labels, categories = coded
@@ -127,7 +127,7 @@ def compress_on_card(ensemble: DeviceEnsemble) -> tuple[DeviceEnsemble, Any]:
     if ensemble.is_distinct:
         return ensemble, xp.arange(ensemble.n_rows, dtype=xp.int32)
     if ensemble.compressed is None:
-        found = distinct_rows(ensemble.card, ensemble.card_labels, ensemble.card_counts)
+        found = distinct_rows_on_card(ensemble.card, ensemble.card_labels, ensemble.card_counts)
         labels = xp.ascontiguousarray(ensemble.card_labels[found.first])
         rows = varied(ensemble, labels=labels, counts=found.counts, object_ids=None)
         prove_counts(np.array([ensemble.n_objects]), ensemble.n_members)
@@ -159,12 +159,12 @@ def compress_in_blocks(
     size = max(1024, int(BLOCK_SHARE * card.free_bytes()) // max(1, table[:1].nbytes))
     inverse, parts = np.empty(len(table), dtype=np.int32), []
     for start, stop, block in card.row_blocks(table, min(size, len(table))):
-        found = distinct_rows(card, block, None)
+        found = distinct_rows_on_card(card, block, None)
         parts.append((start, stop, block[found.first], found.counts))
         inverse[start:stop] = card.to_host(found.inverse)
     xp = card.xp
     rows = xp.ascontiguousarray(xp.concatenate([part for _, _, part, _ in parts]))
-    merged = distinct_rows(card, rows, xp.concatenate([counts for *_, counts in parts]))
+    merged = distinct_rows_on_card(card, rows, xp.concatenate([counts for *_, counts in parts]))
     place = 0
     for start, stop, part, _ in parts:
         where = merged.inverse[place : place + len(part)]

@@ -47,91 +47,10 @@ class _Buffers:
         self._pool.shutdown()
 
 
-def to_card(xp: Any, array: NDArray[Any]) -> Any:
-    """Return a copy of a host array on the card."""
-    if array.nbytes < _SMALL:
-        return xp.asarray(array)
-    source = np.ascontiguousarray(array)
-    target = xp.empty(source.shape, dtype=source.dtype)
-    # the new array may lie where work that is still queued reads or writes
-    xp.cuda.get_current_stream().synchronize()
-    _fill(xp, _flat(source), target.reshape(-1).view(xp.uint8))
-    return target
-
-
-def to_host(xp: Any, array: Any) -> NDArray[Any]:
-    """Return a copy of a card's array in host memory."""
-    if array.nbytes < _SMALL:
-        copied: NDArray[Any] = array.get()
-        return copied
-    source = xp.ascontiguousarray(array)
-    result = np.empty(source.shape, dtype=source.dtype)
-    target, flat = _flat(result), source.reshape(-1).view(xp.uint8)
-    xp.cuda.get_current_stream().synchronize()
-    buffers = _Buffers(xp, min(PART_BYTES, len(target)))
-    waiting: tuple[int, int, int] | None = None
-    for number, start in enumerate(range(0, len(target), PART_BYTES)):
-        stop, place = min(start + PART_BYTES, len(target)), number % 2
-        part = flat[start:stop]
-        stream = buffers.streams[place]
-        xp.cuda.runtime.memcpyAsync(
-            buffers.host[place].ctypes.data,
-            part.data.ptr,
-            stop - start,
-            2,
-            stream.ptr,  # 2: device to host
-        )
-        if waiting is not None:
-            _empty(buffers, waiting, target)
-        waiting = place, start, stop
-    if waiting is not None:
-        _empty(buffers, waiting, target)
-    buffers.close()
-    return result
-
-
 def _empty(buffers: _Buffers, waiting: tuple[int, int, int], target: NDArray[np.uint8]) -> None:
     place, start, stop = waiting
     buffers.streams[place].synchronize()
     buffers.copy(target[start:stop], buffers.host[place][: stop - start])
-
-
-def row_blocks(xp: Any, rows: NDArray[Any], n_rows: int) -> Iterator[tuple[int, int, Any]]:
-    """Yield (start, stop, block on the card) for consecutive parts of host rows, each while the next is copied.
-
-    There are two blocks on the card, so that a block must not be used after the next but one was asked for.
-    """
-    row_bytes = int(rows[:1].nbytes)
-    targets = [xp.empty((n_rows, *rows.shape[1:]), dtype=rows.dtype) for _ in range(2)]
-    buffers = _Buffers(xp, n_rows * row_bytes)
-    done = [xp.cuda.Event() for _ in range(2)]
-    work = xp.cuda.get_current_stream()
-    work.synchronize()
-
-    def send(number: int) -> tuple[int, int, int] | None:
-        start = number * n_rows
-        if start >= len(rows):
-            return None
-        stop, place = min(start + n_rows, len(rows)), number % 2
-        stream = buffers.streams[place]
-        stream.synchronize()
-        size = (stop - start) * row_bytes
-        buffers.copy(buffers.host[place][:size], _flat(np.ascontiguousarray(rows[start:stop])))
-        stream.wait_event(done[place])
-        xp.cuda.runtime.memcpyAsync(targets[place].data.ptr, buffers.host[place].ctypes.data, size, 1, stream.ptr)
-        return start, stop, place
-
-    coming, number = send(0), 1
-    while coming is not None:
-        start, stop, place = coming
-        arrived = xp.cuda.Event()
-        arrived.record(buffers.streams[place])
-        work.wait_event(arrived)
-        yield start, stop, targets[place][: stop - start]
-        done[place].record(work)
-        coming, number = send(number), number + 1
-    work.synchronize()
-    buffers.close()
 
 
 def _fill(xp: Any, source: NDArray[np.uint8], target: Any) -> None:
@@ -212,15 +131,86 @@ class Card:
 
     def to_card(self, array: NDArray[Any]) -> Any:
         """Return a copy of a host array on the card."""
-        return to_card(self.xp, array)
+        xp = self.xp
+        if array.nbytes < _SMALL:
+            return xp.asarray(array)
+        source = np.ascontiguousarray(array)
+        target = xp.empty(source.shape, dtype=source.dtype)
+        # the new array may lie where work that is still queued reads or writes
+        xp.cuda.get_current_stream().synchronize()
+        _fill(xp, _flat(source), target.reshape(-1).view(xp.uint8))
+        return target
 
     def to_host(self, array: Any) -> NDArray[Any]:
         """Return a copy of an array on the card in host memory; a host array is returned as it is."""
-        return array if isinstance(array, np.ndarray) else to_host(self.xp, array)
+        if isinstance(array, np.ndarray):
+            return array
+        xp = self.xp
+        if array.nbytes < _SMALL:
+            copied: NDArray[Any] = array.get()
+            return copied
+        source = xp.ascontiguousarray(array)
+        result = np.empty(source.shape, dtype=source.dtype)
+        target, flat = _flat(result), source.reshape(-1).view(xp.uint8)
+        xp.cuda.get_current_stream().synchronize()
+        buffers = _Buffers(xp, min(PART_BYTES, len(target)))
+        waiting: tuple[int, int, int] | None = None
+        for number, start in enumerate(range(0, len(target), PART_BYTES)):
+            stop, place = min(start + PART_BYTES, len(target)), number % 2
+            part = flat[start:stop]
+            stream = buffers.streams[place]
+            xp.cuda.runtime.memcpyAsync(
+                buffers.host[place].ctypes.data,
+                part.data.ptr,
+                stop - start,
+                2,
+                stream.ptr,  # 2: device to host
+            )
+            if waiting is not None:
+                _empty(buffers, waiting, target)
+            waiting = place, start, stop
+        if waiting is not None:
+            _empty(buffers, waiting, target)
+        buffers.close()
+        return result
 
     def row_blocks(self, rows: NDArray[Any], n_rows: int) -> Iterator[tuple[int, int, Any]]:
-        """Yield (start, stop, block on the card) for parts of n_rows host rows; see `copies.row_blocks`."""
-        return row_blocks(self.xp, rows, n_rows)
+        """Yield (start, stop, block on the card) for consecutive parts of host rows, each while the next is copied.
+
+        There are two blocks on the card, so that a block must not be used after the next but one was asked for.
+        """
+        xp = self.xp
+        row_bytes = int(rows[:1].nbytes)
+        targets = [xp.empty((n_rows, *rows.shape[1:]), dtype=rows.dtype) for _ in range(2)]
+        buffers = _Buffers(xp, n_rows * row_bytes)
+        done = [xp.cuda.Event() for _ in range(2)]
+        work = xp.cuda.get_current_stream()
+        work.synchronize()
+
+        def send(number: int) -> tuple[int, int, int] | None:
+            start = number * n_rows
+            if start >= len(rows):
+                return None
+            stop, place = min(start + n_rows, len(rows)), number % 2
+            stream = buffers.streams[place]
+            stream.synchronize()
+            size = (stop - start) * row_bytes
+            buffers.copy(buffers.host[place][:size], _flat(np.ascontiguousarray(rows[start:stop])))
+            stream.wait_event(done[place])
+            xp.cuda.runtime.memcpyAsync(targets[place].data.ptr, buffers.host[place].ctypes.data, size, 1, stream.ptr)
+            return start, stop, place
+
+        coming, number = send(0), 1
+        while coming is not None:
+            start, stop, place = coming
+            arrived = xp.cuda.Event()
+            arrived.record(buffers.streams[place])
+            work.wait_event(arrived)
+            yield start, stop, targets[place][: stop - start]
+            done[place].record(work)
+            coming, number = send(number), number + 1
+        work.synchronize()
+        buffers.close()
 
     def launch(
         self,

@@ -29,7 +29,7 @@ MOST_NEAR, MOST_VECTORS = 16, 128
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CardFeatures:
     """Features (n, d) on the card or in host memory, and how they are prepared: shift (d,) and scale."""
 
     card: Card
@@ -63,7 +63,7 @@ class Seen:
         return len(self.columns) if self.matrix is None else self.matrix.shape[1]
 
 
-def column_facts(card: Card, data: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def column_facts_on_card(card: Card, data: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the sum, the lowest and the highest value of each column of rows on the card; NaN shows in the sum."""
     xp = card.xp
     n_rows, n_columns = data.shape
@@ -81,7 +81,9 @@ def column_facts(card: Card, data: Any) -> tuple[NDArray[np.float64], NDArray[np
     return sums.sum(axis=0), lows.min(axis=0), highs.max(axis=0)
 
 
-def prepared_rows(rows: Rows, data: Any, numbers: Any, span: tuple[int, int], seen: Seen, *, across: bool) -> Any:
+def prepared_rows(
+    rows: CardFeatures, data: Any, numbers: Any, span: tuple[int, int], seen: Seen, *, across: bool
+) -> Any:
     """Return prepared rows of `data` on the card as float32: those with the given numbers, or those of the span.
 
     The result is (n, width), or (width, n) if `across`.
@@ -103,7 +105,7 @@ def prepared_rows(rows: Rows, data: Any, numbers: Any, span: tuple[int, int], se
     return out
 
 
-def assign(rows: Rows, seen: Seen, members: list[Floats], places: list[int], labels: Any) -> None:
+def assign_on_card(rows: CardFeatures, seen: Seen, members: list[Floats], places: list[int], labels: Any) -> None:
     """Write the nearest centre of each member into the column places[q] of labels (n, H) on the card."""
     for start, stop, data in rows.blocks():
         part = labels[start:stop]
@@ -113,7 +115,9 @@ def assign(rows: Rows, seen: Seen, members: list[Floats], places: list[int], lab
             _assign_wide(rows, data, seen, members, places, part)
 
 
-def _assign_narrow(rows: Rows, data: Any, seen: Seen, members: list[Floats], places: list[int], labels: Any) -> None:
+def _assign_narrow(
+    rows: CardFeatures, data: Any, seen: Seen, members: list[Floats], places: list[int], labels: Any
+) -> None:
     card, xp = rows.card, rows.card.xp
     dims = padded(seen.width, 4)
     each = max(1, min(4, MOST_DIMS // dims))
@@ -136,7 +140,9 @@ def _assign_narrow(rows: Rows, data: Any, seen: Seen, members: list[Floats], pla
     )
 
 
-def _assign_wide(rows: Rows, data: Any, seen: Seen, members: list[Floats], places: list[int], labels: Any) -> None:
+def _assign_wide(
+    rows: CardFeatures, data: Any, seen: Seen, members: list[Floats], places: list[int], labels: Any
+) -> None:
     card, xp = rows.card, rows.card.xp
     centres, starts = _stacked(members, seen.width)
     size = max(1024, WIDE_VALUES // seen.width)
@@ -174,7 +180,7 @@ class LandmarkModel:
         return n_columns <= MOST_DIMS and near <= MOST_NEAR and vectors <= MOST_VECTORS
 
 
-def label_by_landmarks(rows: Rows, seen: Seen, model: LandmarkModel, place: int, labels: Any) -> None:
+def label_by_landmarks(rows: CardFeatures, seen: Seen, model: LandmarkModel, place: int, labels: Any) -> None:
     """Write the labels of a spectral member into the column `place` of labels (n, H) on the card."""
     card, xp = rows.card, rows.card.xp
     dims, vectors = padded(seen.width, 4), padded(model.table.shape[1], 16)
@@ -203,7 +209,7 @@ def label_by_landmarks(rows: Rows, seen: Seen, model: LandmarkModel, place: int,
         )
 
 
-def _row_arguments(rows: Rows, data: Any, seen: Seen) -> tuple[Any, ...]:
+def _row_arguments(rows: CardFeatures, data: Any, seen: Seen) -> tuple[Any, ...]:
     xp = rows.card.xp
     shape = data, len(data), int(data.shape[1])
     return (*shape, xp.asarray(seen.columns), seen.width, xp.asarray(rows.shift), float(rows.scale))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._device.card import Card, padded
-from quorate._device.card_tables import in_shared, looping, row_sums, start_of, widened
+from quorate._device.card_tables import launch_on_rows, launch_with_table, row_sums_on_card, widened
 
 FloatArray = NDArray[np.float64]
 
@@ -16,12 +16,12 @@ WHOLE_BITS = 61
 """Sums of masses are kept as whole numbers below 2 to this power."""
 
 
-def shared_objects(ensemble: Any) -> NDArray[np.int64]:
+def shared_objects_on_card(ensemble: Any) -> NDArray[np.int64]:
     """Return the number of objects that any two base clusters share, (d, d)."""
     return _both_sides(_pairs(ensemble, ensemble.counts_beside_rows()))
 
 
-def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
+def fold_on_card(ensemble: Any, weights: FloatArray) -> FloatArray:
     """Return the sum over the rows that any two base clusters share of the row's mass, (d, d).
 
     The mass of a row is its count, without a common factor of all counts, divided by the sum of the weights (d,) of
@@ -30,7 +30,7 @@ def fold(ensemble: Any, weights: FloatArray) -> FloatArray:
     xp = ensemble.card.xp
     counts = ensemble.counts_beside_rows()
     common = common_factor_of_counts(ensemble)
-    mass = (counts // common) / row_sums(ensemble, weights)
+    mass = (counts // common) / row_sums_on_card(ensemble, weights)
     unit = 2.0 ** (WHOLE_BITS - int(np.ceil(np.log2(float(mass.sum()) + 1.0))))
     whole = xp.rint(mass * unit).astype(xp.int64)
     return _both_sides(_pairs(ensemble, whole)) / unit
@@ -41,16 +41,7 @@ def unit_points(ensemble: Any, table: FloatArray) -> Any:
     xp = ensemble.card.xp
     wide = widened(ensemble, table, table.shape[1])
     points = xp.empty((table.shape[1], ensemble.n_rows))
-    kept, shared = in_shared(wide)
-    ensemble.card.launch(
-        "unit_sums",
-        (*start_of(ensemble), wide, wide.shape[1], kept, table.shape[1], points),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
-        n=ensemble.n_rows,
-        grid=looping(ensemble),
-        shared=shared,
-    )
+    launch_with_table(ensemble, "unit_sums", wide, table.shape[1], points)
     return points
 
 
@@ -58,13 +49,7 @@ def _pairs(ensemble: Any, mass: Any) -> NDArray[np.int64]:
     xp = ensemble.card.xp
     n_clusters = int(ensemble.offsets[-1])
     table = xp.zeros((n_clusters, n_clusters), dtype=xp.uint64)
-    ensemble.card.launch(
-        "add_pairs",
-        (*start_of(ensemble), mass, n_clusters, table),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.int64},
-        n=ensemble.n_rows,
-    )
+    launch_on_rows(ensemble, "add_pairs", mass, n_clusters, table)
     counted: NDArray[np.int64] = ensemble.card.to_host(table).view(np.int64)
     return counted
 
@@ -97,7 +82,7 @@ class PointRun(NamedTuple):
     converged: bool
 
 
-def lloyd(card: Card, points: Any, counts: Any, centres: FloatArray, max_iter: int, repair: Any) -> PointRun:
+def lloyd_on_card(card: Card, points: Any, counts: Any, centres: FloatArray, max_iter: int, repair: Any) -> PointRun:
     """Run Lloyd's algorithm from these centres (k, d) on points (d, n) of length at most 1 that stand for counts (n,).
 
     `repair(labels, cost, k)` fills empty clusters of host labels in place; it is called only if there are any.

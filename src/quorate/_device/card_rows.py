@@ -42,7 +42,7 @@ def extent(values: Any) -> tuple[int, int]:
     return min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
 
 
-def code_columns(card: Card, values: Any, dtype: Any = None) -> tuple[Any, list[NDArray[np.int64]]] | None:
+def code_columns_on_card(card: Card, values: Any, dtype: Any = None) -> tuple[Any, list[NDArray[np.int64]]] | None:
     """Code every column of integers (n, H) by first appearance; -1 stays -1.
 
     Returns the codes, of the type `dtype` or of the narrowest, and the value of each code of each column. None if a
@@ -90,12 +90,12 @@ def canonical_on_card(labels: Any) -> Any:
     """Renumber int32 labels on the card, none of which is negative, by first appearance."""
     card = find_card()
     assert isinstance(card, Card), "labels on a card were made by one"
-    coded = code_columns(card, labels.reshape(-1, 1), dtype=np.int32)
+    coded = code_columns_on_card(card, labels.reshape(-1, 1), dtype=np.int32)
     assert coded is not None, "labels of clusters are small"
     return coded[0].reshape(-1)
 
 
-def distinct_rows(card: Card, labels: Any, counts: Any) -> Firsts:
+def distinct_rows_on_card(card: Card, labels: Any, counts: Any) -> Firsts:
     """Find the distinct rows of labels (n, H); counts (n,) may be None for ones.
 
     A hash table in the card's memory maps the hash of a row to its first row. Every row is then compared with that
@@ -161,7 +161,7 @@ def _numbered(card: Card, labels: Any, counts: Any, keys: Any, first: Any, slots
     return None if int(differs[0]) else Firsts(firsts, inverse, added.view(xp.int64))
 
 
-def rows_of_objects(ensemble: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
+def rows_of_objects_on_card(ensemble: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
     """Return the row that each object is in, if the objects are numbered row after row; in host memory."""
     if ensemble.card_counts is None:
         return objects.astype(np.intp)

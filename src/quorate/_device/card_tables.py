@@ -41,41 +41,55 @@ def in_shared(table: Any) -> tuple[int, int]:
     return (len(table), n_bytes) if n_bytes <= TABLE_BYTES else (0, 0)
 
 
-def looping(ensemble: Any) -> tuple[int]:
-    """Return the number of blocks that fill the card once or twice over, for kernels that first copy a table."""
-    return (max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),)
+def launch_with_table(ensemble: Any, kernel: str, table: Any, *arguments: Any) -> None:
+    """Run a kernel that looks every row up in a table on the card, which is kept in shared memory if it fits there.
 
-
-def look_up(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
-    """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
-    xp = ensemble.card.xp
-    table, scale, bias = rule
-    wide = widened(ensemble, table, len(bias))
-    factors = xp.asarray(factor)
-    kept, shared = in_shared(wide)
+    Its blocks fill the card once or twice over, because each of them first copies the table.
+    """
+    kept, shared = in_shared(table)
     ensemble.card.launch(
-        "look_up",
-        (
-            *start_of(ensemble),
-            *(wide, wide.shape[1], kept, xp.asarray(scale), xp.asarray(bias), len(bias)),
-            *(factors, int(len(factors) > 1), nearest, score),
-        ),
+        kernel,
+        (*start_of(ensemble), table, table.shape[1], kept, *arguments),
         source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": wide.dtype},
+        types={"LABEL": ensemble.card_labels.dtype, "TABLE": table.dtype},
         n=ensemble.n_rows,
-        grid=looping(ensemble),
+        grid=(max(1, min(LOOPING_BLOCKS, -(-ensemble.n_rows // 256))),),
         shared=shared,
     )
 
 
-class Moving:
+def launch_on_rows(ensemble: Any, kernel: str, *arguments: Any, table: Any = np.int64) -> None:
+    """Run a kernel over all rows; `table` is the type of the table that it adds to or reads."""
+    ensemble.card.launch(
+        kernel,
+        (*start_of(ensemble), *arguments),
+        source="tables",
+        types={"LABEL": ensemble.card_labels.dtype, "TABLE": table},
+        n=ensemble.n_rows,
+    )
+
+
+def look_up_on_card(ensemble: Any, rule: tuple[Any, Any, Any], factor: Any, nearest: Any, score: Any) -> None:
+    """Write each row's best cluster under a rule, and its value there; `factor` lies on either side."""
+    xp = ensemble.card.xp
+    table, scale, bias = rule
+    factors = xp.asarray(factor)
+    bounds = xp.asarray(scale), xp.asarray(bias), len(bias)
+    each = int(len(factors) > 1)
+    launch_with_table(ensemble, "look_up", widened(ensemble, table, len(bias)), *bounds, factors, each, nearest, score)
+
+
+class MovingOnCard:
     """Sums over the rows of each cluster, kept on the card while rows move between clusters.
 
-    `old` is the assignment that the sums belong to, -1 for a row in no cluster.
+    `old` is the assignment that the sums belong to, -1 for a row in no cluster. `repair(labels, cost, k)` fills empty
+    clusters of host labels in place, and returns how many there were.
     """
 
-    def __init__(self, ensemble: Any, n_clusters: int, masses: Any = None) -> None:
+    def __init__(self, ensemble: Any, n_clusters: int, masses: Any = None, repair: Any = None) -> None:
         xp = ensemble.card.xp
+        self._repair, self._factor = repair, None
+        self._spare, self._score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
         self._ensemble, self._n_clusters = ensemble, n_clusters
         self._counts = ensemble.card_counts
         self._masses = None if masses is None else xp.asarray(masses)
@@ -83,20 +97,35 @@ class Moving:
         self._mass = xp.zeros(n_clusters, dtype=xp.uint64)
         self.old = xp.full(ensemble.n_rows, -1, dtype=xp.int32)
 
+    def assign(self, rule: tuple[Any, Any, Any], factor: FloatArray, norms: FloatArray) -> tuple[int, int]:
+        """Move all rows as a rule says and fill empty clusters; return how many moved, and how many were filled.
+
+        norms (n_rows,) in host memory is what a row costs before it is looked up.
+        """
+        fresh, before, filled = self._spare, self.old, 0
+        if len(factor) > 1 and self._factor is None:
+            # one and the same for all rules but the first, which has a single factor
+            self._factor = self._ensemble.card.xp.asarray(factor)
+        look_up_on_card(self._ensemble, rule, factor if len(factor) == 1 else self._factor, fresh, self._score)
+        moved = self.move(fresh)
+        if not self.sums()[1].all():
+            card = self._ensemble.card
+            # in host memory, because it happens rarely
+            labels = card.to_host(fresh).copy()
+            cost = self._ensemble.counts * (norms + card.to_host(self._score))
+            filled = self._repair(labels, cost, self._n_clusters)
+            self.move(card.to_card(labels))
+            moved = int((self.old != before).sum())
+        self._spare = before
+        return moved, filled
+
     def move(self, fresh: Any) -> int:
         """Make `fresh` the assignment, without a copy, and return how many rows moved."""
         xp = self._ensemble.card.xp
         moved = xp.zeros(1, dtype=xp.uint64)
-        self._ensemble.card.launch(
-            "move_rows",
-            (
-                *start_of(self._ensemble),
-                *(self._counts, self._masses, self.old, fresh, self._n_clusters, self._table, self._mass, moved),
-            ),
-            source="tables",
-            types={"LABEL": self._ensemble.card_labels.dtype, "TABLE": np.int64},
-            n=self._ensemble.n_rows,
-        )
+        sums = self._table, self._mass, moved
+        fixed = self._counts, self._masses, self.old, fresh, self._n_clusters
+        launch_on_rows(self._ensemble, "move_rows", *fixed, *sums)
         self.old = fresh
         return int(moved[0])
 
@@ -106,57 +135,42 @@ class Moving:
         return card.to_host(self._table).view(np.int64), card.to_host(self._mass).view(np.int64)
 
 
-def tally(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
+def tally_on_card(ensemble: Any, assignment: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of objects of each base cluster in each cluster, (d, K); rows with -1 are left out."""
-    return tally_and_sizes(ensemble, assignment, n_clusters)[0]
+    return tally_and_sizes_on_card(ensemble, assignment, n_clusters)[0]
 
 
-def tally_and_sizes(ensemble: Any, assignment: Any, n_clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return `tally`, and the number of objects in each cluster."""
-    moving = Moving(ensemble, n_clusters)
+def tally_and_sizes_on_card(
+    ensemble: Any, assignment: Any, n_clusters: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return `tally_on_card`, and the number of objects in each cluster."""
+    moving = MovingOnCard(ensemble, n_clusters)
     moving.move(on_the_card(ensemble, assignment))
     return moving.sums()
 
 
-def own_and_rival(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
+def own_and_rival_on_card(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[Any, Any, Any]:
     """Return what each row shares with its own cluster and with the best other one, and which that is."""
     xp = ensemble.card.xp
     wide = widened(ensemble, means, means.shape[1])
     own, rival = xp.empty(ensemble.n_rows), xp.empty(ensemble.n_rows)
     other = xp.empty(ensemble.n_rows, dtype=xp.int32)
-    kept, shared = in_shared(wide)
-    ensemble.card.launch(
-        "own_and_rival",
-        (
-            *start_of(ensemble),
-            *(wide, wide.shape[1], kept, means.shape[1], on_the_card(ensemble, assignment), own, rival, other),
-        ),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": np.float64},
-        n=ensemble.n_rows,
-        grid=looping(ensemble),
-        shared=shared,
-    )
+    labels = on_the_card(ensemble, assignment)
+    launch_with_table(ensemble, "own_and_rival", wide, means.shape[1], labels, own, rival, other)
     return own, rival, other
 
 
-def known_shares(ensemble: Any, weights: NDArray[Any]) -> Any:
+def known_weight_on_card(ensemble: Any, weights: NDArray[np.int64]) -> Any:
     """Return the sum of the weights of the members that label each row."""
-    return (ensemble.card_labels >= 0).astype(np.float64) @ ensemble.card.xp.asarray(weights)
+    return (ensemble.card_labels >= 0).astype(np.int64) @ ensemble.card.xp.asarray(weights)
 
 
-def row_sums(ensemble: Any, weights: NDArray[Any]) -> Any:
+def row_sums_on_card(ensemble: Any, weights: NDArray[Any]) -> Any:
     """Return the sum of weights (d,), integers or floats, over the base clusters of each row, in member order."""
     xp = ensemble.card.xp
     weights = np.ascontiguousarray(weights, dtype=np.int64 if weights.dtype.kind in "iu" else np.float64)
     sums = xp.empty(ensemble.n_rows, dtype=weights.dtype)
-    ensemble.card.launch(
-        "row_sums",
-        (*start_of(ensemble), xp.asarray(weights), sums),
-        source="tables",
-        types={"LABEL": ensemble.card_labels.dtype, "TABLE": weights.dtype},
-        n=ensemble.n_rows,
-    )
+    launch_on_rows(ensemble, "row_sums", xp.asarray(weights), sums, table=weights.dtype)
     return sums
 
 

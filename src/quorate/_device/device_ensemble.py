@@ -103,31 +103,32 @@ def resident(card: Card, labels: Any, counts: Any, like: dict[str, Any], kind: K
     return ensemble
 
 
+def _beside_rows(ensemble: Any) -> dict[str, Any]:
+    """Return the fields of an ensemble that are not its rows."""
+    return {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
+
+
 def varied(ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Any) -> DeviceEnsemble:
     """Return an ensemble with other rows on the card, and with other fields if they are given."""
-    names = ("n_clusters", "weights", "member_names", "categories", "object_ids", "info", "id_name")
-    like = {**{name: getattr(ensemble, name) for name in names}, **changes}
-    return resident(ensemble.card, labels, counts, like, ensemble.kind)
+    return resident(ensemble.card, labels, counts, {**_beside_rows(ensemble), **changes}, ensemble.kind)
 
 
 def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
     """Return some of the rows as a plain ensemble in host memory, with these counts."""
-    names = ("n_clusters", "weights", "member_names", "categories")
     labels = ensemble.card.to_host(ensemble.card_labels[ensemble.card.xp.asarray(rows)])
-    like = {name: getattr(ensemble, name) for name in names}
-    part = Ensemble(labels=labels, counts=counts, info=ensemble.info, id_name=ensemble.id_name, **like)
+    part = Ensemble(labels=labels, counts=counts, **{**_beside_rows(ensemble), "object_ids": None})
     part.remember(is_proven=True)
     return part
 
 
-def divided(ensemble: Any, divisor: int) -> Any:
+def divided_on_card(ensemble: Any, divisor: int) -> Any:
     """Return the ensemble with all counts divided by a number that divides them."""
     return varied(
         ensemble, labels=ensemble.card_labels, counts=ensemble.counts_beside_rows() // divisor, object_ids=None
     )
 
 
-def reweighted(ensemble: Any, weights: NDArray[np.float64]) -> Any:
+def reweighted_on_card(ensemble: Any, weights: NDArray[np.float64]) -> Any:
     """Return the ensemble with other member weights."""
     return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, weights=weights)
 
@@ -160,8 +161,7 @@ def upload(card: Card, ensemble: Ensemble, kind: Kind = "numpy") -> DeviceEnsemb
         return ensemble
     alone = ensemble.n_objects == ensemble.n_rows
     counts = None if alone else card.to_card(ensemble.counts)
-    names = ("n_clusters", "weights", "member_names", "categories", "object_ids", "info", "id_name")
-    moved = resident(card, card.to_card(ensemble.labels), counts, {n: getattr(ensemble, n) for n in names}, kind)
+    moved = resident(card, card.to_card(ensemble.labels), counts, _beside_rows(ensemble), kind)
     moved.__dict__.update(labels=ensemble.labels, counts=ensemble.counts)
     moved.remember(is_distinct=ensemble.is_distinct)
     return moved

@@ -39,9 +39,9 @@ class Scored(NamedTuple):
 def score_labelling(labelling: Labelling, ensemble: Ensemble) -> Scored:
     """Count a labelling of the rows of an ensemble against every member."""
     if ensemble.card is not None:
-        from quorate._device.card_tables import tally_and_sizes
+        from quorate._device.card_tables import tally_and_sizes_on_card
 
-        stacked, sizes = tally_and_sizes(ensemble, labelling.codes, labelling.n_clusters)
+        stacked, sizes = tally_and_sizes_on_card(ensemble, labelling.codes, labelling.n_clusters)
         tables = [tables_of.non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
         return Scored(ensemble, tables_of.squarable(sizes), tables)
     return score_pairs(pair_rows(ensemble, labelling.codes, labelling.n_clusters))

@@ -88,11 +88,11 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many
 
 def _drawn_on_card(ensemble: Ensemble, labelling: Labelling, seed: int, n_members: int) -> Drawn:
     """Do what `draw_objects` does for rows on a card, all of which have a label there."""
-    from quorate._device.card_rows import rows_of_objects
+    from quorate._device.card_rows import rows_of_objects_on_card
 
     places = drawn_places(ensemble.n_objects, n_members, labelling.n_clusters, seed)
     objects = np.arange(ensemble.n_objects) if places is None else places
-    rows, drawn = np.unique(rows_of_objects(ensemble, objects), return_counts=True)
+    rows, drawn = np.unique(rows_of_objects_on_card(ensemble, objects), return_counts=True)
     part = take(ensemble, rows, drawn.astype(np.int64))
     part = select_rows(part, np.arange(len(rows)), part.counts)
     return Drawn(part, entries_of(ensemble, labelling.codes, rows), places is not None, rows)

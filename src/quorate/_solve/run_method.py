@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import DEFAULT, code_integers, missing_rule
+from quorate._data.rows import compress
 from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
-from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method
+from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method, SoftEnsemble
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical, refine_colours
 from quorate.solvers.cluster_means import completed, with_standing
@@ -300,6 +301,37 @@ def run_method(
     return refined(ensemble, result) if refine and isinstance(ensemble, Ensemble) else result
 
 
+FEWEST_OBJECTS = 50
+"""With fewer objects a cluster of one or two is nothing unusual."""
+NEARLY_ALL, TINY, SPREAD_OUT = 0.8, 0.02, 0.6
+"""Labels have collapsed if so large a share of the objects is in one cluster, and half of the clusters are smaller than
+this share of n / k, although the members' largest clusters hold no more than the last share of their objects."""
+
+
+def collapsed(sizes: NDArray[Any], ensemble: AnyEnsemble) -> str | None:
+    """Say that nearly all objects are in one cluster although the members divide them; None if that is not so."""
+    n_objects, n_clusters = int(sizes.sum()), len(sizes)
+    tiny = sizes <= max(2.0, TINY * n_objects / n_clusters)
+    if n_objects < FEWEST_OBJECTS or 2 * tiny.sum() < n_clusters or sizes.max() < NEARLY_ALL * n_objects:
+        return None
+    if isinstance(ensemble, SoftEnsemble) or np.median(_largest_shares(ensemble)) > SPREAD_OUT:
+        return None
+    return (
+        f"Nearly all objects are in one cluster ({int(sizes.max()):,} of {n_objects:,}), and {int(tiny.sum())} of "
+        f"{n_clusters} clusters hold at most {int(sizes[tiny].max()):,} each, although the members divide the objects."
+    )
+
+
+def _largest_shares(ensemble: Ensemble) -> NDArray[Any]:
+    """The share of the objects that a member labels in its largest cluster, for each member."""
+    largest = []
+    for column, width in zip(ensemble.labels.T, ensemble.n_clusters.tolist(), strict=True):
+        known = column >= 0
+        sizes = np.bincount(column[known], weights=ensemble.counts[known], minlength=width)
+        largest.append(sizes.max() / max(sizes.sum(), 1.0))
+    return np.array(largest)
+
+
 def _runs(ensemble: AnyEnsemble, max_bytes: int) -> dict[str, Callable[[int, np.random.Generator], Consensus]]:
     """Every method that does not combine others, ready to run on this ensemble."""
     return {name: partial(_run, ensemble, name, max_bytes) for name, entry in METHODS.items() if not entry.combines}
@@ -371,10 +403,12 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
             raise ValueError(f"method {name!r} needs n_clusters; methods that find it themselves: {finding}.")
         return None
     k = _check.integer(n_clusters, "n_clusters", low=1)
-    if k > ensemble.n_rows:
+    # rows of which it is not known whether they are distinct are compared only if there are enough of them
+    n_distinct = ensemble.n_rows if k > ensemble.n_rows else compress(ensemble)[0].n_rows
+    if k > n_distinct:
         raise ValueError(
-            f"n_clusters = {k:,} is more than the {ensemble.n_rows:,} distinct label rows of {ensemble.n_objects:,} "
-            f"objects, and equal rows cannot be told apart; ask for at most {ensemble.n_rows:,}, or add members."
+            f"n_clusters = {k:,} is more than the {n_distinct:,} distinct label rows of {ensemble.n_objects:,} "
+            f"objects, and equal rows cannot be told apart; ask for at most {n_distinct:,}, or add members."
         )
     return k
 

@@ -17,6 +17,7 @@ from quorate._data.selection import as_objects, permuted, select_members
 from quorate._solve.auto import AUTO
 from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
 from quorate._solve.resample import two_halves, until_clear
+from quorate._solve.run_method import collapsed
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
 from quorate.solvers.members import mean_of_others, member_pairs, some_members
@@ -146,6 +147,8 @@ def _mean(judged: list[tuple[float, float]]) -> float | None:
 
 FEWEST, MOST = 19, 99
 """Permutations before a clear answer may end the test, and permutations after which it ends in any case."""
+MUCH_WORSE, LEAST_LOSS = 0.15, 0.03
+"""A labelling is much worse than a repetition if it loses this share of the ANMI, and more than this of it."""
 CLEAR_Z = 6.0
 """Standard deviations above the permuted values at which the answer is clear."""
 ENOUGH_ABOVE = 5
@@ -257,6 +260,7 @@ class Trust(NamedTuple):
     adjusted: float | None = None
     reproducibility: float | None = None
     n_permutations: int | None = None
+    problem: str | None = None
     from_measurements: bool = False
     valley: float | None = None
     expected_valley: float | None = None
@@ -297,7 +301,9 @@ def trust_in(
     procedure = procedure_of(result, labelling.n_clusters)
     drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
+    sizes = np.bincount(labelling.codes[labelling.codes >= 0], ensemble.counts[labelling.codes >= 0])
     trust = Trust(
+        problem=collapsed(sizes, ensemble) or worse_than_repeated(drawn, procedure),
         agreement=held_out.consensus,
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
@@ -308,6 +314,27 @@ def trust_in(
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
     return trust if found is None else _with_chance(trust, found, drawn, procedure)
+
+
+def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
+    """Say by how much less a labelling agrees with the members than a repetition of its method does; None if it does
+    not.
+
+    What was repeated are the method and its options on rows that are not coarsened, so that this also says what
+    coarsening, or a change by hand, has lost.
+    """
+    try:
+        other = repeat(procedure, drawn.ensemble, 0)
+    except (ValueError, MemoryError):
+        return None
+    own = anmi(drawn.ensemble, drawn.codes, int(drawn.codes.max()) + 1)
+    repeated = anmi(drawn.ensemble, other, int(other.max()) + 1)
+    if repeated - own <= max(MUCH_WORSE * repeated, LEAST_LOSS):
+        return None
+    what = "a repetition of their method" if procedure.is_known else "a consensus with as many clusters"
+    return (
+        f"These labels agree with the members much less than {what} does: mean NMI {own:.2f} instead of {repeated:.2f}."
+    )
 
 
 def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Clustered(NamedTuple):
     fitted: Any
 
 
-def cluster(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clustered:
+def cluster_by(base: Base, X: Any, k: int | None, rng: np.random.Generator) -> Clustered:
     """Cluster X with a clusterer or a callable."""
     fitted = None
     if base.is_clusterer:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -267,25 +268,21 @@ def _refuse_other_things(folder: Path) -> None:
             )
 
 
-def _brief(text: Any) -> str:
-    return _check.brief(text, most=200, quoted=False)
-
-
 def _refuse_difference(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise if the stored manifest is of other data, options or seed, and name all differences."""
-    differences = []
+    differences, brief = [], partial(_check.brief, most=200, quoted=False)
     if stored.get("format") not in _READABLE or stored.get("quorate") != wanted["quorate"]:
-        differences.append(f"it was written by quorate {_brief(stored.get('quorate'))}, this is {wanted['quorate']}")
+        differences.append(f"it was written by quorate {brief(stored.get('quorate'))}, this is {wanted['quorate']}")
     if stored.get("data") != wanted["data"]:
-        differences.append(f"the data were {_brief(stored.get('data'))} and are {wanted['data']}")
+        differences.append(f"the data were {brief(stored.get('data'))} and are {wanted['data']}")
     old = stored.get("options", {})
     differences += [
-        f"{name} was {_brief(old.get(name))} and is {_brief(now)}"
+        f"{name} was {brief(old.get(name))} and is {brief(now)}"
         for name, now in wanted["options"].items()
         if old.get(name) != now
     ]
     if wanted["seed"] is not None and stored["seed"] != wanted["seed"]:
-        differences.append(f"random_state stood for seed {_brief(stored['seed'])} and stands for {wanted['seed']}")
+        differences.append(f"random_state stood for seed {brief(stored['seed'])} and stands for {wanted['seed']}")
     if differences:
         raise ValueError(
             f"the checkpoint {folder} belongs to another run: {'; '.join(differences)}. Repeat the call that made it, "

@@ -185,7 +185,7 @@ class KChoice(NamedTuple):
         return f"k = {low:,}" if low == high else f"k = {low:,} to {high:,}"
 
 
-def choose_k(k: Any, features: Features, rng: np.random.Generator, default: str = "candel") -> KChoice:
+def numbers_by_rule(k: Any, features: Features, rng: np.random.Generator, default: str = "candel") -> KChoice:
     """Return what the option `k` means for these features; `default` names the rule that suits the base.
 
     `k` is one of: an int; a range; a pair (low, high), both included; "sqrt"; "linear" or ("linear", A, B); "mixture";

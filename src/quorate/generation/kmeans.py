@@ -142,7 +142,7 @@ class Nearest:
             nearest_centres_csr(*parts, self._table, self._bias, self._starts, labels)
 
 
-def cluster_means(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def means_of_blocks(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the means, of shape (k, width), and the sizes of clusters from pairs of a prepared block and its labels.
 
     The mean of an empty cluster is 0.
@@ -167,7 +167,7 @@ def lloyd(sample: Any, centres: NDArray[np.float32], until: tuple[int, int], sto
         stop.check()
         labels = _labels(sample, centres)
         _fill_empty(sample, centres, labels)
-        means, counts = cluster_means([(sample, labels)], len(centres), sample.shape[1])
+        means, counts = means_of_blocks([(sample, labels)], len(centres), sample.shape[1])
         moved = int(np.count_nonzero(labels != old))
         # a cluster that could not be filled is left out, which renumbers the others, so that old labels mean nothing
         centres, old = means[counts > 0], labels if counts.all() else np.full_like(labels, -1)

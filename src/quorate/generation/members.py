@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.coding import narrowest
-from quorate.generation.bases import Base, Clustered, cluster, coded
+from quorate.generation.bases import Base, Clustered, cluster_by, coded
 from quorate.generation.features import WHOLE, Features, Numbers, View
-from quorate.generation.kmeans import Trained, assign, cluster_means, train
+from quorate.generation.kmeans import Trained, assign, means_of_blocks, train
 from quorate.generation.sampling import Packed, unpack
 from quorate.generation.spectral import Embedded, label_all, train_and_label
 from quorate.ops.threads import Stop
@@ -149,7 +149,7 @@ def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> It
 
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
     rows = rows_of_plan(features, plan)
-    clustered = cluster(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
+    clustered = cluster_by(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
     return _member(features, plan, rows, clustered, keep_models, stop)
 
 
@@ -178,7 +178,7 @@ def _means(features: Features, seen: tuple[Numbers, View], codes: Array, n_clust
     """Return the means of a clusterer's clusters, in prepared units."""
     width = seen[1].width(features.n_columns)
     blocks = ((block, codes[start:end]) for start, end, block in features.blocks(*seen))
-    return cluster_means(blocks, n_clusters, width)[0]
+    return means_of_blocks(blocks, n_clusters, width)[0]
 
 
 def _fill(features: Features, rows: NDArray[np.intp], centres: Centres, labels: Array, stop: Stop) -> None:

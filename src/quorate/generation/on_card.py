@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from quorate._data.coding import narrowest
 from quorate._device.card import C_TYPES, Card
 from quorate._device.card_features import (
+    CardFeatures,
     LandmarkModel,
-    Rows,
     Seen,
-    assign,
-    column_facts,
+    assign_on_card,
+    column_facts_on_card,
     label_by_landmarks,
     prepared_rows,
 )
-from quorate._device.card_rows import code_columns
+from quorate._device.card_rows import code_columns_on_card
 from quorate._device.choose import Kind, card_for, is_out_of_memory, kind_of, lives_on_card, need_memory, on_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
 from quorate.generation.features import (
@@ -67,7 +67,9 @@ class DeviceFeatures(Features):
             span = rows.indices(self.n_objects)[:2]
         else:
             numbers = rows
-        prepared = prepared_rows(device_rows(self, self.card), self.data, numbers, span, seen, across=False)
+        prepared = prepared_rows(
+            CardFeatures(self.card, self.data, self.shift, self.scale), self.data, numbers, span, seen, across=False
+        )
         return self.card.to_host(prepared)
 
     def raw(self, rows: Numbers, view: View) -> Any:
@@ -95,7 +97,7 @@ def features_on_card(card: Card, X: Any, kind: Kind) -> DeviceFeatures:
         as_real(np.empty(data.shape[:1] + (0,) * (data.ndim - 1), dtype=data.dtype))
         raise ValueError(f"X must hold real numbers, (n_objects, n_columns), got {data.dtype} of shape {data.shape}.")
     refuse_empty(data.shape)
-    total, low, high = column_facts(card, data)
+    total, low, high = column_facts_on_card(card, data)
     if not np.isfinite(total).all():
         _refuse_holes(card, data)
         total = len(data) * (low / 2 + high / 2)
@@ -126,11 +128,6 @@ def moved_to_card(card: Card, features: Features) -> Features:
         return features
     data = card.to_card(np.ascontiguousarray(features.data).view(np.ndarray))
     return DeviceFeatures(data, features.shift, features.scale, features.names, features.ids, card=card)
-
-
-def device_rows(features: Features, card: Card) -> Rows:
-    """Return features as the card's kernels take them."""
-    return Rows(card, features.data, features.shift, features.scale)
 
 
 def seen_by(features: Features, view: View) -> Seen:
@@ -212,7 +209,7 @@ class _Maker:
 
     def __init__(self, card: Card, features: Features, labels: Any, options: Options) -> None:
         self._card, self._features, self._labels, self._options = card, features, labels, options
-        self._rows = device_rows(features, card)
+        self._rows = CardFeatures(card, features.data, features.shift, features.scale)
         self._stop = Stop()
 
     def members(self, plans: list[Plan]) -> Iterator[Done]:
@@ -250,7 +247,7 @@ class _Maker:
         for group in groups.values():
             view, centres = group[0][0].view, [result.centres for _, result in group]
             places = [plan.number for plan, _ in group]
-            assign(self._rows, seen_by(self._features, view), centres, places, self._labels)
+            assign_on_card(self._rows, seen_by(self._features, view), centres, places, self._labels)
             for plan, result in group:
                 self._hide_unseen(plan)
                 facts = {
@@ -292,7 +289,7 @@ class _Maker:
 
 def _coded(card: Card, labels: Any, features: Features, info: dict[str, Any]) -> DeviceEnsemble:
     """Code the labels by first appearance, in place, and make an ensemble of them."""
-    coded = code_columns(card, labels, labels.dtype)
+    coded = code_columns_on_card(card, labels, labels.dtype)
     assert coded is not None, "labels of members are small"
     codes, categories = coded
     narrow = narrowest(max(map(len, categories)))

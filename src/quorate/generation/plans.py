@@ -11,7 +11,7 @@ from quorate import _check
 from quorate._check import brief
 from quorate.generation.bases import Base, as_bases, is_auto
 from quorate.generation.features import Features
-from quorate.generation.k_rules import KChoice, choose_k
+from quorate.generation.k_rules import KChoice, numbers_by_rule
 from quorate.generation.members import Plan
 from quorate.generation.sampling import as_rows, draw_rows, draw_views
 
@@ -134,7 +134,7 @@ def _choose(k: Any, bases: list[Base], features: Features, entropy: int) -> list
     for base in bases:
         # every base uses the same draws, so that the rule "mixture" finds the same Gaussians for all of them
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_DATA_DRAWS,)))
-        choices.append(choose_k(wanted, features, rng, base.default_rule) if _wants_k(k, base) else None)
+        choices.append(numbers_by_rule(wanted, features, rng, base.default_rule) if _wants_k(k, base) else None)
     return choices
 
 

@@ -40,7 +40,7 @@ class Options(NamedTuple):
     or_processor: bool = False
 
 
-class Finished(NamedTuple):
+class FinishedMembers(NamedTuple):
     """The labels (n_objects, n_members) as the members gave them, the facts of each member and, if kept, its model."""
 
     labels: Array
@@ -50,7 +50,7 @@ class Finished(NamedTuple):
 
 def run_plans(
     features: Features, plans: list[Plan], options: Options, known: Mapping[int, Member] | None = None
-) -> Finished:
+) -> FinishedMembers:
     """Return all members: those known or in the checkpoint are taken, the others are computed and stored."""
     collected = _Collected(features.n_objects, plans)
     missing = []
@@ -96,9 +96,9 @@ class _Collected:
             # The labels are in the matrix, so no second copy is kept.
             self._members[member.number] = member._replace(labels=np.empty(0, dtype=np.int8))
 
-    def finish(self) -> Finished:
+    def finish(self) -> FinishedMembers:
         done = [member for member in self._members if member is not None]
-        return Finished(self._labels, [member.facts for member in done], [member.model for member in done])
+        return FinishedMembers(self._labels, [member.facts for member in done], [member.model for member in done])
 
 
 def _work(features: Features, plans: list[Plan], options: Options) -> Iterator[list[Member]]:
@@ -186,7 +186,7 @@ def progress_bar(options: Options, total: int, done: int) -> Iterator[Any]:
         yield bar.update
 
 
-def as_coded(finished: Finished, features: Features, info: dict[str, Any]) -> Ensemble:
+def as_coded(finished: FinishedMembers, features: Features, info: dict[str, Any]) -> Ensemble:
     """Code the labels by first appearance, in place, because the matrix may take most of the memory."""
     labels = finished.labels
     n_members = labels.shape[1]

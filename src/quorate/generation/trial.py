@@ -26,7 +26,7 @@ from quorate.generation.landmarks import (
 )
 from quorate.generation.members import Member, Plan
 from quorate.generation.plans import Request, make_plans
-from quorate.generation.runner import Finished, Options, as_coded, run_plans
+from quorate.generation.runner import FinishedMembers, Options, as_coded, run_plans
 from quorate.generation.spectral import one_blas_thread
 
 KINDS = ("spectral", "kmeans")
@@ -51,7 +51,7 @@ _TRIAL = 2**32 - 3
 """The key among the children of a seed under which the trial draws."""
 
 
-class Decision(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What a trial decided: the request with the chosen base, the reason, and the method if there was a choice."""
 
     request: Request
@@ -72,18 +72,20 @@ class Trial:
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
         self._features, self._request, self._entropy = features, request, entropy
         self._options = options._replace(progress=False, checkpoint=None)
-        self._made: dict[str, Finished] = {}
+        self._made: dict[str, FinishedMembers] = {}
         self._base = ""
 
-    def decided(self) -> Decision:
+    def decided(self) -> TrialOutcome:
         """Try both kinds and return what suits the features."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
             reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
-            return Decision(self._request._replace(base=KINDS[0]), reason)
+            return TrialOutcome(self._request._replace(base=KINDS[0]), reason)
         sample = self._sample()
         if not 1 < n_clusters <= sample.n_objects // 2:
-            return Decision(self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members")
+            return TrialOutcome(
+                self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
+            )
         cuts = self._cuts(sample, n_clusters)
         best, other = sorted(KINDS, key=lambda base: cuts[base][0])
         self._base = best if sample is self._features else ""
@@ -93,7 +95,7 @@ class Trial:
             f"neighbours, that of {other} members by {cuts[other][1]} {cuts[other][0]:.2%} ({seen}, {n_clusters:,} "
             f"clusters)"
         )
-        return Decision(self._request._replace(base=best), reason, cuts[best][1] if self._base else None)
+        return TrialOutcome(self._request._replace(base=best), reason, cuts[best][1] if self._base else None)
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
         """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""

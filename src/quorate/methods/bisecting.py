@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
+from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.ops.tables import cluster_counts
@@ -99,17 +100,19 @@ def bisecting(
         min_gain = _check.fraction(min_gain, "min_gain", advice="a gain of density is a share of 1.")
         if n_clusters is not None:
             raise ValueError(f"min_gain chooses the number of clusters, but n_clusters={n_clusters} was given too.")
+    # equal rows would be split if they were handed over one by one
+    distinct, inverse = compress(ensemble)
 
     def split(node: int, rows: NDArray[np.intp], weight: float) -> _Leaf:
-        return _split(ensemble, node, rows, weight, rng, n_init, max_iter)
+        return _split(distinct, node, rows, weight, rng, n_init, max_iter)
 
     limit = n_clusters or max(2, int(np.ceil(np.sqrt(ensemble.n_objects))))
     # one split more than may be taken shows how far the gain falls after the last
-    splits, history = _grow(ensemble, limit if n_clusters else limit + 1, split)
+    splits, history = _grow(distinct, limit if n_clusters else limit + 1, split)
     k = n_clusters or _chosen(splits, limit, min_gain)
     return Consensus(
-        labels=canonical(_cut(ensemble.n_rows, history[: k - 1]), 2 * k),
-        objective=whole_density(ensemble) + sum(step.gain for step in splits[: k - 1]),
+        labels=canonical(_cut(distinct.n_rows, history[: k - 1])[inverse], 2 * k),
+        objective=whole_density(distinct) + sum(step.gain for step in splits[: k - 1]),
         n_iter=k - 1,
         info={"splits": splits},
     )

@@ -94,14 +94,14 @@ def correlation(
 
 def _search(ensemble: Ensemble, n_clusters: int | None, init: str, max_iter: int) -> tuple[str, median.Search]:
     """Try the starts on all rows, or on a sample if there are many rows; the best search and what it started from."""
-    part = median.sample(ensemble, n_clusters)
+    part = median.evenly_spaced_rows(ensemble, n_clusters)
     if part is None:
         return _best_search(ensemble, n_clusters, init, max_iter)
     name, run = _best_search(part, n_clusters, init, max_iter)
     labels = median.spread(part, run.labels, ensemble)
     if int(labels.max()) + 1 == n_clusters:
-        return f"{name}, on a sample", median.settle(ensemble, labels, max_iter)
-    return f"{name}, on a sample", median.descend(ensemble, labels, n_clusters, max_iter)
+        return f"{name}, on a sample", median.settle_rows(ensemble, labels, max_iter)
+    return f"{name}, on a sample", median.descend_from(ensemble, labels, n_clusters, max_iter)
 
 
 def _best_search(ensemble: Ensemble, n_clusters: int | None, init: str, max_iter: int) -> tuple[str, median.Search]:
@@ -111,14 +111,14 @@ def _best_search(ensemble: Ensemble, n_clusters: int | None, init: str, max_iter
     starts = {}
     if init != "leaders":
         best = int(np.argmin(scores))
-        starts[ensemble.member_names[best]] = median.descend(ensemble, members[best], n_clusters, max_iter)
+        starts[ensemble.member_names[best]] = median.descend_from(ensemble, members[best], n_clusters, max_iter)
         fitting = np.flatnonzero(ensemble.n_clusters == n_clusters)
         if len(fitting):
             best = int(fitting[np.argmin(scores[fitting])])
-            kept = median.settle(ensemble, members[best], max_iter)
+            kept = median.settle_rows(ensemble, members[best], max_iter)
             starts[f"{ensemble.member_names[best]}, its clusters kept"] = kept
     if init != "member":
-        starts["leaders"] = median.descend(ensemble, median.leaders(ensemble), n_clusters, max_iter)
+        starts["leaders"] = median.descend_from(ensemble, median.leaders(ensemble), n_clusters, max_iter)
     name = min(starts, key=lambda start: starts[start].costs[-1])
     return name, starts[name]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import restarted
-from quorate.solvers.label_space.models import spectral
+from quorate.solvers.label_space.models import spectral_model
 from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import label_space
 
@@ -44,7 +44,7 @@ def sec(
     >>> consensus(members, 3, method="sec", random_state=0).labels.tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    return restarted(ensemble, spectral, n_clusters, rng, n_init, max_iter)
+    return restarted(ensemble, spectral_model, n_clusters, rng, n_init, max_iter)
 
 
 METHOD = Method(

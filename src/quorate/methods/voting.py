@@ -35,7 +35,7 @@ def voting(
     -------
     Consensus
         `objective` is the weighted number of known labels that differ from the outcome, to be minimised.
-        ``info["reference_test"]`` names the reference.
+        ``info["reference"]`` names the reference.
 
     Notes
     -----

@@ -27,9 +27,9 @@ from quorate.ops.cluster_search import (
     follow_merges,
     is_known,
     join_lists,
-    look_up,
-    measure,
-    settle,
+    look_up_share,
+    measure_candidates,
+    settle_list,
     soon_needed,
     take_in,
 )
@@ -261,8 +261,8 @@ def _link_some(
             reach[0] = max(reach[0], clusters.size[cluster])
         else:
             floor = _second(left, ranking)
-            unsure = measure(cluster, floor, m - left, clusters, columns, values, weights, lists, dense)
-            settle(cluster, unsure, False, clusters.size, lists)
+            unsure = measure_candidates(cluster, floor, m - left, clusters, columns, values, weights, lists, dense)
+            settle_list(cluster, unsure, False, clusters.size, lists)
         sink(ranking.position[cluster], left, ranking)
         # an upper bound of a merged cluster may be larger than the similarities that it follows from, by rounding
         rise(ranking.position[cluster], ranking)
@@ -356,7 +356,7 @@ def _look_ahead(
     follow_merges(left, clusters, snapshot)
 
     def look(first: int, step: int) -> None:
-        look_up(chosen, searched, first, step, floor, left, exact, reach, *pool, snapshot, desks[first])
+        look_up_share(chosen, searched, first, step, floor, left, exact, reach, *pool, snapshot, desks[first])
 
     crew.share(look, left >= SHARED_FROM)
     take_in(chosen, searched, left, clusters, lists, ranking)

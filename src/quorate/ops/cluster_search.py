@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from quorate.ops.compiling import njit
 from quorate.ops.neighbours import before, place_sorted
-from quorate.ops.ranking import BOUNDED, EXACT, LISTED, find, rise, root, sink
+from quorate.ops.ranking import BOUNDED, EXACT, LISTED, cluster_root, find, rise, sink
 
 MARGIN = 1 + 1e-12
 """Bounds are sums of floating-point numbers; the margin is much larger than their rounding errors."""
@@ -80,7 +80,7 @@ def first_unsure(near, value, stamp, used, parent, changed):
 
 
 @njit(cache=True, nogil=True)
-def settle(cluster, unsure, searched, sizes, lists):
+def settle_list(cluster, unsure, searched, sizes, lists):
     """Note what follows from the list of a cluster: its nearest neighbour, a candidate to be measured, or a bound.
 
     unsure: the result of `first_unsure`. searched: whether the cluster was just compared with all others, so that the
@@ -105,7 +105,7 @@ def settle(cluster, unsure, searched, sizes, lists):
 
 
 @njit(cache=True, nogil=True)
-def move(near, value, stamp, used, place, other, new_value, new_stamp):
+def move_entry(near, value, stamp, used, place, other, new_value, new_stamp):
     """Replace the entry at `place` of a list and restore the order of the list."""
     while place > 0 and before(new_value, other, value[place - 1], near[place - 1]):
         near[place], value[place], stamp[place] = near[place - 1], value[place - 1], stamp[place - 1]
@@ -185,12 +185,12 @@ def join_lists(a, b, sizes, whole, n_merges, clusters, lists, union, mark):
             if not before(amount, other, value[width - 1], near[width - 1]):
                 continue
         near[used - 1], value[used - 1] = other, amount
-        move(near, value, stamp, used, used - 1, other, amount, known)
+        move_entry(near, value, stamp, used, used - 1, other, amount, known)
     lists.used[a] = used
     lists.bound[a] = bound
     lists.bound_row[a] = -1 if bound > 0 else 0
     unsure = first_unsure(near, value, stamp, used, clusters.parent, clusters.changed)
-    settle(a, unsure, False, clusters.size, lists)
+    settle_list(a, unsure, False, clusters.size, lists)
 
 
 FRONT = 256
@@ -234,10 +234,10 @@ def dot_product(columns, values, begin, length, weights, dense):
 
 
 @njit(cache=True, nogil=True)
-def measure(cluster, floor, n_merges, clusters, columns, values, weights, lists, dense):
+def measure_candidates(cluster, floor, n_merges, clusters, columns, values, weights, lists, dense):
     """Measure the first candidates of a cluster until its nearest neighbour is known or surely less than `floor`.
 
-    Returns the result of `first_unsure` afterwards, from which `settle` follows.
+    Returns the result of `first_unsure` afterwards, from which `settle_list` follows.
     """
     parent, changed, sizes = clusters.parent, clusters.changed, clusters.size
     begins, lengths = clusters.begin, clusters.length
@@ -249,10 +249,10 @@ def measure(cluster, floor, n_merges, clusters, columns, values, weights, lists,
         for place in range(begin, begin + length):
             dense[columns[place]] = values[place]
         while unsure >= 0 and value[0] >= limit:
-            other = root(parent, near[unsure])
+            other = cluster_root(parent, near[unsure])
             dot = dot_product(columns, values, begins[other], lengths[other], weights, dense)
             similarity = dot / (float(sizes[cluster]) * sizes[other])
-            move(near, value, stamp, used, unsure, other, similarity, n_merges)
+            move_entry(near, value, stamp, used, unsure, other, similarity, n_merges)
             unsure = first_unsure(near, value, stamp, used, parent, changed)
         for place in range(begin, begin + length):
             dense[columns[place]] = 0.0
@@ -322,7 +322,7 @@ def _choose(cluster, clusters, lists, snapshot, total, near, similarity):
     floor = 0.0
     # The candidates of before come first, because most of the others are less similar and are then left out at once.
     for place in range(lists.used[cluster]):
-        row = snapshot.place[root(clusters.parent, lists.near[cluster, place])]
+        row = snapshot.place[cluster_root(clusters.parent, lists.near[cluster, place])]
         if total[row] > 0:
             used = place_sorted(near, similarity, used, alive[row], total[row] / (size * sizes[row]))
             total[row] = 0
@@ -418,7 +418,7 @@ def _is_used_up(cluster, floor, lists):
 
 
 @njit(cache=True, nogil=True)
-def look_up(
+def look_up_share(
     chosen, searched, first, step, floor, left, exact, reach, clusters, columns, values, weights, lists, snapshot, desk
 ):
     """Find the nearest neighbours of chosen[first::step], as far as they are not less similar than `floor`.
@@ -432,7 +432,7 @@ def look_up(
     for place in range(first, chosen.size, step):
         cluster = chosen[place]
         if lists.state[cluster] != BOUNDED:
-            measure(cluster, floor, n_merges, clusters, columns, values, weights, lists, desk.dense)
+            measure_candidates(cluster, floor, n_merges, clusters, columns, values, weights, lists, desk.dense)
         searched[place] = n_searched < SEARCHES and _is_used_up(cluster, floor, lists)
         if searched[place]:
             _search(cluster, left, exact, reach, clusters, columns, values, weights, lists, snapshot, desk)
@@ -441,7 +441,7 @@ def look_up(
 
 @njit(cache=True, nogil=True)
 def take_in(chosen, searched, left, clusters, lists, ranking):
-    """Note what follows from the lists of the chosen clusters after `look_up`, and restore the heap.
+    """Note what follows from the lists of the chosen clusters after `look_up_share`, and restore the heap.
 
     Clusters change one by one, because a heap can be restored after one change only.
     """
@@ -449,7 +449,7 @@ def take_in(chosen, searched, left, clusters, lists, ranking):
         cluster = chosen[place]
         near, value, stamp, used = lists.near[cluster], lists.value[cluster], lists.stamp[cluster], lists.used[cluster]
         unsure = first_unsure(near, value, stamp, used, clusters.parent, clusters.changed)
-        settle(cluster, unsure, searched[place], clusters.size, lists)
+        settle_list(cluster, unsure, searched[place], clusters.size, lists)
         sink(ranking.position[cluster], left, ranking)
         # bounds are rounded upwards, and a bound may be replaced by a slightly larger one
         rise(ranking.position[cluster], ranking)

@@ -106,7 +106,9 @@ def _transfer(cells, source, target, weight, logs):
 
 
 @njit(cache=True, nogil=True)
-def sweep(labels, offsets, counts, logs, entropy, importance, group, table, margin, joint, spread, held, assignment):
+def sweep_rows(
+    labels, offsets, counts, logs, entropy, importance, group, table, margin, joint, spread, held, assignment
+):
     """Move each row in turn to the cluster with the highest ANMI; return the number of rows moved.
 
     labels is (m, H); counts (m,); logs holds x log x of 0, 1, 2, ... entropy, importance and group are (H,): for each

@@ -117,7 +117,7 @@ def find(parent, cluster):
 
 
 @njit(cache=True, nogil=True)
-def root(parent, cluster):
+def cluster_root(parent, cluster):
     """Do what `find` does, and write nothing, as is needed where several threads look at the same clusters."""
     while parent[cluster] != cluster:
         cluster = parent[cluster]

@@ -106,7 +106,7 @@ def agreement(labels, weights, pivot, start, stop, result):
 
 
 @njit(cache=True, nogil=True)
-def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, runner_up):
+def label_own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, runner_up):
     """Sum table[label, c] over the members, for the own cluster c of a row and for the best other cluster.
 
     own (m,) receives the sum for the own cluster and rival (m,) the largest sum over the other clusters, or 0 if there
@@ -132,12 +132,12 @@ def own_and_rival(labels, offsets, table, assignment, start, stop, own, rival, r
 
 @njit(cache=True, nogil=True)
 def sparse_own_and_rival(labels, offsets, sparse, assignment, n_clusters, start, stop, own, rival, runner_up):
-    """Do what `own_and_rival` does with a table of which only the entries above 0 are kept.
+    """Do what `label_own_and_rival` does with a table of which only the entries above 0 are kept.
 
     sparse: three arrays; row f of the table has the entries values[starts[f]:starts[f + 1]], all above 0, in the
     columns columns[starts[f]:starts[f + 1]], which are below n_clusters. A row with the assignment -1 has no cluster of
-    its own, and `own` is 0 there. The sums are added up in the order of the members, as in `own_and_rival`, so that
-    they are the same to the last bit.
+    its own, and `own` is 0 there. The sums are added up in the order of the members, as in `label_own_and_rival`, so
+    that they are the same to the last bit.
     """
     starts, columns, values = sparse
     total = np.zeros(n_clusters)
@@ -189,7 +189,7 @@ def highest_mean(total, mass, draw):
 
 
 @njit(cache=True, nogil=True)
-def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
+def label_compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
     """Assign rows start..stop-1 to the group of base clusters with the highest mean indicator.
 
     The draw of a row breaks ties. Shapes: labels (m, H); groups (d,), the group of each base cluster; weights (H,);
@@ -208,7 +208,7 @@ def compete(labels, offsets, groups, weights, mass, draws, start, stop, winner):
 
 
 @njit(cache=True, nogil=True)
-def winners_share(labels, offsets, groups, weights, winner, start, stop, share):
+def label_winners_share(labels, offsets, groups, weights, winner, start, stop, share):
     """Write to share (m,) the weight of the labels in the winning group, for rows start..stop-1.
 
     It is divided by the weight of all labels of the row.

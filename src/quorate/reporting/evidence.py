@@ -16,7 +16,7 @@ ANMI_IN_WORDS = (
 )
 
 
-class Compared(NamedTuple):
+class ExpectedAndMeasured(NamedTuple):
     """One row of the picture: a measured value beside what is expected, on a scale from `low` to `high`."""
 
     title: str
@@ -27,18 +27,18 @@ class Compared(NamedTuple):
     digits: int
 
 
-def comparisons(trust: Trust) -> list[Compared]:
+def comparisons(trust: Trust) -> list[ExpectedAndMeasured]:
     """Return the comparisons that were made: with permuted labels, and with measurements without clusters."""
     rows = []
     # a single cluster has an ANMI of 0 in any case, so that there is nothing to compare
     if trust.expected is not None and trust.adjusted is not None and trust.expected > 0:
         measured = trust.expected + trust.adjusted * (1 - trust.expected)
         title = "Agreement with the members (ANMI), beside that of permuted labels"
-        rows.append(Compared(title, measured, trust.expected, 0.0, 1.0, 2))
+        rows.append(ExpectedAndMeasured(title, measured, trust.expected, 0.0, 1.0, 2))
     if trust.valley is not None and trust.expected_valley is not None:
         values = (trust.valley, trust.expected_valley)
         title = "Depth of the valleys between clusters, beside that of measurements without clusters"
-        rows.append(Compared(title, *values, min(0.0, *values), max(5.0, 1.15 * max(values)), 1))
+        rows.append(ExpectedAndMeasured(title, *values, min(0.0, *values), max(5.0, 1.15 * max(values)), 1))
     return rows
 
 
@@ -61,7 +61,7 @@ def null_picture(trust: Trust) -> str:
     )
 
 
-def _row(row: Compared, top: int) -> str:
+def _row(row: ExpectedAndMeasured, top: int) -> str:
     """Return one scale with its two circles; the texts beside them never overlap, because they point away."""
     y = top + 40
 

@@ -100,7 +100,7 @@ def _deflated(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
-def size_of(entry: dict[str, Any]) -> int:
+def characters_of(entry: dict[str, Any]) -> int:
     """Return the number of characters that an entry takes in the page."""
     return sum(len(value) for value in entry.values() if isinstance(value, str))
 
@@ -115,7 +115,7 @@ NONE = "\u2013"
 """The character shown for a number that does not exist."""
 
 
-def by_size(subject: Subject) -> list[int]:
+def largest_clusters(subject: Subject) -> list[int]:
     """Return the clusters in the order of the tables: the largest first, as many as a table has rows."""
     order = sorted(range(subject.n_clusters), key=lambda cluster: (-int(subject.labelled.sizes[cluster]), cluster))
     return order[:ROWS_OF_TABLES]
@@ -125,7 +125,7 @@ def profile_table(subject: Subject, shades: Sequence[str]) -> str:
     """Return the rows that say what each cluster is made of."""
     commonest, total = subject.profiles.commonest(), int(subject.labelled.sizes.sum())
     rows = []
-    for cluster in by_size(subject):
+    for cluster in largest_clusters(subject):
         size = int(subject.labelled.sizes[cluster])
         rows.append(
             f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
@@ -148,7 +148,7 @@ def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
     """Return the rows with size, confidence and density of each cluster."""
     total = int(subject.labelled.sizes.sum())
     rows = []
-    for cluster in by_size(subject):
+    for cluster in largest_clusters(subject):
         size = int(subject.labelled.sizes[cluster])
         rows.append(
             f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
@@ -198,7 +198,7 @@ FEW, MANY = 0.1, 0.3
 NOT_TESTED = "not compared with chance"
 
 
-class Card(NamedTuple):
+class NumberCard(NamedTuple):
     """A number, what it is, and what it says, with a tone."""
 
     value: str
@@ -207,7 +207,7 @@ class Card(NamedTuple):
     tone: str
 
 
-def cards(subject: Subject) -> list[Card]:
+def cards(subject: Subject) -> list[NumberCard]:
     """Return the cards; none of them praises a labelling that is no better than chance."""
     found = [_agreement(subject), _beyond_chance(subject), _clusters(subject), _ambiguous(subject)]
     if subject.verdict.grade != NO_STRUCTURE:
@@ -224,33 +224,33 @@ def cards_html(subject: Subject) -> str:
     )
 
 
-def _agreement(subject: Subject) -> Card:
+def _agreement(subject: Subject) -> NumberCard:
     name = "agreement with members left out"
     agreement, best = subject.trust.agreement, subject.trust.agreement_best_member
     if agreement is None or best is None:
-        return Card(NONE, name, "not known how the labelling was made", OPEN)
+        return NumberCard(NONE, name, "not known how the labelling was made", OPEN)
     if subject.verdict.grade == NO_STRUCTURE:
-        return Card(f"{agreement:.2f}", name, "no evidence of structure", BAD)
+        return NumberCard(f"{agreement:.2f}", name, "no evidence of structure", BAD)
     if agreement > best + SAME:
-        return Card(f"{agreement:.2f}", name, f"better than the best member, {best:.2f}", GOOD)
+        return NumberCard(f"{agreement:.2f}", name, f"better than the best member, {best:.2f}", GOOD)
     if agreement >= best - SAME:
-        return Card(f"{agreement:.2f}", name, "as good as the best member", MIDDLING)
-    return Card(f"{agreement:.2f}", name, f"below the best member, {best:.2f}", BAD)
+        return NumberCard(f"{agreement:.2f}", name, "as good as the best member", MIDDLING)
+    return NumberCard(f"{agreement:.2f}", name, f"below the best member, {best:.2f}", BAD)
 
 
-def _beyond_chance(subject: Subject) -> Card:
+def _beyond_chance(subject: Subject) -> NumberCard:
     name = "agreement beyond chance, 0 to 1"
     grade, adjusted = subject.verdict.grade, subject.trust.adjusted
     value = NONE if adjusted is None else f"{adjusted:.2f}"
     if grade not in GRADES:
-        return Card(value, name, NOT_TESTED, OPEN)
-    return Card(value, name, grade, GOOD if grade == STRONG else MIDDLING if grade == CLEAR_GRADE else BAD)
+        return NumberCard(value, name, NOT_TESTED, OPEN)
+    return NumberCard(value, name, grade, GOOD if grade == STRONG else MIDDLING if grade == CLEAR_GRADE else BAD)
 
 
-def _clusters(subject: Subject) -> Card:
+def _clusters(subject: Subject) -> NumberCard:
     name = "cluster" if subject.n_clusters == 1 else "clusters"
     if subject.n_clusters == 1:
-        return Card("1", name, "no borders to judge", OPEN)
+        return NumberCard("1", name, "no borders to judge", OPEN)
     values = subject.cluster_confidence
     counts = {
         "clear": int(np.sum(values >= CLEAR)),
@@ -259,20 +259,20 @@ def _clusters(subject: Subject) -> Card:
     }
     told = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
     tone = BAD if counts["doubtful"] else MIDDLING if counts["fair"] else GOOD
-    return Card(f"{subject.n_clusters:,}", name, told, tone)
+    return NumberCard(f"{subject.n_clusters:,}", name, told, tone)
 
 
-def _ambiguous(subject: Subject) -> Card:
+def _ambiguous(subject: Subject) -> NumberCard:
     low = subject.confidence[subject.known] < subject.ambiguous
     counts = subject.ensemble.counts[subject.known]
     n_low, n_known = int(counts[low].sum()), int(counts.sum())
     name = "ambiguous object" if n_low == 1 else "ambiguous objects"
     if subject.n_clusters == 1:
-        return Card(f"{n_low:,}", name, "there is no other cluster", OPEN)
+        return NumberCard(f"{n_low:,}", name, "there is no other cluster", OPEN)
     share = n_low / max(n_known, 1)
     tone, word = (GOOD, "few") if share < FEW else (MIDDLING, "some") if share < MANY else (BAD, "many")
     percentage = "none" if not n_low else f"{word}: {share:.0%} of all" if share >= 0.01 else f"{word}: below 1%"
-    return Card(f"{n_low:,}", name, percentage, tone)
+    return NumberCard(f"{n_low:,}", name, percentage, tone)
 
 
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "naming.js", "report.js")

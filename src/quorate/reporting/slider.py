@@ -18,7 +18,7 @@ from quorate._solve.run_method import MAX_BYTES
 from quorate._trust.subject import Partition, Subject, merged_clusters, renumbered, scored_partition
 from quorate._types import Ensemble, IntArray
 from quorate.methods import METHODS
-from quorate.reporting.page import packed, packed_ids, size_of
+from quorate.reporting.page import characters_of, packed, packed_ids
 from quorate.solvers.contingency import contingency
 from quorate.solvers.linkage.dendrogram import cut
 
@@ -219,11 +219,11 @@ def download(subject: Subject, stops: Stops) -> dict[str, Any]:
         parts["ids"] = subject.ids
     for name, values in parts.items():
         entry = packed_ids(values) if name == "ids" else packed(values)
-        if size_of(entry) > room:
+        if characters_of(entry) > room:
             contents["left_out"].append(name)
             continue
         contents[name] = entry
-        room -= size_of(entry)
+        room -= characters_of(entry)
     contents["stops"] = _stop_labels(subject, stops, room) if "labels" in contents else [None] * len(stops.partitions)
     return contents
 
@@ -240,10 +240,10 @@ def _stop_labels(subject: Subject, stops: Stops, room: int) -> list[dict[str, An
             entries.append(None)
             continue
         entry: dict[str, Any] = packed(part.labels + 1) if merged is None else {"merged": merged}
-        fits = size_of(entry) <= room or merged is not None
+        fits = characters_of(entry) <= room or merged is not None
         entries.append(entry if fits else None)
         # If the labels of one stop do not fit, those of the others will not fit either.
-        room = room - size_of(entry) if fits else 0
+        room = room - characters_of(entry) if fits else 0
     return entries
 
 

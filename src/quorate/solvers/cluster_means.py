@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, read_only
 from quorate.ops.tables import nearest_clusters, sparse_own_and_rival
 from quorate.ops.threads import map_blocks
-from quorate.solvers.label_rows import one_hot, own_and_rival, tally
+from quorate.solvers.label_rows import one_hot, own_and_rival, tally_and_sizes
 from quorate.solvers.weights import cluster_weights
 
 DENSE_ENTRIES = 2**23
@@ -24,14 +24,8 @@ def cluster_means(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: 
     Added up over the base clusters of a row, a column is the row's mean co-association with the objects of that
     cluster, in units of member weight. Rows with label -1 belong to no cluster.
     """
-    if ensemble.card is not None:
-        from quorate._device.card_tables import tally_and_sizes
-
-        counted, objects = tally_and_sizes(ensemble, labels, n_clusters)
-        return counted * cluster_weights(ensemble)[:, None] / np.maximum(objects, 1.0), objects.astype(np.float64)
-    table = tally(ensemble, labels, n_clusters)
-    sizes = _sizes(ensemble, labels, n_clusters)
-    return table * cluster_weights(ensemble)[:, None] / np.maximum(sizes, 1.0), sizes
+    table, sizes = tally_and_sizes(ensemble, labels, n_clusters)
+    return table * cluster_weights(ensemble)[:, None] / np.maximum(sizes, 1.0), sizes.astype(np.float64)
 
 
 def standing(

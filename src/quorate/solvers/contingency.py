@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.tables import cluster_counts
+from quorate.solvers.label_rows import is_on_card, tally
 
 Average = Literal["geometric", "arithmetic"]
 AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
@@ -57,25 +57,23 @@ def contingency(
 
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
     """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
-    if ensemble.card is not None:
-        from quorate._device.card_tables import tally
-
+    n_labels = ensemble.n_rows * ensemble.n_members
+    if is_on_card(ensemble) or _is_small(int(ensemble.offsets[-1]) * n_clusters, n_labels):
         return [non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
-    if _is_small(int(ensemble.offsets[-1]) * n_clusters, ensemble.labels.size):
-        stacked = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, labels, n_clusters)
-        return [non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
     return [
         contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
         for member, k in enumerate(ensemble.n_clusters)
     ]
 
 
-def pair_contingencies(ensemble: Ensemble, members: NDArray[np.intp]) -> Iterator[tuple[int, int, Contingency]]:
-    """The tables of any two of these members of rows on a card, with the places of both; each pair once."""
-    from quorate._device.card_points import shared_objects
+def pair_contingencies(
+    shared: NDArray[np.int64], offsets: NDArray[np.int64], members: NDArray[np.intp]
+) -> Iterator[tuple[int, int, Contingency]]:
+    """The tables of any two of these members, with the places of both; each pair once.
 
-    edges, shared = ensemble.offsets, shared_objects(ensemble)
-    parts = [slice(edges[member], edges[member + 1]) for member in members]
+    shared (d, d) holds the number of objects that any two base clusters share.
+    """
+    parts = [slice(offsets[member], offsets[member + 1]) for member in members]
     for place, first in enumerate(parts):
         for other, second in enumerate(parts[place:], start=place):
             yield place, other, non_empty(shared[first, second])

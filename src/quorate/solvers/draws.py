@@ -27,7 +27,7 @@ def rows_of_objects(counts: NDArray[np.int64], objects: NDArray[np.int64]) -> ND
     return rows
 
 
-def drawn_rows(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
+def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
     """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
     drawn = rng.integers(int(counts.sum()), size=size)
     rows, times = np.unique(rows_of_objects(counts, drawn), return_counts=True)

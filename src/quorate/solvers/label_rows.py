@@ -1,4 +1,4 @@
-"""What methods ask of rows, whether these hold labels or memberships: the one place that knows the difference.
+"""What methods ask of rows: the one place that knows whether they hold labels or memberships, or live on a card.
 
 Memberships are kept as whole numbers of `unit` and returned as shares of one. So rows in which each member has one
 membership of 1 give the same results as rows of labels, bit for bit.
@@ -17,26 +17,84 @@ from quorate.ops import soft, tables
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
-from quorate.solvers.draws import drawn_rows
+from quorate.solvers.draws import fill_empty, rows_drawn_by_count
 
 
-def drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
+def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
     """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
     if ensemble.card is None:
-        return drawn_rows(ensemble.counts, size, rng)
-    from quorate._device.card_rows import rows_of_objects
+        return rows_drawn_by_count(ensemble.counts, size, rng)
+    from quorate._device.card_rows import rows_of_objects_on_card
 
     drawn = rng.integers(ensemble.n_objects, size=size)
-    rows, times = np.unique(rows_of_objects(ensemble, drawn), return_counts=True)
+    rows, times = np.unique(rows_of_objects_on_card(ensemble, drawn), return_counts=True)
     return rows, times
+
+
+def in_host_memory(ensemble: AnyEnsemble, array: Any) -> NDArray[Any]:
+    """An array that belongs to the ensemble, copied to host memory if it is on a card."""
+    return array if isinstance(array, np.ndarray) else ensemble.card.to_host(array)
+
+
+def is_on_card(ensemble: AnyEnsemble) -> bool:
+    """Whether the rows live on a card."""
+    return ensemble.card is not None
+
+
+def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDArray[np.int64] | None:
+    """The number of objects that any two base clusters share, (d, d), if the rows live on a card; else None.
+
+    A card counts them in one table. None also if there are more than `most_clusters` base clusters.
+    """
+    if ensemble.card is None or int(ensemble.offsets[-1]) > most_clusters:
+        return None
+    from quorate._device.card_points import shared_objects_on_card
+
+    return shared_objects_on_card(ensemble)
+
+
+def reweighted(ensemble: E, weights: FloatArray) -> E:
+    """The ensemble with other member weights."""
+    if ensemble.card is None:
+        return replace(ensemble, weights=weights)
+    from quorate._device.device_ensemble import reweighted_on_card
+
+    lighter: E = reweighted_on_card(ensemble, weights)
+    return lighter
+
+
+def divided(ensemble: E, divisor: int) -> E:
+    """The ensemble with all counts divided by a number that divides them, without ids."""
+    if ensemble.card is None:
+        return replace(ensemble, counts=ensemble.counts // divisor, object_ids=None)
+    from quorate._device.device_ensemble import divided_on_card
+
+    lighter: E = divided_on_card(ensemble, divisor)
+    return lighter
+
+
+def counts_divisor(ensemble: AnyEnsemble) -> int:
+    """The greatest common divisor of all counts."""
+    if ensemble.card is None:
+        return int(np.gcd.reduce(ensemble.counts))
+    from quorate._device.card_points import common_factor_of_counts
+
+    return common_factor_of_counts(ensemble)
+
+
+def with_sorted_members(ensemble: E) -> E | None:
+    """The ensemble with its members in the order of their labels if it lives on a card; else None."""
+    if ensemble.card is None:
+        return None
+    from quorate._device.device_ensemble import in_content_order_on_card
+
+    ordered: E = in_content_order_on_card(ensemble)
+    return ordered
 
 
 def entries_of(ensemble: AnyEnsemble, array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
     """The entries of some rows in an array with one entry per row, which may be on a card; in host memory."""
-    if isinstance(array, np.ndarray):
-        return array[rows]
-    found: NDArray[Any] = ensemble.card.to_host(array[ensemble.card.xp.asarray(rows)])
-    return found
+    return in_host_memory(ensemble, array[rows if isinstance(array, np.ndarray) else ensemble.card.xp.asarray(rows)])
 
 
 def canonical_labels(labels: Any, n_labels: int) -> Any:
@@ -106,15 +164,16 @@ def known_shares(ensemble: AnyEnsemble) -> Any:
     """The share of the members, by weight, that label each row; None if all members label all rows."""
     if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
         return None
-    weights = ensemble.weights / ensemble.weights.sum()
+    # whole numbers, so that the order of the members changes no bit
+    weights = np.rint(ensemble.weights / ensemble.weights.max() * 2**40).astype(np.int64)
     if ensemble.card is not None:
-        from quorate._device import card_tables
+        from quorate._device.card_tables import known_weight_on_card
 
-        return card_tables.known_shares(ensemble, weights)
-    known = np.zeros(ensemble.n_rows)
+        return known_weight_on_card(ensemble, weights) / int(weights.sum())
+    known = np.zeros(ensemble.n_rows, dtype=np.int64)
     for member, weight in enumerate(weights):
         known += weight * (ensemble.labels[:, member] >= 0)
-    return known
+    return known / int(weights.sum())
 
 
 def one_hot(ensemble: AnyEnsemble) -> Any:
@@ -139,7 +198,7 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        return card_tables.tally(ensemble, assignment, n_clusters)
+        return card_tables.tally_on_card(ensemble, assignment, n_clusters)
     if isinstance(ensemble, Ensemble):
         counted: NDArray[np.int64] = tables.cluster_counts(
             ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters
@@ -148,6 +207,19 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
     table = np.zeros((int(ensemble.offsets[-1]), n_clusters), dtype=np.int64)
     soft.soft_counts(*_cells(ensemble), ensemble.counts, assignment, table)
     return table / ensemble.unit
+
+
+def tally_and_sizes(
+    ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The result of `tally`, and the number of objects in each cluster of the assignment, (n_clusters,)."""
+    if ensemble.card is not None:
+        from quorate._device import card_tables
+
+        return card_tables.tally_and_sizes_on_card(ensemble, assignment, n_clusters)
+    known = assignment >= 0
+    sizes = np.bincount(assignment[known], ensemble.counts[known], n_clusters)
+    return tally(ensemble, assignment, n_clusters), sizes.astype(np.int64)
 
 
 def own_and_rival(
@@ -160,13 +232,13 @@ def own_and_rival(
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        return card_tables.own_and_rival(ensemble, means, assignment)
+        return card_tables.own_and_rival_on_card(ensemble, means, assignment)
     own, rival = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
     other = np.empty(ensemble.n_rows, dtype=np.int32)
     if isinstance(ensemble, Ensemble):
         labels, offsets = ensemble.labels, ensemble.offsets
         map_blocks(
-            lambda start, stop: tables.own_and_rival(
+            lambda start, stop: tables.label_own_and_rival(
                 labels, offsets, means, assignment, start, stop, own, rival, other
             ),
             ensemble.n_rows,
@@ -213,6 +285,50 @@ def move(
     else:
         moved = soft.soft_move_rows(*_cells(ensemble), ensemble.counts, masses, old, new, *sums)
     return int(moved)
+
+
+class Moving:
+    """Rows in host memory that move between clusters, and the sums over each cluster, which follow the rows.
+
+    `old` is the assignment that the sums belong to, -1 for a row in no cluster.
+    """
+
+    def __init__(self, ensemble: AnyEnsemble, sums: tuple[IntArray, IntArray], masses: IntArray) -> None:
+        self._ensemble, self._sums, self._masses = ensemble, sums, masses
+        self.old = np.full(ensemble.n_rows, -1, dtype=np.int32)
+        self._new, self._score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
+
+    def assign(self, rule: tuple[Any, Any, Any], factor: FloatArray, norms: FloatArray) -> tuple[int, int]:
+        """Move all rows as a rule says, and fill the clusters that it leaves empty with the rows that cost most.
+
+        norms (m,) is what a row costs before it is looked up. Returns how many rows moved, and how many clusters were
+        filled.
+        """
+        look_up(self._ensemble, rule, factor, self._new, self._score)
+        mass = self._sums[1]
+        filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
+        moved = move(self._ensemble, self._masses, self.old, self._new, self._sums)
+        if mass.dtype.kind == "f":
+            # anew, for what is taken out of a sum of floats may leave a trace
+            mass[:] = np.bincount(self.old, self._masses, len(mass))
+        return moved, filled
+
+    def sums(self) -> tuple[IntArray, IntArray]:
+        """The table (d, width) and the mass (K,) of the clusters."""
+        return self._sums
+
+
+def moving(ensemble: AnyEnsemble, sums: tuple[IntArray, IntArray], masses: IntArray) -> Any:
+    """Rows that move between clusters, on the card if they live there and masses are whole numbers.
+
+    All sums on a card are of integers, so that the answer is the same bit for bit.
+    """
+    if ensemble.card is None or masses.dtype.kind != "i":
+        return Moving(ensemble, sums, masses)
+    from quorate._device.card_tables import MovingOnCard
+
+    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
+    return MovingOnCard(ensemble, len(sums[1]), masses if isinstance(masses, np.ndarray) else None, fill_empty)
 
 
 def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
@@ -263,7 +379,7 @@ def summed_sizes(ensemble: Ensemble) -> NDArray[np.int64]:
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums(ensemble, objects_in(ensemble)))
+        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums_on_card(ensemble, objects_in(ensemble)))
         return summed
     sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
     weights = np.zeros(ensemble.n_rows, dtype=np.int64)
@@ -296,7 +412,9 @@ def compete(ensemble: AnyEnsemble, groups: NDArray[np.int32], mass: FloatArray, 
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: tables.compete(labels, offsets, groups, weights, mass, draws, start, stop, winner),
+            lambda start, stop: tables.label_compete(
+                labels, offsets, groups, weights, mass, draws, start, stop, winner
+            ),
             ensemble.n_rows,
         )
         return winner
@@ -315,7 +433,9 @@ def winners_share(ensemble: AnyEnsemble, groups: NDArray[np.int32], winner: NDAr
     if isinstance(ensemble, Ensemble):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.weights
         map_blocks(
-            lambda start, stop: tables.winners_share(labels, offsets, groups, weights, winner, start, stop, share),
+            lambda start, stop: tables.label_winners_share(
+                labels, offsets, groups, weights, winner, start, stop, share
+            ),
             ensemble.n_rows,
         )
         return share

@@ -10,7 +10,7 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.bipartite import add_pairs
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_fixed_blocks
-from quorate.solvers.label_rows import one_hot
+from quorate.solvers.label_rows import one_hot, shared_objects
 from quorate.solvers.linkage.average_link import Weighting
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
@@ -36,7 +36,8 @@ def jaccard(ensemble: Ensemble) -> FloatArray:
     """The Jaccard index (d, d) of any two base clusters, in objects; 0 within a member and on the diagonal."""
     both = fold(ensemble, ensemble.counts.astype(np.float64))
     sizes = np.diag(both).copy()
-    overlap: FloatArray = both / (sizes[:, None] + sizes - both)
+    union = sizes[:, None] + sizes - both
+    overlap: FloatArray = both / np.where(union > 0, union, 1.0)
     np.fill_diagonal(overlap, 0)
     return overlap
 
@@ -56,22 +57,15 @@ def cluster_certainty(ensemble: Ensemble, theta: float) -> FloatArray:
     pieces = []
     # as many objects of each row again split the clusters alike, and without the common factor to the last bit
     ensemble = without_common_factor(ensemble)
-    shared = _shared_on_card(ensemble)
+    shared = shared_objects(ensemble, CARD_CLUSTERS)
     for member in range(ensemble.n_members):
         known, split = _splits(ensemble, member, shared)
-        entropy = ensemble.weights @ split / np.log(2) / (ensemble.weights @ known)
+        objects = ensemble.weights @ known
+        # a cluster that has no objects among these rows is not split at all
+        entropy = ensemble.weights @ split / np.log(2) / np.where(objects > 0, objects, 1.0)
         pieces.append(np.exp(-np.maximum(entropy, 0.0) / theta))
     certainty: FloatArray = np.concatenate(pieces)
     return certainty
-
-
-def _shared_on_card(ensemble: Ensemble) -> NDArray[np.int64] | None:
-    """The objects that any two base clusters share, counted on the card that the rows live on; None if on none."""
-    if ensemble.card is None or int(ensemble.offsets[-1]) > CARD_CLUSTERS:
-        return None
-    from quorate._device.card_points import shared_objects
-
-    return shared_objects(ensemble)
 
 
 def _splits(ensemble: Ensemble, member: int, shared: NDArray[np.int64] | None = None) -> tuple[FloatArray, FloatArray]:

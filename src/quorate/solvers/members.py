@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
 from quorate.ops.pairs import nmi_with_later
 from quorate.solvers.contingency import Average, contingency, nmi, pair_contingencies
-from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot
+from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot, shared_objects, with_sorted_members
 
 WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
 LAST_DIGITS = "sorted members would change the last digits of its objective, which are those of version 0.1"
@@ -25,11 +25,9 @@ def in_content_order(ensemble: E) -> E:
     Members are compared by their labels as bytes, soft members then by their memberships, and last by their weights.
     Members equal in all of these are interchangeable, so it does not matter in which order they end up.
     """
-    if ensemble.card is not None:
-        from quorate._device.device_ensemble import in_content_order_on_card
-
-        moved: E = in_content_order_on_card(ensemble)
-        return moved
+    sorted_on_card = with_sorted_members(ensemble)
+    if sorted_on_card is not None:
+        return sorted_on_card
     columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
     details = _member_bytes(ensemble)
     order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))
@@ -85,8 +83,9 @@ def member_pairs(
     chosen = np.arange(ensemble.n_members) if members is None else members
     values = np.full((len(chosen), len(chosen)), np.nan)
     shared = np.zeros_like(values)
-    if ensemble.card is not None:
-        for place, other, pair in pair_contingencies(ensemble, chosen):
+    together = shared_objects(ensemble)
+    if together is not None:
+        for place, other, pair in pair_contingencies(together, ensemble.offsets, chosen):
             shared[place, other] = shared[other, place] = pair.total
             if pair.total:
                 values[place, other] = values[other, place] = nmi(pair, average)
@@ -171,8 +170,6 @@ def missing_shares(ensemble: Ensemble) -> FloatArray:
     """Share of the objects that each member leaves out, (H,)."""
     if not ensemble.has_missing:
         return np.zeros(ensemble.n_members)
-    if ensemble.card is not None:
-        known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
-        return 1.0 - known / ensemble.n_objects
-    shares: FloatArray = (ensemble.labels < 0).T @ ensemble.counts / ensemble.n_objects
+    known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
+    shares: FloatArray = (ensemble.n_objects - known) / ensemble.n_objects
     return shares

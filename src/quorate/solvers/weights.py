@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray
+from quorate.solvers.label_rows import counts_divisor, divided, reweighted
 
 WEIGHT_UNIT = 2**20
 """Real weights and similarities are rounded to whole numbers of 1 / WEIGHT_UNIT: sums are exact, and ties stay ties."""
@@ -42,21 +42,7 @@ def with_relative_weights(ensemble: E) -> E:
     """The ensemble with member weights divided by the least of them, for tables that round them to a fixed unit."""
     if float(ensemble.weights.min()) == 1.0:
         return ensemble
-    if ensemble.card is not None:
-        from quorate._device.device_ensemble import reweighted
-
-        light: E = reweighted(ensemble, relative_weights(ensemble))
-        return light
-    return replace(ensemble, weights=relative_weights(ensemble))
-
-
-def counts_divisor(ensemble: AnyEnsemble) -> int:
-    """The greatest common divisor of all counts."""
-    if ensemble.card is not None:
-        from quorate._device.card_points import common_factor_of_counts
-
-        return common_factor_of_counts(ensemble)
-    return int(np.gcd.reduce(ensemble.counts))
+    return reweighted(ensemble, relative_weights(ensemble))
 
 
 def without_common_factor(ensemble: E) -> E:
@@ -67,12 +53,7 @@ def without_common_factor(ensemble: E) -> E:
     """
     divisor = counts_divisor(ensemble)
     light = with_relative_weights(ensemble)
-    if ensemble.card is not None and divisor != 1:
-        from quorate._device.device_ensemble import divided
-
-        lighter: E = divided(light, divisor)
-        return lighter
-    return light if divisor == 1 else replace(light, counts=light.counts // divisor, object_ids=None)
+    return light if divisor == 1 else divided(light, divisor)
 
 
 def common_factor(ensemble: AnyEnsemble) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
 from quorate._types import FloatArray
-from quorate.generation.clusterers.similarity import Rows, Run, as_rows, assign, cluster_rows, compact
+from quorate.generation.clusterers.similarity import (
+    PrototypeRun,
+    SimilarityRows,
+    cluster_rows,
+    most_similar,
+    similarity_rows,
+    without_gaps,
+)
 
 
 class Clusterer(ClusterMixin, BaseEstimator):
@@ -49,8 +56,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
 class PrototypeClusterer(Clusterer):
     """Base class of clusterers whose clusters have prototypes, so that they can label new objects."""
 
-    def _keep(self, rows: Any, run: Run) -> None:
-        self.labels_ = compact(run.labels)
+    def _keep(self, rows: Any, run: PrototypeRun) -> None:
+        self.labels_ = without_gaps(run.labels)
         kept = np.unique(run.labels)
         self.prototypes_ = run.prototypes[kept]
         self.n_iter_ = run.n_iter
@@ -60,14 +67,16 @@ class PrototypeClusterer(Clusterer):
         """Return the most similar prototype of each object, numbered as in labels_."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        labels, _ = assign(as_rows(X, getattr(self, "similarity", "euclidean"), self._shift), self.prototypes_)
+        labels, _ = most_similar(
+            similarity_rows(X, getattr(self, "similarity", "euclidean"), self._shift), self.prototypes_
+        )
         return labels
 
 
 Quality = Literal["minmax", "entropy"]
 
 
-class Step(NamedTuple):
+class BoostedMember(NamedTuple):
     """One boosted member: its labels (n_objects,), its loss, its vote log((1 - loss) / loss), and its round."""
 
     labels: NDArray[np.int32]
@@ -135,7 +144,7 @@ class Boosting:
         """Yield one label vector for each number of clusters in `ks`, in the same order."""
         return (step.labels for step in self.steps(X, ks, rng))
 
-    def steps(self, X: Any, ks: Iterable[int], rng: np.random.Generator) -> Iterator[Step]:
+    def steps(self, X: Any, ks: Iterable[int], rng: np.random.Generator) -> Iterator[BoostedMember]:
         """Yield the members as `members` does, together with the loss, vote and round of each."""
         rows = feature_rows(X)
         n_round, weights, losses = 0, np.full(rows.n_objects, 1.0 / rows.n_objects), [0.0]
@@ -152,36 +161,15 @@ class Boosting:
             weights = weights * ((1 - loss) / loss) ** hard
             weights /= weights.sum()
             losses.append(loss)
-            yield Step(labels, loss, float(np.log((1 - loss) / loss)), n_round)
+            yield BoostedMember(labels, loss, float(np.log((1 - loss) / loss)), n_round)
 
-    def _judge(self, rows: Rows, centres: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
+    def _judge(self, rows: SimilarityRows, centres: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
         """Return the nearest centre and the hardness of all objects, computed in blocks."""
         labels, hard = np.empty(rows.n_objects, dtype=np.int32), np.empty(rows.n_objects)
         for block in rows.blocks(len(centres)):
             distances = np.sqrt(-rows.compare(block, centres))
             labels[block], hard[block] = np.argmin(distances, axis=1), hardness(distances, self.quality)
         return labels, hard
-
-
-def boosted_labels(
-    X: Any, n_members: int, k: int, rng: np.random.Generator, *, quality: Quality = "minmax", patience: int | None = 3
-) -> NDArray[np.int32]:
-    """Return labels (n_objects, n_members) of boosted k-means with k clusters; the options are those of `Boosting`.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n_objects, n_features)
-    n_members, k : int
-    rng : Generator
-    quality, patience
-        See `Boosting`.
-
-    Returns
-    -------
-    int32 array of shape (n_objects, n_members)
-    """
-    n_members = _check.integer(n_members, "n_members", low=1)
-    return np.column_stack(list(Boosting(quality, patience).members(X, [k] * n_members, rng)))
 
 
 def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
@@ -200,15 +188,15 @@ def hardness(distances: FloatArray, quality: Quality) -> FloatArray:
     return np.asarray(-(degrees * logs).sum(axis=1) / np.log(distances.shape[1]))
 
 
-def feature_rows(X: Any) -> Rows:
+def feature_rows(X: Any) -> SimilarityRows:
     """Check the features and prepare them for Euclidean distances."""
     from sklearn.utils import check_array
 
-    return as_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), "euclidean")
+    return similarity_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), "euclidean")
 
 
 def trained_centres(
-    rows: Rows, counts: NDArray[np.int64], k: int, rng: np.random.Generator, max_iter: int
+    rows: SimilarityRows, counts: NDArray[np.int64], k: int, rng: np.random.Generator, max_iter: int
 ) -> FloatArray:
     """Return the centres of k-means on a sample in which object i occurs counts[i] times."""
     drawn = np.flatnonzero(counts)
@@ -272,23 +260,15 @@ class Bagging:
         """Return the labels of one member."""
         return self._member(feature_rows(X), k, rng)
 
-    def _member(self, rows: Rows, k: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    def _member(self, rows: SimilarityRows, k: int, rng: np.random.Generator) -> NDArray[np.int32]:
         k = _check.integer(k, "k", low=1, high=rows.n_objects, advice="a cluster needs at least one object.")
         drawn, weights = bootstrap(rows.n_objects, k, rng)
         fit = cluster_rows(rows.take(drawn), k, rng, weights=weights, max_iter=self.max_iter)
         if self.out_of_bag == "nearest":
-            return assign(rows, fit.prototypes)[0]
+            return most_similar(rows, fit.prototypes)[0]
         labels = np.full(rows.n_objects, -1, dtype=np.int32)
         labels[drawn] = fit.labels
         return labels
-
-
-def bagged_labels(
-    X: Any, n_members: int, k: int, rng: np.random.Generator, *, out_of_bag: OutOfBag = "nearest"
-) -> NDArray[np.int32]:
-    """Return labels (n_objects, n_members) of k-means with k clusters on bootstrap samples; see `Bagging`."""
-    n_members = _check.integer(n_members, "n_members", low=1)
-    return np.column_stack(list(Bagging(out_of_bag).members(X, [k] * n_members, rng)))
 
 
 def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
@@ -305,6 +285,7 @@ def bootstrap(n_objects: int, least: int, rng: np.random.Generator) -> tuple[NDA
     return drawn, counts[drawn].astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class BaggedClustering(Clusterer):
     """Leisch's bagged clustering: the centres of k-means on many bootstrap samples are clustered hierarchically.
 
@@ -347,20 +328,12 @@ class BaggedClustering(Clusterer):
     (1, 2)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_centres: int = 20,
-        n_samples: int = 10,
-        linkage: Linkage = "average",
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_centres = n_centres
-        self.n_samples = n_samples
-        self.linkage = linkage
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    n_centres: int = 20
+    n_samples: int = 10
+    linkage: Linkage = "average"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> BaggedClustering:
         """Cluster the rows of X; y is ignored."""
@@ -368,14 +341,14 @@ class BaggedClustering(Clusterer):
         n_samples = _check.integer(self.n_samples, "n_samples", low=1)
         n_centres = _check.integer(self.n_centres, "n_centres", low=1)
         _check.choice(self.linkage, "linkage", ("single", "average", "complete", "ward"))
-        rows, rng = as_rows(X, "euclidean"), _check.generator(self.random_state)
+        rows, rng = similarity_rows(X, "euclidean"), _check.generator(self.random_state)
         width = min(max(n_centres, self.n_clusters), rows.n_objects)
         centres = []
         for _ in range(n_samples):
             drawn, weights = bootstrap(rows.n_objects, width, rng)
             centres.append(cluster_rows(rows.take(drawn), width, rng, weights=weights, max_iter=100).prototypes)
         self.centres_ = np.vstack(centres)
-        self.labels_ = compact(self._joined()[assign(rows, self.centres_)[0]])
+        self.labels_ = without_gaps(self._joined()[most_similar(rows, self.centres_)[0]])
         return self
 
     def _joined(self) -> NDArray[np.int32]:

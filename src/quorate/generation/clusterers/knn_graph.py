@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import FloatArray
-from quorate.generation.clusterers.similarity import BLOCK_VALUES, Rows, Similarity, as_rows, jaccard
+from quorate.generation.clusterers.similarity import (
+    BLOCK_VALUES,
+    Similarity,
+    SimilarityRows,
+    extended_jaccard,
+    similarity_rows,
+)
 
 TREE_FEATURES = 15
 """Up to this many features, search trees are faster than comparing all pairs."""
@@ -65,7 +71,7 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
     """
     from scipy.sparse import csr_array
 
-    places, values = nearest(X, similarity, min(n_neighbors, X.shape[0] - 1))
+    places, values = nearest_neighbours(X, similarity, min(n_neighbors, X.shape[0] - 1))
     n_objects, width = places.shape
     if similarity == "euclidean" and width:
         reach = np.sqrt(np.maximum(-values[:, -1], np.finfo(float).tiny))
@@ -77,13 +83,13 @@ def similarity_graph(X: Any, similarity: Similarity, n_neighbors: int) -> Any:
     return graph
 
 
-def nearest(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
+def nearest_neighbours(X: Any, similarity: Similarity, n_neighbors: int) -> Neighbours:
     """Return the `n_neighbors` objects most similar to each object, not counting the object itself.
 
     Euclidean values are negative squared distances. Of equally similar objects the first ones are taken, whatever the
     number of threads.
     """
-    rows = as_rows(X, similarity)
+    rows = similarity_rows(X, similarity)
     if n_neighbors == 0:
         return Neighbours(np.zeros((rows.n_objects, 0), dtype=np.intp), np.zeros((rows.n_objects, 0)))
     if rows.is_sparse or (similarity == "extended_jaccard" and X.shape[1] > TREE_FEATURES):
@@ -116,7 +122,7 @@ def _compare_candidates(values: Any, places: NDArray[np.intp], similarity: Simil
     return result
 
 
-def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = None) -> Neighbours:
+def _all_pairs(rows: SimilarityRows, n_neighbors: int, some: NDArray[np.intp] | None = None) -> Neighbours:
     """Compare some objects, or all if `some` is None, with every other object, one block of rows at a time."""
     numbers = np.arange(rows.n_objects) if some is None else some
     places = np.empty((len(numbers), n_neighbors), dtype=np.intp)
@@ -131,24 +137,18 @@ def _all_pairs(rows: Rows, n_neighbors: int, some: NDArray[np.intp] | None = Non
     return Neighbours(places, values)
 
 
-def _compare_objects(rows: Rows, some: NDArray[np.intp]) -> FloatArray:
+def _compare_objects(rows: SimilarityRows, some: NDArray[np.intp]) -> FloatArray:
     products = rows.values[some] @ rows.values.T
     dense = np.asarray(products.toarray() if rows.is_sparse else products, dtype=np.float64)
-    lengths = rows.squares[some][:, None] + rows.squares
-    if rows.similarity == "extended_jaccard":
-        return jaccard(dense, lengths)
-    if rows.similarity == "euclidean":
-        squares: FloatArray = np.minimum(2 * dense - lengths, 0.0)
-        return squares
-    if rows.similarity == "cosine":
-        return dense
+    if rows.similarity != "correlation":
+        return rows.likeness(dense, some, rows.squares)
     # Sparse rows are scaled but not centred, so the part of the means is subtracted from the products.
     means = np.asarray(rows.values.mean(axis=1), dtype=np.float64).ravel()
     centred: FloatArray = dense - rows.values.shape[1] * np.outer(means[some], means)
     return centred
 
 
-def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
+def _jaccard_by_tree(rows: SimilarityRows, n_neighbors: int) -> Neighbours:
     """Find the exact neighbours under extended Jaccard with a search tree for Euclidean distances.
 
     J(x, y) grows as r = |x - y|^2 / (|x|^2 + |y|^2) falls, and r <= r0 < 1 describes the ball around x / (1 - r0) with
@@ -182,7 +182,7 @@ def _jaccard_by_tree(rows: Rows, n_neighbors: int) -> Neighbours:
 
 
 def _best_of_balls(
-    rows: Rows, some: NDArray[np.intp], balls: Any, n_neighbors: int
+    rows: SimilarityRows, some: NDArray[np.intp], balls: Any, n_neighbors: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp], FloatArray]:
     """Return which of `some` have enough other objects in their ball, and the best of these objects.
 
@@ -193,7 +193,7 @@ def _best_of_balls(
     apart = other != some[owner]
     owner, other = owner[apart], other[apart]
     products = np.einsum("nd,nd->n", rows.values[some[owner]], rows.values[other], dtype=np.float64)
-    likeness = jaccard(products, rows.squares[some[owner]] + rows.squares[other])
+    likeness = extended_jaccard(products, rows.squares[some[owner]] + rows.squares[other])
     return _first_best(owner, other, likeness, n_neighbors, len(some))
 
 

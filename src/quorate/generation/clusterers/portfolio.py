@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,16 +11,16 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import FloatArray
 from quorate.generation.clusterers.bagging import Clusterer, PrototypeClusterer
-from quorate.generation.clusterers.knn_graph import nearest, similarity_graph
+from quorate.generation.clusterers.knn_graph import nearest_neighbours, similarity_graph
 from quorate.generation.clusterers.similarity import (
     SIMILARITIES,
-    Rows,
-    Run,
+    PrototypeRun,
     Similarity,
-    as_rows,
-    assign,
+    SimilarityRows,
     cluster_rows,
+    most_similar,
     seeds,
+    similarity_rows,
     sums,
 )
 from quorate.solvers.draws import fill_empty
@@ -32,7 +33,7 @@ def grid_shape(n_units: int) -> tuple[int, int]:
     return height, n_units // height
 
 
-def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int) -> Run:
+def train_map(rows: SimilarityRows, n_units: int, rng: np.random.Generator, max_iter: int) -> PrototypeRun:
     """Fit the map: the units begin at objects, and the influence of their grid neighbours decreases.
 
     In each step every object is assigned to its most similar unit, and unit u becomes the mean of all objects, where an
@@ -46,17 +47,18 @@ def train_map(rows: Rows, n_units: int, rng: np.random.Generator, max_iter: int)
     mass = np.ones(rows.n_objects)
     units: FloatArray = seeds(rows, n_units, rng, mass)
     for radius in np.geomspace(max(width / 2, 1.0), 0.3, max_iter):
-        total, weight = sums(rows, assign(rows, units)[0], mass, n_units)
+        total, weight = sums(rows, most_similar(rows, units)[0], mass, n_units)
         pull = np.exp(-apart / (2 * radius**2))
         units = rows.prototypes((pull @ total) / (pull @ weight)[:, None])
-    labels, likeness = assign(rows, units)
+    labels, likeness = most_similar(rows, units)
     fill_empty(labels, rows.apart(likeness), n_units, least=0.0)
-    return Run(units, labels, float(likeness.sum()), max_iter)
+    return PrototypeRun(units, labels, float(likeness.sum()), max_iter)
 
 
 Hyperedges = Literal["auto", "neighbours", "features"]
 
 
+@dataclass(eq=False, repr=False)
 class SimilarityKMeans(PrototypeClusterer):
     """k-means under Euclidean distance, cosine, correlation or extended Jaccard.
 
@@ -101,31 +103,24 @@ class SimilarityKMeans(PrototypeClusterer):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        similarity: Similarity = "euclidean",
-        n_init: int = 3,
-        max_iter: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    similarity: Similarity = "euclidean"
+    n_init: int = 3
+    max_iter: int = 100
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> SimilarityKMeans:
         """Cluster the rows of X; y is ignored."""
         X = self._checked(X)
         n_init = _check.integer(self.n_init, "n_init", low=1)
         max_iter = _check.integer(self.max_iter, "max_iter", low=1)
-        rows, rng = as_rows(X, self.similarity), _check.generator(self.random_state)
+        rows, rng = similarity_rows(X, self.similarity), _check.generator(self.random_state)
         self._keep(rows, cluster_rows(rows, self.n_clusters, rng, n_init=n_init, max_iter=max_iter))
         return self
 
 
+@dataclass(eq=False, repr=False)
 class SelfOrganisingMap(PrototypeClusterer):
     """A batch self-organising map; each of its units is a cluster.
 
@@ -158,21 +153,22 @@ class SelfOrganisingMap(PrototypeClusterer):
     Kohonen (1995). Self-organizing maps. Springer. doi:10.1007/978-3-642-97610-0
     """
 
-    def __init__(self, n_clusters: int = 8, *, max_iter: int = 40, random_state: Any = None) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    max_iter: int = 40
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> SelfOrganisingMap:
         """Cluster the rows of X; y is ignored."""
         X = self._checked(X)
         max_iter = _check.integer(self.max_iter, "max_iter", low=1)
-        rows, rng = as_rows(X, "euclidean"), _check.generator(self.random_state)
+        rows, rng = similarity_rows(X, "euclidean"), _check.generator(self.random_state)
         self._keep(rows, train_map(rows, self.n_clusters, rng, max_iter))
         self.grid_ = grid_shape(self.n_clusters)
         return self
 
 
+@dataclass(eq=False, repr=False)
 class GraphPartitioning(Clusterer):
     """Balanced partition of the nearest-neighbour graph by METIS.
 
@@ -213,20 +209,12 @@ class GraphPartitioning(Clusterer):
     (1, 1, 2)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        similarity: Similarity = "euclidean",
-        n_neighbors: int = 15,
-        imbalance: float = 0.05,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.n_neighbors = n_neighbors
-        self.imbalance = imbalance
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    similarity: Similarity = "euclidean"
+    n_neighbors: int = 15
+    imbalance: float = 0.05
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> GraphPartitioning:
         """Cluster the rows of X; y is ignored."""
@@ -240,6 +228,7 @@ class GraphPartitioning(Clusterer):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class HypergraphPartitioning(Clusterer):
     """Balanced partition of a hypergraph over the objects by Mt-KaHyPar (extra `hypergraph`).
 
@@ -272,20 +261,12 @@ class HypergraphPartitioning(Clusterer):
     Strehl, Ghosh, Mooney (2000), see `SimilarityKMeans`.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        hyperedges: Hyperedges = "auto",
-        n_neighbors: int = 15,
-        imbalance: float = 0.05,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.hyperedges = hyperedges
-        self.n_neighbors = n_neighbors
-        self.imbalance = imbalance
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    hyperedges: Hyperedges = "auto"
+    n_neighbors: int = 15
+    imbalance: float = 0.05
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> HypergraphPartitioning:
         """Cluster the rows of X; y is ignored."""
@@ -351,6 +332,6 @@ def _features(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
 
 def _neighbours(X: Any, n_neighbors: int) -> tuple[NDArray[Any], NDArray[Any], None]:
     """Return one hyperedge per object, which joins the object and its nearest neighbours."""
-    near = nearest(X, "euclidean", min(n_neighbors, X.shape[0] - 1)).places
+    near = nearest_neighbours(X, "euclidean", min(n_neighbors, X.shape[0] - 1)).places
     hoods = np.column_stack([np.arange(len(near)), near])
     return np.arange(0, hoods.size + 1, hoods.shape[1]), hoods.ravel(), None

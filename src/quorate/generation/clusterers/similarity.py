@@ -21,7 +21,7 @@ BLOCK_VALUES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SimilarityRows:
     """Objects prepared for one similarity.
 
     `values` (n_objects, n_features) is an array or CSR. Its rows are X minus `shift` for Euclidean distances, scaled to
@@ -67,13 +67,17 @@ class Rows:
         For Euclidean it is the negative squared distance.
         """
         products: FloatArray = np.asarray(self.values[rows] @ prototypes.T, dtype=np.float64)
+        return self.likeness(products, rows, np.einsum("kd,kd->k", prototypes, prototypes))
+
+    def likeness(self, products: FloatArray, rows: slice | NDArray[np.intp], squares: FloatArray) -> FloatArray:
+        """Return the similarity (b, k) of some rows with k others from the products and the others' squared lengths."""
         if self.similarity in ("cosine", "correlation"):
             return products
-        lengths = self.squares[rows][:, None] + np.einsum("kd,kd->k", prototypes, prototypes)
-        if self.similarity == "euclidean":
-            squares: FloatArray = np.minimum(2 * products - lengths, 0.0)
-            return squares
-        return jaccard(products, lengths)
+        lengths = self.squares[rows][:, None] + squares
+        if self.similarity == "extended_jaccard":
+            return extended_jaccard(products, lengths)
+        apart: FloatArray = np.minimum(2 * products - lengths, 0.0)
+        return apart
 
     def blocks(self, width: int) -> Iterator[slice]:
         """Yield slices of rows whose similarities with `width` others fill one block."""
@@ -81,7 +85,7 @@ class Rows:
         for start in range(0, self.n_objects, size):
             yield slice(start, min(start + size, self.n_objects))
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: NDArray[np.intp]) -> SimilarityRows:
         """Return some of the objects."""
         return replace(self, values=self.values[rows], squares=self.squares[rows])
 
@@ -91,7 +95,7 @@ class Rows:
         return np.asarray(block.toarray() if self.is_sparse else block, dtype=np.float64)
 
 
-def jaccard(products: FloatArray, lengths: FloatArray) -> FloatArray:
+def extended_jaccard(products: FloatArray, lengths: FloatArray) -> FloatArray:
     """Return x.y / (|x|^2 + |y|^2 - x.y) from the products and the sums of squared lengths.
 
     It is 1 for two zero vectors.
@@ -101,7 +105,7 @@ def jaccard(products: FloatArray, lengths: FloatArray) -> FloatArray:
         return np.where(rest > 0, products / rest, 1.0)
 
 
-def as_rows(X: Any, similarity: Similarity, shift: Any = None) -> Rows:
+def similarity_rows(X: Any, similarity: Similarity, shift: Any = None) -> SimilarityRows:
     """Prepare X for one similarity.
 
     X must have been checked: finite floats, an array or CSR. `shift` is that of the rows that a clusterer was fitted
@@ -113,10 +117,10 @@ def as_rows(X: Any, similarity: Similarity, shift: Any = None) -> Rows:
         # Near the origin squared lengths are small, so that their differences lose few digits.
         shift = X.mean(axis=0, dtype=np.float64) if shift is None else shift
         values = X - shift
-        return Rows(similarity, values, _squares(values), shift)
+        return SimilarityRows(similarity, values, _squares(values), shift)
     squares = _squares(X)
     if similarity in ("euclidean", "extended_jaccard"):
-        return Rows(similarity, X, squares, None)
+        return SimilarityRows(similarity, X, squares, None)
     if similarity == "correlation":
         means = np.asarray(X.mean(axis=1), dtype=np.float64).ravel()
         centred = squares - X.shape[1] * means**2 if sparse else _squares(X := X - means[:, None])
@@ -124,7 +128,7 @@ def as_rows(X: Any, similarity: Similarity, shift: Any = None) -> Rows:
         squares = np.where(centred > 1e-12 * squares, centred, 0.0)
     factors = 1.0 / np.sqrt(np.where(squares > 0, squares, np.inf))
     values = X.multiply(factors[:, None]).tocsr() if sparse else X * factors[:, None]
-    return Rows(similarity, values, _squares(values), None)
+    return SimilarityRows(similarity, values, _squares(values), None)
 
 
 def _squares(values: Any) -> FloatArray:
@@ -137,7 +141,7 @@ def _squares(values: Any) -> FloatArray:
 Labels = NDArray[np.int32]
 
 
-class Run(NamedTuple):
+class PrototypeRun(NamedTuple):
     """The result of one run; `quality` is the weighted sum of each object's similarity with its prototype."""
 
     prototypes: FloatArray
@@ -147,18 +151,24 @@ class Run(NamedTuple):
 
 
 def cluster_rows(
-    rows: Rows, k: int, rng: np.random.Generator, *, weights: FloatArray | None = None, n_init: int = 1, max_iter: int
-) -> Run:
+    rows: SimilarityRows,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    weights: FloatArray | None = None,
+    n_init: int = 1,
+    max_iter: int,
+) -> PrototypeRun:
     """Return the best of `n_init` seeded runs.
 
     Objects of weight 0 are labelled but do not influence the prototypes.
     """
     mass = np.ones(rows.n_objects) if weights is None else weights
-    runs = [lloyd(rows, seeds(rows, k, rng, mass), mass, max_iter) for _ in range(n_init)]
+    runs = [prototype_kmeans(rows, seeds(rows, k, rng, mass), mass, max_iter) for _ in range(n_init)]
     return max(runs, key=lambda run: run.quality)
 
 
-def seeds(rows: Rows, k: int, rng: np.random.Generator, mass: FloatArray) -> FloatArray:
+def seeds(rows: SimilarityRows, k: int, rng: np.random.Generator, mass: FloatArray) -> FloatArray:
     """Choose prototypes by k-means++.
 
     Each next prototype is an object drawn by weight times dissimilarity to the nearest prototype so far.
@@ -173,28 +183,28 @@ def seeds(rows: Rows, k: int, rng: np.random.Generator, mass: FloatArray) -> Flo
     return rows.prototypes(rows.dense(np.array(chosen)))
 
 
-def _apart(rows: Rows, place: int) -> FloatArray:
+def _apart(rows: SimilarityRows, place: int) -> FloatArray:
     """Return the dissimilarity of all objects to one of them."""
     prototype = rows.prototypes(rows.dense(np.array([place])))
     blocks = rows.blocks(rows.values.shape[1])
     return rows.apart(np.concatenate([rows.compare(block, prototype)[:, 0] for block in blocks]))
 
 
-def lloyd(rows: Rows, prototypes: FloatArray, mass: FloatArray, max_iter: int) -> Run:
+def prototype_kmeans(rows: SimilarityRows, prototypes: FloatArray, mass: FloatArray, max_iter: int) -> PrototypeRun:
     """Assign and average until no label changes; no prototype remains without an object while objects differ."""
     k, labels = len(prototypes), np.full(rows.n_objects, -1, dtype=np.int32)
     n_iter = 0
     while True:
         old = labels
-        labels, likeness = assign(rows, prototypes)
+        labels, likeness = most_similar(rows, prototypes)
         fill_empty(labels, mass * rows.apart(likeness), k, least=0.0)
         if n_iter == max_iter or np.array_equal(labels, old):
-            return Run(prototypes, labels, float(mass @ likeness), n_iter)
+            return PrototypeRun(prototypes, labels, float(mass @ likeness), n_iter)
         prototypes = averages(rows, labels, mass, prototypes)
         n_iter += 1
 
 
-def assign(rows: Rows, prototypes: FloatArray) -> tuple[Labels, FloatArray]:
+def most_similar(rows: SimilarityRows, prototypes: FloatArray) -> tuple[Labels, FloatArray]:
     """Return each object's most similar prototype, the first in a tie, and the similarity to it; computed in blocks."""
     labels, likeness = np.empty(rows.n_objects, dtype=np.int32), np.empty(rows.n_objects)
     for block in rows.blocks(len(prototypes)):
@@ -204,7 +214,7 @@ def assign(rows: Rows, prototypes: FloatArray) -> tuple[Labels, FloatArray]:
     return labels, likeness
 
 
-def sums(rows: Rows, labels: Labels, mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+def sums(rows: SimilarityRows, labels: Labels, mass: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Return the weighted sums (k, n_features) of the rows of each cluster, and the weight of each cluster."""
     from scipy.sparse import csr_array
 
@@ -215,14 +225,14 @@ def sums(rows: Rows, labels: Labels, mass: FloatArray, k: int) -> tuple[FloatArr
     return dense, weight
 
 
-def averages(rows: Rows, labels: Labels, mass: FloatArray, old: FloatArray) -> FloatArray:
+def averages(rows: SimilarityRows, labels: Labels, mass: FloatArray, old: FloatArray) -> FloatArray:
     """Return prototypes from the means of the clusters; a cluster without weight keeps its old prototype."""
     total, weight = sums(rows, labels, mass, len(old))
     means = total / np.where(weight > 0, weight, 1.0)[:, None]
     return np.where(weight[:, None] > 0, rows.prototypes(means), old)
 
 
-def compact(labels: Labels) -> Labels:
+def without_gaps(labels: Labels) -> Labels:
     """Renumber labels without gaps, in their old order."""
     codes: Labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     return codes

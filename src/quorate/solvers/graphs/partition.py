@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ LARGEST = 2**24
 are exact up to here, so finer steps would be lost anyway."""
 
 
-class Parts(NamedTuple):
+class PartitionerResult(NamedTuple):
     """What a partitioner returns.
 
     `labels` (n_vertices,) int32 use every part 0..k-1; `cut` is the weight of what was cut, in the caller's own
@@ -84,7 +85,7 @@ def partition_graph(
     imbalance: float = 0.05,
     *,
     scheme: Scheme = "auto",
-) -> Parts:
+) -> PartitionerResult:
     """Split a weighted graph into k parts of about equal vertex weight, cutting as little edge weight as possible.
 
     Parameters
@@ -147,8 +148,16 @@ def partition_graph(
     mass = capped(mass, k)
     _check.choice(scheme, "scheme", ("auto", "k-way", "bisection"))
     labels = _split(graph, mass, k, seed, imbalance, scheme)
-    n_repaired = _fill_empty(graph, mass, labels, k, seed, imbalance)
-    return Parts(labels, _cut(graph, labels), n_repaired)
+
+    def half_of(vertices: NDArray[np.intp]) -> NDArray[np.intp]:
+        inside = graph[vertices][:, vertices]
+        half = _metis(inside, mass[vertices], [0.5, 0.5], seed, imbalance)
+        _make_room(inside, half, 1, 1)
+        moving: NDArray[np.intp] = vertices[half == 1]
+        return moving
+
+    n_repaired = _fill_empty(mass, labels, k, half_of)
+    return PartitionerResult(labels, _cut(graph, labels), n_repaired)
 
 
 def _graph(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None, n_vertices: int) -> Any:
@@ -240,17 +249,18 @@ def _make_room(graph: Any, half: NDArray[np.int32], first: int, second: int) -> 
             half[others[np.argmin(ties)]] = side
 
 
-def _fill_empty(graph: Any, mass: NDArray[Any], labels: NDArray[np.int32], k: int, seed: int, imbalance: float) -> int:
-    """Fill each empty part by bisecting the heaviest part of several vertices; returns how many were empty."""
+def _fill_empty(
+    mass: NDArray[Any], labels: NDArray[np.int32], k: int, leaving: Callable[[NDArray[np.intp]], NDArray[np.intp]]
+) -> int:
+    """Fill each empty part from the heaviest part of several vertices; returns how many were empty.
+
+    `leaving` maps the vertices of that part to those that move into the empty one.
+    """
     empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
     for part in empty:
         divisible = np.bincount(labels, minlength=k) > 1
         weight = np.where(divisible, np.bincount(labels, mass, minlength=k), -1.0)
-        vertices = np.flatnonzero(labels == np.argmax(weight))
-        inside = graph[vertices][:, vertices]
-        half = _metis(inside, mass[vertices], [0.5, 0.5], seed, imbalance)
-        _make_room(inside, half, 1, 1)
-        labels[vertices[half == 1]] = part
+        labels[leaving(np.flatnonzero(labels == np.argmax(weight)))] = part
     return len(empty)
 
 
@@ -278,7 +288,7 @@ def partition_hypergraph(
     imbalance: float = 0.05,
     *,
     objective: Objective = "cut",
-) -> Parts:
+) -> PartitionerResult:
     """Split a weighted hypergraph into k parts of about equal vertex weight, cutting as few hyperedges as possible.
 
     Parameters
@@ -324,8 +334,8 @@ def partition_hypergraph(
     pins = _pins(indptr, indices, edge_weights, n_vertices)
     mass = capped(mass, k)
     labels = _mtkahypar(pins, mass, k, seed, imbalance, objective)
-    n_repaired = _fill_empty_parts(mass, labels, k)
-    return Parts(labels, _hyperedges_cut(pins, labels, k, objective), n_repaired)
+    n_repaired = _fill_empty(mass, labels, k, lambda vertices: vertices[[np.argmin(mass[vertices])]])
+    return PartitionerResult(labels, _hyperedges_cut(pins, labels, k, objective), n_repaired)
 
 
 @cache
@@ -406,17 +416,6 @@ def _run(
             context, len(vertex_weights), len(edges), edges, vertex_weights.tolist(), edge_weights.tolist()
         )
         return np.array(hypergraph.partition(context).get_partition(), dtype=np.int32)
-
-
-def _fill_empty_parts(mass: NDArray[Any], labels: NDArray[np.int32], k: int) -> int:
-    """Move the lightest vertex of the heaviest divisible part into each empty part; returns how many were empty."""
-    empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)
-    for part in empty:
-        divisible = np.bincount(labels, minlength=k) > 1
-        weight = np.where(divisible, np.bincount(labels, mass, minlength=k), -1.0)
-        vertices = np.flatnonzero(labels == np.argmax(weight))
-        labels[vertices[np.argmin(mass[vertices])]] = part
-    return len(empty)
 
 
 def _hyperedges_cut(pins: Any, labels: NDArray[np.int32], k: int, objective: Objective) -> float:

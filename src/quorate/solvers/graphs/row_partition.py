@@ -14,7 +14,7 @@ from quorate.ops.coding import canonical
 from quorate.solvers.cluster_means import standing
 from quorate.solvers.draws import fill_empty
 from quorate.solvers.graphs.ensemble_graphs import components
-from quorate.solvers.graphs.partition import Parts, Scheme, partition_graph
+from quorate.solvers.graphs.partition import PartitionerResult, Scheme, partition_graph
 from quorate.solvers.label_rows import compete, tally, winners_share
 from quorate.solvers.members import by_member_name
 from quorate.solvers.weights import cluster_weights, cluster_weights_whole
@@ -64,7 +64,7 @@ def least_cut(
     rng: np.random.Generator,
     imbalance: float,
     n_init: int = 2,
-) -> Parts:
+) -> PartitionerResult:
     """The least of `n_init` cuts by METIS, k-way and by bisection in turn; one k-way cut of a large graph.
 
     On graphs of labels k-way cuts are mostly the better ones, on small graphs sometimes those by bisection.

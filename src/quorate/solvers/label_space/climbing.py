@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.moves import sweep
+from quorate.ops.moves import sweep_rows
 from quorate.ops.tables import cluster_counts
+from quorate.solvers.label_rows import in_host_memory
 
 LOGARITHMS = 2**18
 """Below this x log x is looked up in a table; above, it is computed."""
@@ -31,7 +32,7 @@ def climb(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_it
     to the lowest cluster; a cluster keeps its last row. A sweep costs O(m H k) for m rows.
     """
     # moves one by one are made in host memory, wherever the labels were found
-    assignment = (labels if isinstance(labels, np.ndarray) else ensemble.card.to_host(labels)).astype(np.int32)
+    assignment = in_host_memory(ensemble, labels).astype(np.int32)
     table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, assignment, n_clusters)
     margin, group = _margins(ensemble, table)
     logs = _x_log_x(np.arange(min(ensemble.n_objects + 1, LOGARITHMS)))
@@ -41,7 +42,7 @@ def climb(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_it
     while moved and n_iter < max_iter:
         # anew for every sweep, so that rounding errors of the moves do not add up
         joint, spread = _member_sums(ensemble, _x_log_x(table).sum(axis=1)), _x_log_x(margin).sum(axis=1)
-        moved = sweep(
+        moved = sweep_rows(
             ensemble.labels, ensemble.offsets, ensemble.counts, logs, entropy, importance, group,
             table, margin, joint, spread, held, assignment,
         )  # fmt: skip

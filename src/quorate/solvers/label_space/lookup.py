@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._device.card_tables import Moving
-from quorate._device.card_tables import look_up as look_up_on_card
 from quorate._types import AnyEnsemble, Consensus, E, FloatArray, IntArray
 from quorate.ops.threads import map_tasks
-from quorate.solvers.draws import drawn_by_weight, fill_empty
+from quorate.solvers.draws import drawn_by_weight
 from quorate.solvers.label_rows import (
     canonical_labels,
-    drawn_objects,
-    look_up,
     move,
+    moving,
     row_norms,
+    rows_of_drawn_objects,
     shared_with,
     take,
     weighted_total,
@@ -65,7 +63,7 @@ class Model:
     masses: IntArray
 
 
-class Partition(NamedTuple):
+class LookupRun(NamedTuple):
     """Where a run ended."""
 
     labels: NDArray[np.int32]
@@ -96,7 +94,7 @@ def best_of_restarts(
     n_init: int,
     max_iter: int,
     most_rows: int | None = None,
-) -> Partition:
+) -> LookupRun:
     """The run of the least cost out of `n_init` seeded runs of the model that `make` builds for an ensemble.
 
     If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows.
@@ -111,7 +109,7 @@ def best_of_restarts(
 
 def _best_run(
     ensemble: E, make: Callable[[E], Model], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
-) -> Partition:
+) -> LookupRun:
     model = make(ensemble)
     starts = [row_sums(ensemble, seed_rows(ensemble, n_clusters, rng)) for _ in range(n_init)]
     runs = map_tasks(
@@ -125,30 +123,22 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     size = max(SAMPLE_ROWS if most_rows is None else most_rows, 64 * n_clusters)
     if ensemble.n_rows <= size:
         return None
-    rows, counts = drawn_objects(ensemble, size, rng)
+    rows, counts = rows_of_drawn_objects(ensemble, size, rng)
     if len(rows) < n_clusters:
         return None
     return take(ensemble, rows, counts.astype(np.int64))
 
 
-def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Partition:
+def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> LookupRun:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
-    if ensemble.card is not None and model.masses.dtype.kind == "i":
-        return sweep_on_card(ensemble, model, rule, max_iter)
-    sums = _no_sums(ensemble, len(rule.bias), model.masses.dtype)
-    old = np.full(ensemble.n_rows, -1, dtype=np.int32)
-    new = np.empty(ensemble.n_rows, dtype=np.int32)
-    score = np.empty(ensemble.n_rows)
+    rows = moving(ensemble, _no_sums(ensemble, len(rule.bias), model.masses.dtype), model.masses)
     # the first rule compares with means, whatever the model: rows have no pull of their own on it
     factor = np.ones(1)
     converged, n_iter, repaired = False, 0, np.inf
+    sums = Sums(*rows.sums())
     while not converged and n_iter < max_iter:
-        look_up(ensemble, rule, factor, new, score)
-        filled = fill_empty(new, ensemble.counts * (model.norms + score), len(sums.mass))
-        moved = move(ensemble, model.masses, old, new, sums)
-        if sums.mass.dtype.kind == "f":
-            # anew, for what is taken out of a sum of floats may leave a trace
-            sums.mass[:] = np.bincount(old, model.masses, len(sums.mass))
+        moved, filled = rows.assign(rule, factor, model.norms)
+        sums = Sums(*rows.sums())
         rule, factor = model.rule(sums), model.factor
         converged = moved == 0
         n_iter += 1
@@ -156,7 +146,7 @@ def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> Par
             # clusters that empty again each time would go on for ever; they must pay for it
             before, repaired = repaired, model.cost(sums)
             converged = repaired >= before
-    return Partition(old, sums, model.cost(sums), n_iter, converged)
+    return LookupRun(rows.old, sums, model.cost(sums), n_iter, converged)
 
 
 def _no_sums(ensemble: AnyEnsemble, n_clusters: int, mass: np.dtype[Any] = WHOLE) -> Sums:
@@ -210,7 +200,12 @@ def seed_rows(ensemble: AnyEnsemble, n_clusters: int, rng: np.random.Generator) 
     seeds = drawn_by_weight(ensemble.counts, rng.random(1)).tolist()
     closest = _distances(ensemble, norms, seeds[0])
     while len(seeds) < n_clusters:
-        candidates = drawn_by_weight(ensemble.counts * closest, rng.random(n_trials)).tolist()
+        pull = ensemble.counts * closest
+        if not pull.any():
+            # every row equals a seed: take any row that is not a seed itself
+            pull = np.ones(ensemble.n_rows)
+            pull[seeds] = 0
+        candidates = drawn_by_weight(pull, rng.random(n_trials)).tolist()
         nearer = [np.minimum(closest, _distances(ensemble, norms, candidate)) for candidate in candidates]
         best = int(np.argmin([weighted_total(ensemble.counts, distances) for distances in nearer]))
         seeds.append(candidates[best])
@@ -223,51 +218,6 @@ def _distances(ensemble: AnyEnsemble, norms: FloatArray, row: int) -> FloatArray
     # weights that are no integers may leave a rounding error where the distance is zero
     distances: FloatArray = np.maximum(norms + norms[row] - 2 * shared_with(ensemble, row), 0.0)
     return distances
-
-
-def sweep_on_card(ensemble: Any, model: Model, rule: Rule, max_iter: int) -> Partition:
-    """Do what `lookup.sweep` does; all sums are of integers, so the answer is the same bit for bit."""
-    xp, k = ensemble.card.xp, len(rule.bias)
-    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
-    moving = Moving(ensemble, k, model.masses if isinstance(model.masses, np.ndarray) else None)
-    fresh, score = xp.empty(ensemble.n_rows, dtype=xp.int32), xp.empty(ensemble.n_rows)
-    # the first rule compares with means, whatever the model: rows have no pull of their own on it
-    factor, own_factor = np.ones(1), xp.asarray(model.factor)
-    converged, n_iter, repaired = False, 0, np.inf
-    sums = _sums(moving, k)
-    while not converged and n_iter < max_iter:
-        look_up_on_card(ensemble, rule, factor, fresh, score)
-        before, filled = moving.old, 0
-        moved = moving.move(fresh)
-        sums = _sums(moving, k)
-        if not sums.mass.all():
-            filled, labels = _filled(ensemble, model, fresh, score, k)
-            moving.move(labels)
-            moved, sums = int((moving.old != before).sum()), _sums(moving, k)
-        fresh = before
-        rule, factor = model.rule(sums), own_factor
-        converged = moved == 0
-        n_iter += 1
-        if filled and not converged:
-            earlier, repaired = repaired, model.cost(sums)
-            converged = repaired >= earlier
-    return Partition(moving.old, sums, model.cost(sums), n_iter, converged)
-
-
-def _sums(moving: Moving, n_clusters: int) -> Sums:
-    """The sums in host memory, with columns added as the rules expect them."""
-    table, mass = moving.sums()
-    wide = np.zeros((len(table), width(n_clusters)), dtype=np.int64)
-    wide[:, :n_clusters] = table
-    return Sums(wide, mass)
-
-
-def _filled(ensemble: Any, model: Model, fresh: Any, score: Any, n_clusters: int) -> tuple[int, Any]:
-    """Fill empty clusters in host memory, which happens rarely; return how many there were, and the new labels."""
-    card = ensemble.card
-    labels = card.to_host(fresh).copy()
-    filled = fill_empty(labels, ensemble.counts * (model.norms + card.to_host(score)), n_clusters)
-    return filled, card.to_card(labels)
 
 
 def restarted(
@@ -288,7 +238,7 @@ def restarted(
     return replace(result, objective=result.objective * float(ensemble.weights.min()))
 
 
-def as_consensus(run: Partition, info: Mapping[str, Any] | None = None) -> Consensus:
+def as_consensus(run: LookupRun, info: Mapping[str, Any] | None = None) -> Consensus:
     """A run of the look-up loop as a Consensus with canonical labels; its objective is the run's cost."""
     labels = canonical_labels(run.labels, len(run.sums.mass))
     return Consensus(labels=labels, objective=run.cost, n_iter=run.n_iter, converged=run.converged, info=info or {})

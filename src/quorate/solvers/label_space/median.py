@@ -98,7 +98,7 @@ def _no_tables(
     return table, np.zeros((n_margins, n_columns), dtype=np.int64)
 
 
-def sample(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
+def evenly_spaced_rows(ensemble: Ensemble, n_clusters: int | None) -> Ensemble | None:
     """Objects at even distances, as rows with counts; None if there are so few rows that all are taken."""
     if ensemble.n_rows <= SAMPLE_ROWS:
         return None
@@ -133,7 +133,7 @@ def leaders(ensemble: Ensemble) -> NDArray[np.int32]:
     return labels
 
 
-def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None, max_iter: int) -> Search:
+def descend_from(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None, max_iter: int) -> Search:
     """Sweep rows and merge clusters in turn until neither lowers the cost; then, if asked to, force n_clusters."""
     weights, _ = integer_member_weights(ensemble)
     labels = canonical(start, int(start.max()) + 1)
@@ -155,7 +155,7 @@ def descend(ensemble: Ensemble, start: NDArray[np.int32], n_clusters: int | None
     return Search(labels, costs, max_iter - left + done, converged and settled, forced)
 
 
-def settle(ensemble: Ensemble, start: NDArray[np.int32], max_iter: int) -> Search:
+def settle_rows(ensemble: Ensemble, start: NDArray[np.int32], max_iter: int) -> Search:
     """Moves of rows alone, between the clusters there are; none is left empty."""
     weights, _ = integer_member_weights(ensemble)
     costs = [disagreements(ensemble, start)]

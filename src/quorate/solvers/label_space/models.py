@@ -26,7 +26,7 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
     return Model(lambda sums: means_rule(ensemble, sums), cost, norms, np.ones(1), ensemble.counts_beside_rows())
 
 
-def spectral(ensemble: Ensemble) -> Model:
+def spectral_model(ensemble: Ensemble) -> Model:
     """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
     weights = summed_sizes(ensemble)
     norms: FloatArray = row_norms(ensemble) / weights
@@ -140,13 +140,7 @@ def _normaliser(ensemble: Ensemble, utility: str, power: float) -> NDArray[Any]:
 
 def _totals(ensemble: Ensemble) -> FloatArray:
     """The number of objects of each base cluster, (d, 1)."""
-    if ensemble.card is not None:
-        return objects_in(ensemble).astype(np.float64)[:, None]
-    totals = [
-        np.bincount(column[column >= 0], ensemble.counts[column >= 0], int(k))
-        for column, k in zip(ensemble.labels.T, ensemble.n_clusters, strict=True)
-    ]
-    return np.concatenate(totals).astype(np.float64)[:, None]
+    return objects_in(ensemble).astype(np.float64)[:, None]
 
 
 def _by_member(ensemble: Ensemble, table: FloatArray) -> FloatArray:

@@ -12,14 +12,14 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.euclidean import add_points, nearest_points
 from quorate.ops.threads import map_blocks, map_tasks
-from quorate.solvers.draws import drawn_by_weight, drawn_rows, fill_empty
+from quorate.solvers.draws import drawn_by_weight, fill_empty, rows_drawn_by_count
 from quorate.solvers.label_rows import weighted_total
 
 SAMPLE_POINTS = 16_384
 """Above this many points restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
-class Run(NamedTuple):
+class EuclideanRun(NamedTuple):
     """Where a run ended; `inertia` is the weighted sum of squared distances to the means."""
 
     labels: NDArray[np.intp]
@@ -59,7 +59,7 @@ def euclidean_kmeans(
     *,
     n_init: int,
     max_iter: int,
-) -> Run:
+) -> EuclideanRun:
     """The run of the least inertia out of `n_init` runs from k-means++ seeds; no cluster is left empty.
 
     There must be at least n_clusters points. If there are many, the runs see a sample of the objects, and the best of
@@ -68,7 +68,7 @@ def euclidean_kmeans(
     mass = counts.astype(np.float64)
     size = sample_size(n_clusters)
     if len(points) > size:
-        drawn, times = drawn_rows(counts, size, rng)
+        drawn, times = rows_drawn_by_count(counts, size, rng)
         if len(drawn) >= n_clusters:
             centres = centres_of_sample(points[drawn], times, n_clusters, rng, n_init, max_iter)
             return _lloyd(points, mass, centres, max_iter)
@@ -91,7 +91,7 @@ def centres_of_sample(
 
 def _best_run(
     points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
-) -> Run:
+) -> EuclideanRun:
     starts = [points[_seeds(points, mass, n_clusters, rng)] for _ in range(n_init)]
     runs = map_tasks(lambda centres: _lloyd(points, mass, centres, max_iter), starts, len(points))
     return min(runs, key=lambda run: run.inertia)
@@ -119,7 +119,7 @@ def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
     return squared
 
 
-def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: int) -> Run:
+def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: int) -> EuclideanRun:
     labels, nearest = (np.full(len(points), -1, dtype=np.intp) for _ in range(2))
     distance = np.empty(len(points))
     converged, n_iter = False, 0
@@ -132,7 +132,7 @@ def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: 
         n_iter += 1
     difference = points - centres[labels]
     spread = np.einsum("id,id->i", difference, difference)
-    return Run(labels, weighted_total(mass, spread), n_iter, converged)
+    return EuclideanRun(labels, weighted_total(mass, spread), n_iter, converged)
 
 
 def _assign(points: FloatArray, centres: FloatArray, nearest: NDArray[np.intp], distance: FloatArray) -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._device import card_points
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
 from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import canonical_labels, drawn_objects
+from quorate.solvers.label_rows import canonical_labels, is_on_card, rows_of_drawn_objects
 from quorate.solvers.local_weights import fold
 from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, point_consensus, sample_size
@@ -35,9 +34,14 @@ def folded_leading(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     folded = shared * np.outer(weights, weights)
-    cluster_degree = folded.sum(axis=1)
+    cluster_degree = _above_zero(folded.sum(axis=1))
     normalised = folded / np.sqrt(np.outer(cluster_degree, cluster_degree))
     return (cluster_degree, *leading_eigenvectors(normalised, n_components))
+
+
+def _above_zero(degree: FloatArray) -> FloatArray:
+    """Degrees to divide by: 1 for a base cluster that has no objects among these rows, whose entries are all 0."""
+    return np.where(degree > 0, degree, 1.0)
 
 
 def point_table(
@@ -64,7 +68,9 @@ def transfer_cut_on_card(
     memory, and the best of them is finished on all points on the card. If there are so few rows that no sample is
     drawn, k-means runs in host memory alone.
     """
-    table, values = folded_table(card_points.fold(ensemble, weights), weights, n_clusters)
+    from quorate._device import card_points
+
+    table, values = folded_table(card_points.fold_on_card(ensemble, weights), weights, n_clusters)
     points = card_points.unit_points(ensemble, table)
     run = _clustered(ensemble, points, n_clusters, rng, runs)
     labels = canonical_labels(run.labels, n_clusters)
@@ -73,14 +79,16 @@ def transfer_cut_on_card(
 
 
 def _clustered(ensemble: Any, points: Any, n_clusters: int, rng: np.random.Generator, runs: tuple[int, int]) -> Any:
+    from quorate._device import card_points
+
     card, (n_init, max_iter) = ensemble.card, runs
     size = sample_size(n_clusters)
     if ensemble.n_rows > size:
-        drawn, times = drawn_objects(ensemble, size, rng)
+        drawn, times = rows_of_drawn_objects(ensemble, size, rng)
         if len(drawn) >= n_clusters:
             sample = np.ascontiguousarray(card.to_host(points[:, card.xp.asarray(drawn)]).T)
             centres = centres_of_sample(sample, times, n_clusters, rng, n_init, max_iter)
-            return card_points.lloyd(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
+            return card_points.lloyd_on_card(card, points, ensemble.counts_beside_rows(), centres, max_iter, fill_empty)
     host = np.ascontiguousarray(card.to_host(points).T)
     return euclidean_kmeans(host, ensemble.counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
 
@@ -111,7 +119,7 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
-    if ensemble.card is not None and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
+    if is_on_card(ensemble) and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
         return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
@@ -180,8 +188,8 @@ def _sparse_leading(
     labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
     size = int(offsets[-1])
     sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
-    degree: FloatArray = weights * sizes
-    scale = weights / np.sqrt(np.maximum(degree, np.finfo(np.float64).tiny))
+    degree = _above_zero(weights * sizes)
+    scale = weights / np.sqrt(degree)
 
     def product(vector: FloatArray) -> FloatArray:
         result, scaled = np.zeros(size), scale * vector.ravel()
