@@ -75,3 +75,21 @@ def test_damaged_files_are_mended(tmp_path: Path, cache: Path, suffix: str, cont
     assert done.stderr.count(TOLD) == 1
     again = run(CODE, PACKAGE.parent, NUMBA_CACHE_DIR=str(tmp_path))
     assert (again.returncode, again.stderr) == (0, "")
+
+
+COMPILED_TWICE = """
+import numpy as np, quorate, importlib, pkgutil, quorate.ops
+labels = np.random.default_rng(0).integers(6, size=(40_000, 8))
+for method in ("kmeans", "transfer"):
+    quorate.evaluate(quorate.consensus(labels, 20, method=method, random_state=0, n_init=2), labels)
+for found in pkgutil.iter_modules(quorate.ops.__path__):
+    module = importlib.import_module(f"quorate.ops.{found.name}")
+    for name, kernel in vars(module).items():
+        if len(getattr(kernel, "signatures", ())) > 1:
+            print(found.name, name, kernel.signatures)
+"""
+
+
+def test_no_kernel_is_compiled_twice_for_one_job() -> None:
+    done = subprocess.run([sys.executable, "-c", COMPILED_TWICE], check=True, capture_output=True, text=True)
+    assert done.stdout == ""

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
-import numba
 import pytest
 from imports import Import, cycles, imports_of, modules_of
 from walks import walk
@@ -255,7 +254,7 @@ def test_modules_stay_small(module: str) -> None:
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 217
-MOST_LINES = 42_280  # 220 of them for the confidence that knows how much is known (decision 70)
+MOST_LINES = 42_335  # 220 for the confidence that knows how much is known (0070), 55 for verdicts on delivered labels
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
@@ -304,19 +303,6 @@ def test_a_call_walks_through_few_files(name: str) -> None:
     walked = walk(name)
     assert walked.files <= MOST_WALKED[name]
     assert name != "quorate consensus" or walked.imported <= MOST_IMPORTED
-
-
-def test_benchmarks_import_nothing_from_tests() -> None:
-    """Tests import the benchmarks that they test, so that an import the other way would bind both to each other."""
-    of_tests = {"tests", *(file.stem for file in (REPOSITORY / "tests").rglob("*.py"))}
-    found = set()
-    for path in (REPOSITORY / "benchmarks").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom | ast.Import):
-                named = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-                found |= {path.name for name in named if name.split(".")[0] in of_tests}
-    # it runs the tests of the card on machines that have no pytest
-    assert found == {"twins.py"}
 
 
 @pytest.mark.parametrize("folder", ["tests", "benchmarks"])
@@ -404,22 +390,3 @@ def test_import_loads_no_heavy_library() -> None:
 def test_using_labels_does_not_load_scikit_learn() -> None:
     code = "import quorate, sys; quorate.consensus([[0, 1], [0, 1]], 2); sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-COMPILED_TWICE = """
-import numpy as np, quorate, importlib, pkgutil, quorate.ops
-labels = np.random.default_rng(0).integers(6, size=(40_000, 8))
-for method in ("kmeans", "transfer"):
-    quorate.evaluate(quorate.consensus(labels, 20, method=method, random_state=0, n_init=2), labels)
-for found in pkgutil.iter_modules(quorate.ops.__path__):
-    module = importlib.import_module(f"quorate.ops.{found.name}")
-    for name, kernel in vars(module).items():
-        if len(getattr(kernel, "signatures", ())) > 1:
-            print(found.name, name, kernel.signatures)
-"""
-
-
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="NUMBA_DISABLE_JIT: nothing is compiled at all")
-def test_no_kernel_is_compiled_twice_for_one_job() -> None:
-    done = subprocess.run([sys.executable, "-c", COMPILED_TWICE], check=True, capture_output=True, text=True)
-    assert done.stdout == ""

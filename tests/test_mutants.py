@@ -1,4 +1,4 @@
-"""The runner of mutants: which changes it makes, and that every module has tests that belong to it."""
+"""Benchmarks stand alone. The runner of mutants: which changes it makes, and that every module has tests that belong to it."""
 
 from __future__ import annotations
 
@@ -56,3 +56,16 @@ def test_changed_modules_are_python(number: int) -> None:
     mutant = mutants([])[number]
     ast.parse(mutant.change.apply(path_of(PACKAGE, mutant.module).read_text()))
     assert mutant.module in str(mutant)
+
+
+def test_benchmarks_import_nothing_from_tests() -> None:
+    """Tests import the benchmarks that they test, so that an import the other way would bind both to each other."""
+    of_tests = {"tests", *(file.stem for file in (REPOSITORY / "tests").rglob("*.py"))}
+    found = set()
+    for path in (REPOSITORY / "benchmarks").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                named = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                found |= {path.name for name in named if name.split(".")[0] in of_tests}
+    # it runs the tests of the card on machines that have no pytest
+    assert found == {"twins.py"}
