@@ -87,11 +87,11 @@ def solve(
     return solve_rows(ensemble, n_clusters, solving)
 
 
-def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, asked: Solving) -> Consensus:
+def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
     """Run a method on distinct rows: what `solve` and `consensus` have in common."""
-    solving, reason = resolve(ensemble, n_clusters, asked)
+    solving, reason = resolve(ensemble, n_clusters, given)
     method = METHODS[solving.method]
-    if n_clusters is None and not (asked.method == solving.method and method.finds_k):
+    if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
     compared = candidates(n_clusters, ensemble)

@@ -145,7 +145,7 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
     if options["skip_empty"]:
         raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
     wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
-    how = Reading(
+    reading = Reading(
         options.get("missing", DEFAULT), options.get("weights"), False, options["check"], "columns" in options
     )
     with step(f"reading {', '.join(arguments.labels)} and {arguments.labelling} in blocks"):
@@ -153,7 +153,7 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
             arguments.labels,
             arguments.labelling,
             wanted,
-            how,
+            reading,
             store,
             label=arguments.label,
             truth=arguments.truth,

@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate.cli.options import (
     add_ambiguous_option,
@@ -42,6 +42,9 @@ from quorate.cli.output import (
     write_json,
 )
 from quorate.cli.progress import steps
+
+if TYPE_CHECKING:
+    from quorate import Ensemble, Placement
 
 
 def add_consensus(commands: Any) -> None:
@@ -162,7 +165,8 @@ def run_place(arguments: argparse.Namespace) -> None:
         from quorate.cli.block_commands import place_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling, read_new_labels
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
-        _tell_placed(arguments, *place_in_blocks(arguments, step))
+        blocks, read = place_in_blocks(arguments, step)
+        _tell_placed(arguments, read.ensemble, blocks, blocks.placed, blocks.n_known)
         return
     refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
@@ -172,30 +176,28 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step(f"writing {arguments.output}"):
         formulas = formulas_of(arguments, arguments.output)
         save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
-    facts = {
-        "n_objects": len(placed.labels),
-        "n_known_rows": int(placed.known.sum()),
-        "n_unplaced": placed.n_unplaced,
-        "unknown_labels": dict(placed.unknown_labels),
-        "absent_members": list(placed.absent_members),
-        "clusters": dict(zip(placed.shown_names, placed.sizes.tolist(), strict=True)),
-        "output": arguments.output,
-    }
-    tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
+    _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()))
 
 
-def _tell_placed(arguments: argparse.Namespace, found: Any, read: Any) -> None:
-    """Write what was placed in blocks."""
+def _tell_placed(
+    arguments: argparse.Namespace,
+    ensemble: Ensemble,
+    objects: Placement | BlockPlacement,
+    rows: Placement,
+    n_known: int,
+) -> None:
+    """Write how many objects were placed, and what could not be matched; in blocks, `rows` are the distinct rows."""
+    sizes = objects.sizes.tolist()
     facts = {
-        "n_objects": found.n_objects,
-        "n_known_rows": found.n_known,
-        "n_unplaced": found.n_unplaced,
-        "unknown_labels": dict(found.placed.unknown_labels),
-        "absent_members": list(found.placed.absent_members),
-        "clusters": dict(zip(found.placed.shown_names, found.sizes.tolist(), strict=True)),
+        "n_objects": sum(sizes) + objects.n_unplaced,
+        "n_known_rows": n_known,
+        "n_unplaced": objects.n_unplaced,
+        "unknown_labels": dict(rows.unknown_labels),
+        "absent_members": list(rows.absent_members),
+        "clusters": dict(zip(rows.shown_names, sizes, strict=True)),
         "output": arguments.output,
     }
-    table = table_facts(read.ensemble)
+    table = table_facts(ensemble)
     tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
 
 

@@ -171,4 +171,4 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     )
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
-    tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])
+    tell_outcome(arguments, outcome, "base", "k")

@@ -257,10 +257,11 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
             )
 
 
-def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
-    """Write the summary or the JSON object; `more` are further facts to include."""
-    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
-    facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, *made: str) -> None:
+    """Write the summary or the JSON object; of clusterings that were `made` these facts of their info are included."""
+    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds) | table_facts(outcome.ensemble)
+    facts |= {name: outcome.ensemble.info[name] for name in made}
+    facts |= {"seed": outcome.seed, "output": arguments.output}
     below = ambiguity_threshold(arguments)
     if outcome.result.confidence is not None:
         facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
