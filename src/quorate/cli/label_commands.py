@@ -182,7 +182,7 @@ def run_place(arguments: argparse.Namespace) -> None:
 def _tell_placed(
     arguments: argparse.Namespace,
     ensemble: Ensemble,
-    objects: Placement | BlockPlacement,
+    objects: Any,
     rows: Placement,
     n_known: int,
 ) -> None:
