@@ -56,9 +56,18 @@ def test_consensus_score_and_place(place: Path, capsys: pytest.CaptureFixture[st
     assert pyarrow.parquet.read_table(place / "placed")["label"].to_pylist() == labels
 
 
+def test_the_device_of_tables_in_blocks_is_the_processor(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--memory 1GB --device cpu` was once an error: "method 'auto' has no option 'device'"."""
+    how = [str(place / "whole.parquet"), "--id", "id", "--no-null", "-k", "3"]
+    whole = told(capsys, "consensus", *how)
+    for device in ("cpu", "auto"):
+        assert told(capsys, "consensus", *how, "--memory", "1GB", "--device", device)["sizes"] == whole["sizes"]
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
+        (["--device", "cuda"], "--device cuda does not go together with tables in blocks"),
         (["--orientation", "members"], "--orientation members does not go together"),
         (["--report", "r.html"], "--report needs a table in memory"),
         (["-o", "-"], "cannot go to standard output"),

@@ -28,6 +28,7 @@ from quorate._choose_k.criteria import (
     voted,
 )
 from quorate._data.selection import side_by_side
+from quorate._types import Solving
 from quorate.cli import main
 
 
@@ -208,9 +209,16 @@ def test_what_members_share() -> None:
 
 def test_halves_of_the_members() -> None:
     labels = as_ensemble(noisy(0, n=1500, k=4, members=10, noise=0.2))
-    found = halves_agree(labels, "lwgp", {}, [2, 4, 7], 0)
+    found = halves_agree(labels, [2, 4, 7], Solving("lwgp", random_state=0))
     assert max(found, key=lambda k: found[k]) == 4
-    assert halves_agree(as_ensemble(noisy(0, members=3)), "lwgp", {}, [2, 3], 0) == {}
+    assert halves_agree(as_ensemble(noisy(0, members=3)), [2, 3], Solving("lwgp", random_state=0)) == {}
+
+
+def test_halves_keep_to_the_memory_that_the_method_may_take() -> None:
+    """A method that would need more for a half has no stability; it used to run within the default limit."""
+    labels = as_ensemble(noisy(0, n=400, k=4, members=10, noise=0.4))
+    assert 4 in halves_agree(labels, [4], Solving("cspa", random_state=0))
+    assert halves_agree(labels, [4], Solving("cspa", random_state=0, max_bytes=10_000)) == {}
 
 
 def test_ensembles_side_by_side() -> None:

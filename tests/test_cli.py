@@ -384,3 +384,6 @@ def test_options_of_the_shell_and_of_the_method_are_the_same(table: Path, capsys
         facts.append(json.loads(capsys.readouterr().out))
     assert facts[0]["objective"] == facts[1]["objective"] == facts[0]["scores"]["anmi"] != facts[2]["objective"]
     assert "--option refine is the same as --refine" in fails(capsys, *base, "--refine", "--option", "refine=true")
+    both = fails(capsys, *base, "--no-confidence", "--option", "confidence=0")
+    assert "--option confidence is the same as --no-confidence; give --no-confidence alone" in both
+    assert "--option device is the same as --device" in fails(capsys, *base, "--option", "device=cpu")

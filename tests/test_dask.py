@@ -155,6 +155,10 @@ def test_scores_of_labels_beside_a_table(client: Any, labels: Array) -> None:
     assert scores.as_dict() == quorate.evaluate(whole.labels, labels, truth=truth, null=2).as_dict()
     with pytest.raises(ValueError, match=r"must have the chunks of data, 6 in all, got 2"):
         qd.evaluate(da.from_array(truth, chunks=300), lazy)
+    with pytest.raises(
+        TypeError, match=r"evaluate has no option 'colums' \(did you mean 'columns'\?\); its options are "
+    ):
+        qd.evaluate(found.labels, lazy, colums=["a"])
 
 
 def _failing(block: Array, block_info: Any = None) -> Array:

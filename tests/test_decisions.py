@@ -15,6 +15,7 @@ from quorate._solve.auto import pick
 from quorate._solve.procedure import drawn_places, procedure_of
 from quorate._trust import agreement, reference
 from quorate._trust.separation import Separation
+from quorate._types import Solving
 
 # ---- the method that "auto" takes
 
@@ -109,8 +110,9 @@ def test_permutations_end_when_the_answer_is_clear(noise: float, n_permutations:
 
 
 def test_halves_have_two_members_at_least() -> None:
-    assert halves_agree(as_ensemble(noisy(0, members=3)), "kmeans", {}, [3], 0) == {}
-    assert set(halves_agree(as_ensemble(noisy(0, members=4)), "kmeans", {}, [3], 0)) == {3}
+    solving = Solving("kmeans", random_state=0)
+    assert halves_agree(as_ensemble(noisy(0, members=3)), [3], solving) == {}
+    assert set(halves_agree(as_ensemble(noisy(0, members=4)), [3], solving)) == {3}
 
 
 # ---- whether it is beyond chance

@@ -1,4 +1,4 @@
-"""Benchmarks stand alone. The runner of mutants: which changes it makes, and that every module has tests that belong to it."""
+"""Benchmarks stand alone; the runner of mutants makes every kind of change, and knows tests for every module."""
 
 from __future__ import annotations
 

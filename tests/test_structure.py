@@ -27,6 +27,7 @@ from quorate._trust.reference import (
     reference_of,
 )
 from quorate._trust.separation import links_between_cells, links_of, neighbours_of, separation, valley_depth
+from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features
@@ -160,10 +161,18 @@ def test_the_link_gap_is_the_mean_over_divisions() -> None:
     assert link_gaps([], [2, 3]) == {}
 
 
+def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:
+    """Those that belong to no method were once refused: "method 'auto' has no option 'confidence'"."""
+    options = {"confidence": False}
+    model = EnsembleClustering((2, 4), n_members=6, method_options=options, reference=None, random_state=0).fit(blobs())
+    assert model.n_clusters_ == 3
+    assert model.confidence_ is None
+
+
 def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
     X = blobs()
     request = Request(20, None, "auto", 1.0, 1.0)
-    how = How(request, "auto", {}, 0, None)
+    how = How(request, Solving(), 0, None)
     found = judged_clusters(as_features(X), how, 3, draws=3)
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
     assert found is not None

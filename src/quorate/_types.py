@@ -1,9 +1,9 @@
-"""The data types Ensemble, SoftEnsemble, Consensus, Method and Scores, frozen and with little behaviour."""
+"""The data types Ensemble, SoftEnsemble, Consensus, Method and Scores; the options that travel: Reading and Solving."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._check import counted
 from quorate._summaries import MemberTable, Placement, Profiles, ResultTable
 from quorate._verdict import Evidence, Verdict, verdict_of
@@ -314,6 +315,64 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
+
+
+class Reading(NamedTuple):
+    """How a table of labels is read: the options of `as_ensemble` and `load_labels`, except those that choose columns.
+
+    `declared` says that the user named the columns of the members, so that they may look like ids. With `takes_all`,
+    objects without any label are kept, and members that label nothing are left out: new objects that are to be placed
+    may well be so.
+    """
+
+    missing: Any = -1
+    weights: Any = None
+    skip_empty: bool = False
+    check: bool = True
+    declared: bool = False
+    takes_all: bool = False
+    orientation: str | None = None
+    ids: Any = None
+    sep: str | None = None
+    formulas: str = "keep"
+
+
+MethodOptions = Mapping[str, Any]
+"""The options of one method of the register by name; that method knows their types and checks them."""
+MAX_BYTES = 4_000_000_000
+"""Memory beyond the linear that a method may ask for unless the caller says otherwise."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How the consensus of an ensemble is found: the options of `consensus`, without those that say how to read labels.
+
+    Each public function makes one of its arguments and passes it on whole. `options` are the method's own options.
+    """
+
+    method: str = "auto"
+    options: MethodOptions = field(default_factory=dict)
+    coarsen: Any = None
+    random_state: Any = None
+    max_bytes: int = MAX_BYTES
+    refine: bool = False
+    confidence: bool = True
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_bytes", _check.n_bytes(self.max_bytes))
+        _check.choice(self.refine, "refine", (True, False))
+        _check.choice(self.confidence, "confidence", (True, False))
+
+    def with_options(self, options: MethodOptions) -> Solving:
+        """Return it with further options of `consensus` by name; those of no other use are the method's own."""
+        own = {name: options[name] for name in ("coarsen", "max_bytes", "refine", "confidence") if name in options}
+        return replace(self, **own, options={name: options[name] for name in sorted(options) if name not in own})
+
+    def keywords(self, *left_out: str) -> dict[str, Any]:
+        """Return the options as public functions take them by name, except those that are left out."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "options"}
+        return {name: value for name, value in {**own, **self.options}.items() if name not in left_out}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ import numpy as np
 from quorate import _check
 from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import solve_objects
-from quorate._data.blocks import Reading
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights
 from quorate._data.selection import select_members
@@ -34,11 +33,10 @@ from quorate._distributed.merge_tree import (
 from quorate._io.choosing import Columns
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import Drawn, drawn_places, procedure_of
-from quorate._solve.run_method import MAX_BYTES
 from quorate._stream.block_scores import drawn_objects
 from quorate._stream.measurements import drawn_rows
 from quorate._trust.evaluate import evaluate_within
-from quorate._types import Ensemble, Scores
+from quorate._types import MAX_BYTES, Ensemble, Reading, Scores, Solving
 from quorate.generation.block_members import train_members
 from quorate.generation.plans import Request, entropy_of
 
@@ -103,20 +101,12 @@ def consensus(
     >>> result.labels.compute()
     array([0, 0, 1, 1], dtype=int32)
     """
+    solving = Solving(method, {}, coarsen, random_state, max_bytes, refine).with_options(options)
     chunks = as_chunks(data, Columns(ids, columns, tuple(drop)))
-    how = Reading(missing, weights, False, check, declared=columns is not None)
+    reading = Reading(missing, weights, check=check, declared=columns is not None)
     most = None if max_rows is None else _check.integer(max_rows, "max_rows", low=1)
-    tree, settled, root = read_chunks(chunks, [], how, most)
-    solved = solve_objects(
-        settled.ensemble,
-        n_clusters,
-        method=method,
-        coarsen=coarsen,
-        random_state=random_state,
-        max_bytes=_check.n_bytes(max_bytes),
-        refine=refine,
-        **options,
-    ).objects
+    tree, settled, root = read_chunks(chunks, [], reading, most)
+    solved = solve_objects(settled.ensemble, n_clusters, solving).objects
     if most is not None:
         thinned = {"max_rows": most, "differing_share": root.theta, "n_rows": settled.ensemble.n_rows}
         solved = replace(solved, info={**solved.info, "thinned": thinned})
@@ -152,8 +142,12 @@ def compress(
     array([2, 1])
     """
     chunks = as_chunks(data, Columns(ids, columns, tuple(drop)))
-    how = Reading(missing, weights, False, check, declared=columns is not None)
-    return read_chunks(chunks, [], how, None)[1].ensemble
+    reading = Reading(missing, weights, check=check, declared=columns is not None)
+    return read_chunks(chunks, [], reading, None)[1].ensemble
+
+
+_READING = ("ids", "columns", "drop", "missing", "weights", "check")
+"""The options of `evaluate` that say how to read the table."""
 
 
 def evaluate(labels: Any, data: Any = None, *, truth: Any = None, null: Any = None, **reading: Any) -> Scores:
@@ -182,21 +176,26 @@ def evaluate(labels: Any, data: Any = None, *, truth: Any = None, null: Any = No
     >>> evaluate(consensus(members, 2, random_state=0)).anmi
     1.0
     """
+    unknown = [name for name in reading if name not in _READING]
+    if unknown:
+        meant = _check.did_you_mean(unknown[0], _READING)
+        raise TypeError(
+            f"evaluate has no option {', '.join(map(repr, unknown))}{meant}; its options are truth, null, "
+            f"{', '.join(_READING)}."
+        )
     if isinstance(labels, DaskConsensus):
         if data is not None or truth is not None or reading:
             raise ValueError("a DaskConsensus holds its table already; leave data, truth and how to read it out.")
         return _score_result(labels, null)
-    names = Columns(reading.pop("ids", None), reading.pop("columns", None), tuple(reading.pop("drop", ())))
-    weights = reading.pop("weights", None)
-    chunks = as_chunks(data, names)
+    chunks = as_chunks(data, Columns(reading.get("ids"), reading.get("columns"), tuple(reading.get("drop", ()))))
     beside = [_vectors(values, len(chunks.parts), name) for values, name in ((labels, "labels"), (truth, "truth"))]
-    how = Reading(**reading)._replace(check=False)
-    tree, settled, _ = read_chunks(chunks, [column for column in beside if column], how, None)
+    plain = Reading(reading.get("missing", DEFAULT), check=False)
+    tree, settled, _ = read_chunks(chunks, [column for column in beside if column], plain, None)
     rows = settled.ensemble
     n_members = len(chunks.names)
     codes = rows.labels[:, n_members].astype(np.int32)
     members = select_members(rows, range(n_members))
-    ensemble = replace(members, weights=as_weights(weights, members.member_names))
+    ensemble = replace(members, weights=as_weights(reading.get("weights"), members.member_names))
 
     def draw(seed: int) -> Drawn:
         known = np.flatnonzero(codes >= 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,11 +31,11 @@ from quorate._choose_k.criteria import (
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
 from quorate._data.selection import as_objects, permuted, select_members, side_by_side
-from quorate._solve.auto import DEFAULT_METHOD, MANY_CLUSTERS, resolve
+from quorate._solve.auto import DEFAULT_METHOD, MANY_CLUSTERS
 from quorate._solve.resample import some_objects, two_halves, until_clear
-from quorate._solve.run_method import MAX_BYTES, checked_options, run_method
+from quorate._solve.run_method import resolve, run_method
 from quorate._summaries import Candidate, Choice
-from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
+from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, FloatArray, Solving
 from quorate.solvers.contingency import anmi, ari, contingency
 from quorate.solvers.members import in_content_order
 from quorate.solvers.spectral.transfer_cut import leading_values
@@ -110,37 +111,30 @@ FEWEST_MEMBERS = 4
 """With fewer members a half is a single member, which says nothing about a consensus."""
 
 
-def halves_agree(
-    ensemble: Ensemble, method: str, options: Mapping[str, Any], numbers: Sequence[int], seed: int
-) -> dict[int, float]:
+def halves_agree(ensemble: Ensemble, numbers: Sequence[int], solving: Solving) -> dict[int, float]:
     """Return the ARI of the consensuses of two halves of the members for each number of clusters.
 
     Objects are drawn at random, so that both members and objects are resampled. Numbers for which a half has no answer
-    are left out.
+    are left out, for example because the method would need more memory than it may take. The random state is a number.
     """
     if ensemble.n_members < FEWEST_MEMBERS:
         return {}
-    rng = np.random.default_rng((seed, 1))
+    rng = np.random.default_rng((solving.random_state, 1))
     seen = some_objects(in_content_order(ensemble), MOST_OBJECTS, rng)
     order = rng.permutation(seen.n_members)
     parts = [select_members(seen, half) for half in two_halves(order)]
     if len(order) < FEWEST_MEMBERS or any((part.labels.max(axis=1) < 0).any() for part in parts):
         return {}
     rows = [compress(part) for part in parts]
-    found = {}
+    plain, likeness = replace(solving, refine=False), {}
     for k in numbers:
         try:
-            one, other = (
-                run_method(
-                    part, k, method, random_state=seed, max_bytes=MAX_BYTES, refine=False, options=options
-                ).labels[inverse]
-                for part, inverse in rows
-            )
+            one, other = (run_method(part, k, plain).labels[inverse] for part, inverse in rows)
         except (ValueError, MemoryError):
             continue
         table = contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, seen.counts)
-        found[k] = float(ari(table))
-    return found
+        likeness[k] = float(ari(table))
+    return likeness
 
 
 logger = logging.getLogger("quorate")
@@ -236,7 +230,7 @@ def choose_k(
     >>> choice.n_clusters, choice.votes["anmi"]
     (3, 3)
     """
-    max_bytes = _check.n_bytes(max_bytes)
+    solving = Solving(method, options, random_state=random_state, max_bytes=max_bytes)
     low = _check.fraction(bounds[0], "the lower bound of PAC")
     bounds = low, _check.fraction(bounds[1], "the upper bound of PAC", low=low)
     _check.choice(null, "null", (True, False))
@@ -244,25 +238,22 @@ def choose_k(
     if isinstance(labels, Mapping) and labels and all(isinstance(key, numbers.Integral) for key in labels):
         parts, labels, n_clusters = _members_by_number(labels, n_clusters)
     rows, _ = compress(as_ensemble(labels))
-    wanted = candidates("auto" if n_clusters is None else n_clusters, rows)
-    if wanted is None:
+    compared = candidates("auto" if n_clusters is None else n_clusters, rows)
+    if compared is None:
         raise ValueError(f"n_clusters must be 'auto', (lowest, highest) or a range to choose from, got {n_clusters!r}.")
-    name, _ = resolve(method, rows, wanted, max_bytes, options)
-    asked = Asked(wanted, name, checked_options(name, options), _is_open(n_clusters), bounds, null, parts)
-    return choose(rows, asked, random_state=random_state, max_bytes=max_bytes, refine=False)[0]
+    wanted = Wanted(compared, _is_open(n_clusters), bounds, null, parts)
+    return choose(rows, wanted, resolve(rows, compared, solving)[0])[0]
 
 
-class Asked(NamedTuple):
-    """What `choose` is asked: the numbers, the method and its options, and how to compare.
+class Wanted(NamedTuple):
+    """The numbers of clusters that `choose` compares, and how it compares them.
 
     `is_open` says whether the answer may be 1, `parts` holds the members for each number, if they were given so, and
     `links` holds the links between nearest neighbours of any two small cells, for several divisions into cells; it is
     empty if there are no measurements.
     """
 
-    wanted: Sequence[int]
-    method: str
-    options: Mapping[str, Any]
+    numbers: Sequence[int]
     is_open: bool
     bounds: tuple[float, float] = BOUNDS
     null: bool = True
@@ -311,32 +302,31 @@ def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
     return range(low, high + 1)
 
 
-def choose(
-    ensemble: Ensemble, asked: Asked, *, random_state: Any, max_bytes: int, refine: bool
-) -> tuple[Choice, Consensus]:
-    """The recommended number among those wanted, and the method's answer for it."""
+def choose(ensemble: Ensemble, wanted: Wanted, solving: Solving) -> tuple[Choice, Consensus]:
+    """Return the recommended number among those wanted, and the answer for it of the method that `resolve` named."""
     # one seed for every number, so that the answer for the chosen one is the answer one gets by asking for it
-    known = isinstance(random_state, numbers.Integral)
-    seed = random_state if known else int(_check.generator(random_state).integers(2**62))
-    run: Run = partial(_run, ensemble, asked, seed, max_bytes, refine)
-    shared = shared_structure(in_content_order(ensemble), seed % 2**32) if asked.null else None
-    if asked.is_open and shared is not None and not shared.is_beyond:
-        return _nothing_shared(shared, asked.method), run(asked.method, 1)
-    values, drawn = _profiles(ensemble, asked, run, seed, max_bytes)
-    tried = list(asked.wanted)
+    given = solving.random_state
+    seed = int(given if isinstance(given, numbers.Integral) else _check.generator(given).integers(2**62))
+    solving = replace(solving, random_state=seed)
+    run: Run = partial(_run, ensemble, solving)
+    shared = shared_structure(in_content_order(ensemble), seed % 2**32) if wanted.null else None
+    if wanted.is_open and shared is not None and not shared.is_beyond:
+        return _nothing_shared(shared, solving.method), run(solving.method, 1)
+    values, drawn = _profiles(ensemble, wanted, run, solving)
+    tried = list(wanted.numbers)
     if len(tried) > ALL_TRIED:
         tried = shortlist(supports(values), ALL_TRIED)
-    answers, failed = _answers(asked, tried, run)
+    answers, failed = _answers(wanted.numbers, tried, solving.method, run)
     values["anmi"] = {k: anmi(ensemble, part.labels, part.n_clusters) for k, part in answers.items()}
-    values["stability"] = halves_agree(ensemble, asked.method, asked.options, list(answers), seed)
-    decision = decide(values, list(answers), failed, list(asked.wanted))
-    table = tuple(_row(k, values, decision) for k in asked.wanted if k not in failed)
+    values["stability"] = halves_agree(ensemble, list(answers), solving)
+    decision = decide(values, list(answers), failed, list(wanted.numbers))
+    table = tuple(_row(k, values, decision) for k in wanted.numbers if k not in failed)
     choice = Choice(
         decision.n_clusters,
         decision.reason + _doubt(shared),
         voted(values),
         table,
-        asked.method,
+        solving.method,
         failed,
         drawn,
         decision.candidates,
@@ -346,34 +336,33 @@ def choose(
     return choice, answers[choice.n_clusters]
 
 
-def _run(ensemble: Ensemble, asked: Asked, seed: int, max_bytes: int, refine: bool, name: str, k: int) -> Consensus:
-    own: dict[str, Any] = {"refine": False, "options": FEW_STARTS if name == FINE else {}}
-    if name == asked.method:
-        own = {"refine": refine, "options": asked.options}
-    return run_method(ensemble, k, name, random_state=seed, max_bytes=max_bytes, **own)
+def _run(ensemble: Ensemble, solving: Solving, method: str, k: int) -> Consensus:
+    """Run the method that was asked for, or another one that a criterion needs."""
+    if method != solving.method:
+        solving = replace(solving, method=method, options=FEW_STARTS if method == FINE else {}, refine=False)
+    return run_method(ensemble, k, solving)
 
 
 def _profiles(
-    ensemble: Ensemble, asked: Asked, run: Run, seed: int, max_bytes: int
+    ensemble: Ensemble, wanted: Wanted, run: Run, solving: Solving
 ) -> tuple[dict[str, dict[int, float]], int]:
     """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC."""
-    wanted, rng = asked.wanted, np.random.default_rng(seed)
-    most = max(wanted)
-    fine = _fine(ensemble, most, run, max_bytes) if most > 1 else None
+    compared, parts, rng = wanted.numbers, wanted.parts, np.random.default_rng(solving.random_state)
+    most = max(compared)
+    fine = _fine(ensemble, most, run, solving.max_bytes) if most > 1 else None
     gains = density_gains(ensemble, most, run)
-    parts = asked.parts
     if parts is None:
-        same = {k: np.flatnonzero(ensemble.n_clusters == k) for k in wanted}
+        same = {k: np.flatnonzero(ensemble.n_clusters == k) for k in compared}
         parts = {k: select_members(ensemble, members) for k, members in same.items() if len(members)}
-    pac, drawn = ambiguities({k: part for k, part in parts.items() if k in wanted}, rng, asked.bounds)
+    pac, drawn = ambiguities({k: part for k, part in parts.items() if k in compared}, rng, wanted.bounds)
     lasting = tree_lifetimes(ensemble, None, run)
     values = {
-        "eigengap": eigengaps(ensemble, wanted, rng) if most > 1 else {},
-        "merge_gap": {} if fine is None else merge_gaps(ensemble, fine.labels, wanted),
-        "link_gap": link_gaps(asked.links, wanted),
-        "density_gain": {k: gains[k] for k in wanted if k in gains},
-        "density_fall": falls(gains, wanted),
-        "lifetime": {k: lasting[k] for k in wanted if k in lasting},
+        "eigengap": eigengaps(ensemble, compared, rng) if most > 1 else {},
+        "merge_gap": {} if fine is None else merge_gaps(ensemble, fine.labels, compared),
+        "link_gap": link_gaps(wanted.links, compared),
+        "density_gain": {k: gains[k] for k in compared if k in gains},
+        "density_fall": falls(gains, compared),
+        "lifetime": {k: lasting[k] for k in compared if k in lasting},
         "pac": pac,
     }
     return values, drawn
@@ -387,24 +376,24 @@ def _fine(ensemble: Ensemble, most: int, run: Run, max_bytes: int) -> Consensus 
     return run(FINE, size)
 
 
-def _answers(asked: Asked, tried: Sequence[int], run: Run) -> tuple[dict[int, Consensus], dict[int, str]]:
+def _answers(
+    compared: Sequence[int], tried: Sequence[int], method: str, run: Run
+) -> tuple[dict[int, Consensus], dict[int, str]]:
     """The method's answer for each number, and for the numbers without one the reason."""
     answers: dict[int, Consensus] = {}
     failed: dict[int, str] = {}
-    left = [k for k in asked.wanted if k not in tried]
+    left = [k for k in compared if k not in tried]
     for done, k in enumerate([*sorted(tried), *left], start=1):
         if k in left and answers:
             break
         try:
-            answers[k] = run(asked.method, k)
+            answers[k] = run(method, k)
         except (ValueError, MemoryError) as error:
             failed[k] = str(error)
         share = done / max(len(tried), done)
         logger.info("choose_k: %d of %d numbers of clusters tried", done, len(tried), extra={"share": share})
     if not answers:
-        raise ValueError(
-            f"method {asked.method!r} answered for no n_clusters in {asked.wanted}: {failed[asked.wanted[0]]}"
-        )
+        raise ValueError(f"method {method!r} answered for no n_clusters in {compared}: {failed[compared[0]]}")
     return answers, failed
 
 

@@ -74,8 +74,8 @@ def link_gaps(links: Sequence[FloatArray], numbers: Sequence[int]) -> dict[int, 
 
     Small cells are merged. The mean over several divisions into cells is taken, each an array of shape (cells, cells).
     """
-    found = [_gaps(merged_similarities(part, _fewer), LINK_FLOOR, numbers) for part in links]
-    known = {k: [gaps[k] for gaps in found if k in gaps] for k in numbers}
+    gaps = [_gaps(merged_similarities(part, _fewer), LINK_FLOOR, numbers) for part in links]
+    known = {k: [gaps[k] for gaps in gaps if k in gaps] for k in numbers}
     return {k: float(np.mean(gaps)) for k, gaps in known.items() if gaps}
 
 
@@ -257,14 +257,14 @@ def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], w
 
 
 def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecided: bool, n_tried: int) -> str:
-    told = {k: " and ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
+    terms = {k: " and ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
     if not votes:
         only = "it is the only number to choose from"
         return f"{best} clusters: {only if n_tried == 1 else 'no criterion tells the numbers apart'}."
-    why = f"{told[best]} there" if told[best] else "no criterion is best there, but together they speak most for it"
+    why = f"{terms[best]} there" if terms[best] else "no criterion is best there, but together they speak most for it"
     reason = f"{best} clusters: {why}."
     if others:
-        parts = [f"{k} ({told[k]})" if told[k] else f"{k}" for k in others]
+        parts = [f"{k} ({terms[k]})" if terms[k] else f"{k}" for k in others]
         reason += f" Other candidates: {'; '.join(parts)}."
     if undecided:
         reason += f" Undecided: {others[0]} has nearly as much support."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 AUTO = "auto"
 MAX_ROWS = 5_000
 """"auto" merges nothing up to this many rows: a matrix over pairs of them takes 200 MB and a second or two."""
-
-_KEYS = ("theta", "keep", "n_des", "weighted", "max_rows")
 
 
 def coarsen(
@@ -95,49 +93,60 @@ def coarsen(
     return coarse, joined[inverse]
 
 
-def coarsen_as_asked(
-    ensemble: Ensemble, asked: Any, *, n_clusters: Any = None, max_rows: int = MAX_ROWS
-) -> tuple[Ensemble, NDArray[np.intp], dict[str, Any]]:
-    """Coarsen as `consensus(coarsen=asked)` requires, and describe what was done.
+class Coarsening(NamedTuple):
+    """The option `coarsen` of `consensus`: options of the function `coarsen`, or how many rows may be left at most.
 
-    `asked` is a theta, "auto", or a mapping of options of `coarsen`. A mapping with max_rows and without theta means
+    If `is_auto`, theta and keep are chosen from max_rows.
+    """
+
+    theta: Any = 0.4
+    keep: Any = 1.0
+    n_des: Any = N_DES
+    weighted: Any = True
+    max_rows: Any = MAX_ROWS
+    is_auto: bool = False
+
+
+def coarsen_by_option(
+    ensemble: Ensemble, option: Any, *, n_clusters: Any = None, max_rows: int = MAX_ROWS
+) -> tuple[Ensemble, NDArray[np.intp], dict[str, Any]]:
+    """Coarsen as `consensus(coarsen=option)` requires, and describe what was done.
+
+    `option` is a theta, "auto", or a mapping of options of `coarsen`. A mapping with max_rows and without theta means
     "auto" with that budget.
     """
-    options = _options(asked)
-    budget = _check.integer(options.pop("max_rows", max_rows), "max_rows", low=1)
-    tree = ca_tree(ensemble, options.pop("n_des", N_DES))
-    weighted = options.pop("weighted", True)
-    if options.pop(AUTO, False):
+    options = _options(option, max_rows)
+    budget = _check.integer(options.max_rows, "max_rows", low=1)
+    tree = ca_tree(ensemble, options.n_des)
+    choice = Threshold(options.theta, options.keep, 0, "as asked")
+    if options.is_auto:
         # A consensus of n_clusters clusters needs at least as many rows.
         choice = tree.choose(max(budget, n_clusters if isinstance(n_clusters, int) else 1))
-    else:
-        choice = Threshold(options.pop("theta", 0.4), options.pop("keep", 1.0), 0, "as asked")
-    rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=weighted)
+    rows, inverse = tree.coarsen(choice.theta, keep=choice.keep, weighted=options.weighted)
     if isinstance(n_clusters, int) and rows.n_rows < n_clusters <= tree.rows.n_rows:
         raise ValueError(
             f"n_clusters = {n_clusters:,} is more than the {_check.counted(rows.n_rows, 'row')} that coarsening with "
             f"theta={choice.theta:g}, keep={choice.keep:g} leaves of {tree.rows.n_rows:,}; use a smaller theta, or a "
             f"larger keep."
         )
-    told = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": tree.rows.n_rows, "why": choice.reason}
-    return rows, inverse, {**told, "n_rows": rows.n_rows, "weighted": weighted}
+    info = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": tree.rows.n_rows, "why": choice.reason}
+    return rows, inverse, {**info, "n_rows": rows.n_rows, "weighted": options.weighted}
 
 
-def _options(asked: Any) -> dict[str, Any]:
-    """Return the options behind a theta, "auto" or a mapping; "auto" becomes a key of its own."""
-    if isinstance(asked, str):
-        _check.choice(asked, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options")
-        return {AUTO: True}
-    if not isinstance(asked, Mapping):
-        return {"theta": asked}
-    unknown = [key for key in asked if key not in _KEYS]
+def _options(option: Any, max_rows: int) -> Coarsening:
+    """Return the options behind a theta, "auto" or a mapping."""
+    if isinstance(option, str):
+        _check.choice(option, "coarsen", (AUTO,), "or give a theta in [0, 1], or a mapping of options")
+        return Coarsening(max_rows=max_rows, is_auto=True)
+    if not isinstance(option, Mapping):
+        return Coarsening(option, max_rows=max_rows)
+    known = Coarsening._fields[:-1]
+    unknown = [key for key in option if key not in known]
     if unknown:
-        raise TypeError(f"coarsen has no option {', '.join(map(repr, unknown))}; its options are {', '.join(_KEYS)}.")
-    if "max_rows" not in asked:
-        return dict(asked)
-    if "theta" in asked or "keep" in asked:
+        raise TypeError(f"coarsen has no option {', '.join(map(repr, unknown))}; its options are {', '.join(known)}.")
+    if "max_rows" in option and ("theta" in option or "keep" in option):
         raise ValueError("coarsen takes max_rows, from which theta and keep are chosen, or theta and keep; not both.")
-    return {**asked, AUTO: True}
+    return Coarsening(**{"max_rows": max_rows, **option}, is_auto="max_rows" in option)
 
 
 logger = logging.getLogger("quorate")
@@ -166,15 +175,15 @@ def coarsen_to_fit(ensemble: Ensemble, max_bytes: int) -> tuple[Ensemble, NDArra
     for start in range(0, ensemble.n_rows, BLOCK):
         rows = np.arange(start, min(start + BLOCK, ensemble.n_rows))
         block = select_rows(ensemble, rows, ensemble.counts[rows])
-        part, inverse, told = coarsen_as_asked(block, {"max_rows": share})
+        part, inverse, info = coarsen_by_option(block, {"max_rows": share})
         labels.append(_in_codes_of(ensemble, part))
         counts.append(part.counts)
         joined.append(inverse + n_rows)
-        thetas.append(told["theta"])
+        thetas.append(info["theta"])
         n_rows += part.n_rows
     stacked = replace(ensemble, labels=np.concatenate(labels), counts=np.concatenate(counts), object_ids=None)
     merged, where = compress(coded_anew(stacked))
-    return merged, where[np.concatenate(joined)], _told(ensemble, merged, max(thetas), max_bytes)
+    return merged, where[np.concatenate(joined)], _described(ensemble, merged, max(thetas), max_bytes)
 
 
 def _in_codes_of(ensemble: Ensemble, part: Ensemble) -> NDArray[Any]:
@@ -189,7 +198,7 @@ def _in_codes_of(ensemble: Ensemble, part: Ensemble) -> NDArray[Any]:
     return labels
 
 
-def _told(ensemble: Ensemble, merged: Ensemble, theta: float, max_bytes: int) -> dict[str, Any]:
+def _described(ensemble: Ensemble, merged: Ensemble, theta: float, max_bytes: int) -> dict[str, Any]:
     """Describe what was done, and log it as a warning."""
     needed = LEAST_BYTES * ensemble.n_rows
     why = (
@@ -197,5 +206,5 @@ def _told(ensemble: Ensemble, merged: Ensemble, theta: float, max_bytes: int) ->
         f"{max_bytes:,}; rows were merged in blocks of {BLOCK:,}"
     )
     logger.warning("%s, and %s rows are left; a larger max_bytes avoids it", why, f"{merged.n_rows:,}")
-    facts = {"theta": theta, "keep": 1.0, "n_distinct_rows": ensemble.n_rows, "why": why}
-    return {**facts, "n_rows": merged.n_rows, "weighted": True}
+    info = {"theta": theta, "keep": 1.0, "n_distinct_rows": ensemble.n_rows, "why": why}
+    return {**info, "n_rows": merged.n_rows, "weighted": True}

@@ -232,12 +232,12 @@ class CATree:
         return np.sort(ranked[: 1 + int(np.searchsorted(held, share))])
 
     def _numbers(self, nodes: Any) -> IntArray:
-        found = np.asarray(nodes)
-        if found.ndim != 1 or found.dtype.kind not in "iu":
+        numbers = np.asarray(nodes)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise TypeError(f"nodes must be the numbers of nodes, as `cut` returns them, got {_check.brief(nodes)}.")
-        if len(found) and not (found.min() >= 0 and found.max() < self.n_nodes):
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.n_nodes):
             raise ValueError(f"nodes must be numbers from 0 to {self.n_nodes - 1:,}, got {_check.brief(nodes)}.")
-        return found
+        return numbers
 
     def curve(self, thetas: Any = None, *, keep: float = 1.0) -> tuple[FloatArray, NDArray[np.int64]]:
         """Return the number of nodes of a cut, N_Z, at each of many thresholds, by default 0, 1/H, ..., (H-1)/H.

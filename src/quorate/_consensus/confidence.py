@@ -235,16 +235,16 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     for number in range(min(N_DIVISIONS, members.n_members - 1)):
         halves = np.array_split(rng.permutation(members.n_members), 2)
         try:
-            found = [
+            repeated = [
                 repeat(procedure, select_members(members, np.sort(half)), 2 * number + place)
                 for place, half in enumerate(halves)
             ]
         except (ValueError, MemoryError):
             # for example a method that takes one of the members as it is, and none of a half has so many clusters
             continue
-        both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
+        both = np.flatnonzero((repeated[0] >= 0) & (repeated[1] >= 0))
         if len(both):
-            halves_there = [labels[both] for labels in found]
+            halves_there = [labels[both] for labels in repeated]
             likeness.append(_likeness(halves_there, members.counts[both]))
             kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._choose_k.choose_k import Asked, Numbers, candidates, choose
-from quorate._coarsening.coarsen import MAX_ROWS, coarsen_as_asked, coarsen_to_fit
+from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose
+from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
 from quorate._data.coding import DEFAULT
-from quorate._data.ensemble import as_ensemble
+from quorate._data.ensemble import ensemble_as
 from quorate._data.proof import proven
 from quorate._data.rows import compress
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
-from quorate._solve.auto import AUTO, DEFAULT_METHOD, resolve
+from quorate._solve.auto import AUTO, DEFAULT_METHOD
 from quorate._solve.procedure import Procedure
-from quorate._solve.run_method import MAX_BYTES, checked_options, run_method
-from quorate._types import AnyEnsemble, Consensus, Ensemble, SoftEnsemble
+from quorate._solve.run_method import resolve, run_method
+from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving
 from quorate.methods import METHODS
 from quorate.ops.distinct_rows import taken_rows
 
@@ -73,67 +73,54 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    max_bytes = _check.n_bytes(max_bytes)
-    name, reason = resolve(method, ensemble, n_clusters, max_bytes, options)
-    options = checked_options(name, options)
-    _check.choice(refine, "refine", (True, False))
-    _check.choice(confidence, "confidence", (True, False))
-    if n_clusters is None and not (method == name and METHODS[name].finds_k):
+    solving = Solving(
+        method, options, random_state=random_state, max_bytes=max_bytes, refine=refine, confidence=confidence
+    )
+    return solve_rows(ensemble, n_clusters, solving)
+
+
+def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
+    """Run a method on distinct rows: what `solve` and `consensus` have in common."""
+    solving, reason = resolve(ensemble, n_clusters, given)
+    method = METHODS[solving.method]
+    if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    wanted = candidates(n_clusters, ensemble)
-    told: dict[str, Any] = {"auto": reason} if reason else {}
-    shared: dict[str, Any] = {"random_state": random_state, "max_bytes": max_bytes, "refine": refine}
+    compared = candidates(n_clusters, ensemble)
+    info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
-        _refuse_soft(name, wanted is not None, refine)
-    if ensemble.card is not None and (wanted is not None or refine or METHODS[name].combines):
+        _refuse_soft(solving, compared is not None)
+    if ensemble.card is not None and (compared is not None or solving.refine or method.combines):
         ensemble = ensemble.on_host()
-        why = "numbers of clusters are compared" if wanted is not None else "several methods or single moves are tried"
-        told["device"] = f"the processor: {why}, on rows that the card compressed"
-    if wanted is None or isinstance(ensemble, SoftEnsemble):
-        result = run_method(ensemble, n_clusters, name, options=options, **shared)
+        why = (
+            "numbers of clusters are compared" if compared is not None else "several methods or single moves are tried"
+        )
+        info["device"] = f"the processor: {why}, on rows that the card compressed"
+    if compared is None or isinstance(ensemble, SoftEnsemble):
+        result = run_method(ensemble, n_clusters, solving)
     else:
-        asked = Asked(wanted, name, options, is_open=isinstance(n_clusters, str))
-        told["choice"], result = choose(ensemble, asked, **shared)
-    result = replace(result, info={**result.info, **told})
-    if not confidence:
+        info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+    result = replace(result, info={**result.info, **info})
+    if not solving.confidence:
         return replace(result, confidence=None)
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
-    seed = 0 if random_state is None else abs(_check.known_seed(random_state) or 0)
-    procedure = Procedure(name, result.n_clusters, refine, seed, is_known=True, options=options, max_bytes=max_bytes)
+    seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
+    procedure = Procedure(
+        solving.method, result.n_clusters, solving.refine, seed, True, solving.options, solving.max_bytes
+    )
     return with_confidence(ensemble, result, procedure)
 
 
-def _refuse_soft(method: str, chooses: bool, refine: bool) -> None:
-    if not METHODS[method].soft:
+def _refuse_soft(solving: Solving, chooses: bool) -> None:
+    if not METHODS[solving.method].soft:
         taking = ", ".join(name for name, entry in METHODS.items() if entry.soft)
-        raise ValueError(f"method {method!r} takes labels alone; methods that take soft members: {taking}. {HARDEN}")
+        raise ValueError(
+            f"method {solving.method!r} takes labels alone; methods that take soft members: {taking}. {HARDEN}"
+        )
     if chooses:
         raise ValueError(f"n_clusters must be a number with soft members: criteria for it compare labels. {HARDEN}")
-    if refine:
+    if solving.refine:
         raise ValueError(f"refine must be False with soft members: it raises the ANMI with labels. {HARDEN}")
-
-
-class Solved(NamedTuple):
-    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
-
-    ensemble: AnyEnsemble
-    rows: Consensus
-    objects: Consensus
-
-
-def coarsened(rows: Any, coarsen: Any, n_clusters: Numbers, max_bytes: int, method: object = None) -> Any:
-    """The rows merged as the option `coarsen` says, the merged row of each row, and what was done.
-
-    None if nothing is to be merged. Without the option, rows are merged only if the method is "auto" and none that it
-    may take fits into `max_bytes`.
-    """
-    if coarsen is None:
-        return coarsen_to_fit(rows, max_bytes) if method == AUTO and isinstance(rows, Ensemble) else None
-    if isinstance(rows, SoftEnsemble):
-        raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
-    budget = min(MAX_ROWS, max(1, math.isqrt(max_bytes // 8)))
-    return coarsen_as_asked(rows, coarsen, n_clusters=n_clusters, max_rows=budget)
 
 
 def consensus(
@@ -219,49 +206,68 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
-    max_bytes = _check.n_bytes(max_bytes)
-    reading = {"weights": weights, "missing": missing, "ids": ids}
-    reading |= {"orientation": orientation, "check": check}
-    settings = {"coarsen": coarsen, "method": method, "random_state": random_state, "max_bytes": max_bytes}
-    settings |= {"refine": refine, "confidence": confidence, **options}
+    reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
+    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device)
     if device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
     if device not in (None, "cpu") or lives_on_card(labels):
-        found = consensus_on_card(labels, n_clusters, reading, settings, device)
-        if found is not None:
-            return found
+        result = consensus_on_card(labels, n_clusters, reading, solving)
+        if result is not None:
+            return result
     _check.choice(device, "device", DEVICES)
-    return solve_objects(as_any_ensemble(labels, reading), n_clusters, **settings).objects
+    return solve_objects(_read(labels, reading), n_clusters, solving).objects
 
 
-def as_any_ensemble(labels: Any, reading: dict[str, Any]) -> AnyEnsemble:
+def _read(labels: Any, reading: Reading) -> AnyEnsemble:
     """Labels or soft members, read as the options of `as_ensemble` say."""
     if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
-        return as_ensemble(labels, **reading)
-    if reading["orientation"] is not None:
+        return ensemble_as(labels, reading)
+    if reading.orientation is not None:
         raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
-    return as_soft_ensemble(labels, **{name: reading[name] for name in ("weights", "missing", "ids")})
+    return as_soft_ensemble(labels, weights=reading.weights, missing=reading.missing, ids=reading.ids)
 
 
-def solve_objects(
-    ensemble: AnyEnsemble, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
-) -> Solved:
+class Solved(NamedTuple):
+    """A consensus twice: of the rows the method worked on, and of the objects those rows stand for."""
+
+    ensemble: AnyEnsemble
+    rows: Consensus
+    objects: Consensus
+
+
+def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> Solved:
     """Compress an ensemble, coarsen it if asked to, solve, and carry the labels back to the objects.
 
-    This is `consensus` on data that has been through the door already; `settings` are those of `solve`.
+    This is `consensus` on data that has been through the door already. On a card, rows are coarsened in host memory,
+    and too little memory on the card is an error of one line.
     """
     if ensemble.card is not None:
-        return solve_objects_on_card(ensemble, n_clusters, coarsen=coarsen, max_bytes=max_bytes, **settings)
+        return _solve_on_card(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
-    told = {}
-    merged = coarsened(rows, coarsen, n_clusters, max_bytes, settings.get("method", AUTO))
+    info = {}
+    merged = coarsened(rows, n_clusters, solving)
     if merged is not None:
-        rows, joined, told["coarsen"] = merged
+        rows, joined, info["coarsen"] = merged
         inverse = joined[inverse]
-    result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
-    result = replace(result, info={**result.info, **told})
+    result = solve_rows(rows, n_clusters, solving)
+    result = replace(result, info={**result.info, **info})
     objects = expand(result, inverse, ensemble.object_ids)
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
+
+
+def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:
+    """The rows merged as the option `coarsen` says, the merged row of each row, and what was done.
+
+    None if nothing is to be merged. Without the option, rows are merged only if the method is "auto" and none that it
+    may take fits into `max_bytes`.
+    """
+    if solving.coarsen is None:
+        fits = solving.method != AUTO or not isinstance(rows, Ensemble)
+        return None if fits else coarsen_to_fit(rows, solving.max_bytes)
+    if isinstance(rows, SoftEnsemble):
+        raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
+    budget = min(MAX_ROWS, max(1, math.isqrt(solving.max_bytes // 8)))
+    return coarsen_by_option(rows, solving.coarsen, n_clusters=n_clusters, max_rows=budget)
 
 
 def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
@@ -282,10 +288,9 @@ ARRAYS = ("labels", "confidence", "runner_up")
 logger = logging.getLogger("quorate")
 
 
-def consensus_on_card(
-    labels: Any, n_clusters: Numbers, reading: dict[str, Any], settings: dict[str, Any], device: str | None
-) -> Consensus | None:
+def consensus_on_card(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus | None:
     """Return the consensus of labels that live on a card or are to go there; None if the processor is to make it."""
+    device = solving.device
     if device == "cpu":
         raise ValueError("device must not be 'cpu' for labels on a card; copy them to host memory first.")
     if isinstance(labels, SoftEnsemble) or (kind_of(labels) == "numpy" and holds_matrices(labels)):
@@ -299,10 +304,10 @@ def consensus_on_card(
 
     try:
         if isinstance(labels, np.ndarray) and is_plain_table(labels, reading) and is_too_large(card, labels):
-            found = compress_in_blocks(card, labels, reading)
-            if found is not None:
-                return _solved_in_blocks(*found, n_clusters, settings)
-        return solve_objects_on_card(ensemble_on_card(card, labels, reading), n_clusters, **settings).objects
+            compressed = compress_in_blocks(card, labels, reading)
+            if compressed is not None:
+                return _solved_in_blocks(*compressed, n_clusters, solving)
+        return solve_objects(ensemble_on_card(card, labels, reading), n_clusters, solving).objects
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -312,11 +317,9 @@ def consensus_on_card(
         return None
 
 
-def _solved_in_blocks(
-    rows: Any, inverse: NDArray[np.int32], n_clusters: Numbers, settings: dict[str, Any]
-) -> Consensus:
+def _solved_in_blocks(rows: Any, inverse: NDArray[np.int32], n_clusters: Numbers, solving: Solving) -> Consensus:
     """Solve rows on the card, and carry the result to objects whose rows are known in host memory, in blocks."""
-    result = solve_objects_on_card(rows, n_clusters, **settings).rows
+    result = solve_objects(rows, n_clusters, solving).rows
     card, size = rows.card, max(1024, int(0.02 * rows.card.free_bytes()) // 8)
     arrays: dict[str, Any] = {}
     for name in ARRAYS:
@@ -330,31 +333,25 @@ def _solved_in_blocks(
     return replace(result, **arrays, rows=inverse.astype(np.intp))
 
 
-def solve_objects_on_card(
-    ensemble: Any, n_clusters: Numbers, *, coarsen: Any = None, max_bytes: int = MAX_BYTES, **settings: Any
-) -> Solved:
-    """Do what `solve_objects` does; rows are coarsened in host memory. Too little memory on the card is one line."""
+def _solve_on_card(ensemble: Any, n_clusters: Numbers, solving: Solving) -> Solved:
+    """Do what `solve_objects` does for an ensemble on a card."""
+    from quorate._data.rows_on_card import compress_on_card
+
     try:
-        return _solved(ensemble, n_clusters, coarsen, max_bytes, settings)
+        rows: Any
+        rows, inverse = compress_on_card(ensemble)
+        info = {}
+        if solving.coarsen is not None:
+            rows, joined, info["coarsen"] = coarsened(rows.on_host(), n_clusters, solving)
+            inverse = ensemble.card.to_card(joined.astype(np.int32))[inverse]
+            info["device"] = "the processor: rows were merged first, which a card cannot do"
+        result = solve_rows(rows, n_clusters, solving)
+        result = replace(result, info={**result.info, **info})
+        objects = expand_on_card(result, inverse, ensemble)
     except Exception as error:
         if not is_out_of_memory(error) or isinstance(error, MemoryError):
             raise
         raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
-
-
-def _solved(ensemble: Any, n_clusters: Numbers, coarsen: Any, max_bytes: int, settings: dict[str, Any]) -> Solved:
-    from quorate._data.rows_on_card import compress_on_card
-
-    rows: Any
-    rows, inverse = compress_on_card(ensemble)
-    told = {}
-    if coarsen is not None:
-        rows, joined, told["coarsen"] = coarsened(rows.on_host(), coarsen, n_clusters, max_bytes)
-        inverse = ensemble.card.to_card(joined.astype(np.int32))[inverse]
-        told["device"] = "the processor: rows were merged first, which a card cannot do"
-    result = solve(rows, n_clusters, max_bytes=max_bytes, **settings)
-    result = replace(result, info={**result.info, **told})
-    objects = expand_on_card(result, inverse, ensemble)
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
 
 

@@ -68,10 +68,10 @@ def known_labels(ensemble: Ensemble, labels: NDArray[np.int32], codes: IntArray)
     rows = np.concatenate([ensemble.labels, codes.astype(ensemble.labels.dtype, copy=False)])
     inverse = np.empty(len(rows), dtype=np.intp)
     distinct_rows(read_only(rows), inverse)
-    found = inverse[ensemble.n_rows :]
-    known = found < ensemble.n_rows
+    equal = inverse[ensemble.n_rows :]
+    known = equal < ensemble.n_rows
     placed = np.full(len(codes), -1, dtype=np.int32)
-    placed[known] = labels[found[known]]
+    placed[known] = labels[equal[known]]
     return placed
 
 
@@ -86,7 +86,7 @@ def recode(ensemble: Ensemble, raw: IntArray) -> IntArray:
     return codes
 
 
-NAMES_TOLD = 5
+NAMES_SHOWN = 5
 
 
 class NewRows(NamedTuple):
@@ -157,14 +157,14 @@ def place(labels: Any, ensemble: Any, new_labels: Any, *, missing: Any = DEFAULT
     members = as_ensemble(ensemble)
     labelling = code_beside(labels, "labels", members)
     pairs = pair_rows(members, labelling.codes, labelling.n_clusters)
-    found = place_new(
+    placement = place_new(
         places_of(pairs, compress(members)[0], scale_of(labels, pairs)),
         match_rows(members, new_labels, missing),
         _names(labelling),
     )
-    if found.n_unplaced:
-        warnings.warn(unplaced_words(found.n_unplaced, len(found.labels)), UserWarning, stacklevel=2)
-    return found
+    if placement.n_unplaced:
+        warnings.warn(unplaced_words(placement.n_unplaced, len(placement.labels)), UserWarning, stacklevel=2)
+    return placement
 
 
 def _names(labelling: Labelling) -> tuple[str, ...] | None:
@@ -232,11 +232,11 @@ def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> N
     unknown = {}
     for member, column in place.items():
         translated = _translation(ensemble.categories[member], categories[column])
-        found = translated[codes[:, column]]
-        lost = int(((found < 0) & (codes[:, column] >= 0)).sum())
+        own = translated[codes[:, column]]
+        lost = int(((own < 0) & (codes[:, column] >= 0)).sum())
         if lost:
             unknown[ensemble.member_names[member]] = lost
-        matched[:, member] = found
+        matched[:, member] = own
     absent = tuple(name for member, name in enumerate(ensemble.member_names) if member not in place)
     return NewRows(matched, unknown, absent, ids, id_name)
 
@@ -287,11 +287,11 @@ def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[i
     known = set(members)
     strange = [name for name in names if name not in known]
     if strange:
-        told = ", ".join(map(repr, strange[:NAMES_TOLD])) + (", ..." if len(strange) > NAMES_TOLD else "")
-        wanted = ", ".join(map(repr, members[:NAMES_TOLD])) + (", ..." if len(members) > NAMES_TOLD else "")
+        unknown = ", ".join(map(repr, strange[:NAMES_SHOWN])) + (", ..." if len(strange) > NAMES_SHOWN else "")
+        wanted = ", ".join(map(repr, members[:NAMES_SHOWN])) + (", ..." if len(members) > NAMES_SHOWN else "")
         are_none = "is no member" if len(strange) == 1 else "are no members"
         raise ValueError(
-            f"new_labels has {_check.counted(len(strange), 'column')} that {are_none} ({told}); the members are "
+            f"new_labels has {_check.counted(len(strange), 'column')} that {are_none} ({unknown}); the members are "
             f"{wanted}. Leave them out, or rename them."
         )
     return {member: column for column, member in enumerate(_check.places(names, members))}
@@ -305,5 +305,5 @@ def _translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:
     """
     codes = {label: code for code, label in enumerate(known.tolist())}
     texts = {str(label): code for label, code in codes.items()}
-    found = [codes[label] if label in codes else texts.get(str(label), -1) for label in new.tolist()]
-    return np.array([*found, -1], dtype=np.int64)
+    own = [codes[label] if label in codes else texts.get(str(label), -1) for label in new.tolist()]
+    return np.array([*own, -1], dtype=np.int64)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import (
-    DEFAULT,
     MissingRule,
     as_array,
     code_integers,
@@ -32,7 +31,7 @@ from quorate._data.coding import (
     warn_of_nulls,
 )
 from quorate._data.ensemble import as_weights, build_ensemble, refuse_suspects
-from quorate._types import Ensemble, read_only
+from quorate._types import Ensemble, Reading, read_only
 from quorate.ops.coding import code_columns
 from quorate.ops.distinct_rows import as_words, fill_slots, insert_rows
 from quorate.solvers import label_rows
@@ -327,21 +326,6 @@ def _longer(array: Array, capacity: int, n_used: int) -> Array:
 
 Kind = str
 """Where values come from: "values" (arrays and data frames), "arrow" (Arrow columns), or "text", which has no type."""
-
-
-class Reading(NamedTuple):
-    """How the values are to be read, as for `load_labels`.
-
-    With `takes_all`, objects without any label are kept, and members that label nothing are left out: new objects
-    that are to be placed may well be so.
-    """
-
-    missing: Any = DEFAULT
-    weights: Any = None
-    skip_empty: bool = False
-    check: bool = True
-    declared: bool = False
-    takes_all: bool = False
 
 
 class MergedRows(NamedTuple):

@@ -14,7 +14,7 @@ from quorate._data.alignment import refuse_repeated
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
 from quorate._data.proof import prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
-from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble, read_only
+from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
 
 
 def as_ensemble(
@@ -93,6 +93,18 @@ def as_ensemble(
     )
     refuse_unlabelled(ensemble.labels)
     return ensemble
+
+
+def ensemble_as(labels: Any, reading: Reading) -> Ensemble:
+    """Do what `as_ensemble` does, with its options in one."""
+    return as_ensemble(
+        labels,
+        weights=reading.weights,
+        missing=reading.missing,
+        orientation=reading.orientation,
+        ids=reading.ids,
+        check=reading.check,
+    )
 
 
 def read_ensemble(

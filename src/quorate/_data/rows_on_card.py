@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import DEFAULT
-from quorate._data.ensemble import as_ensemble, as_weights, refuse_empty_members
+from quorate._data.ensemble import as_weights, ensemble_as, refuse_empty_members
 from quorate._data.proof import prove_counts
 from quorate._device.card import Card
 from quorate._device.card_rows import code_columns_on_card, distinct_rows_on_card
 from quorate._device.choose import Kind, card_for, in_kind, kind_of, lives_on_card, need_memory, on_card, on_host
 from quorate._device.device_ensemble import DeviceEnsemble, resident, upload, varied
-from quorate._types import AnyEnsemble, Ensemble, SoftEnsemble, read_only
+from quorate._types import AnyEnsemble, Ensemble, Reading, SoftEnsemble, read_only
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} - {"uint64"}
 """The types of labels, as NumPy, CuPy and PyTorch name them, that a card codes."""
 
 
-def ensemble_on_card(card: Card, labels: Any, reading: dict[str, Any]) -> DeviceEnsemble:
+def ensemble_on_card(card: Card, labels: Any, reading: Reading) -> DeviceEnsemble:
     """Read labels as `as_ensemble` does, into an ensemble on the card.
 
     A table of integers, in host memory or on a card, is coded on the card. Anything else, or a table that needs one of
@@ -31,20 +31,20 @@ def ensemble_on_card(card: Card, labels: Any, reading: dict[str, Any]) -> Device
         return _with_options(labels, reading)
     if not is_plain_table(labels, reading):
         host = on_host(labels) if lives_on_card(labels) else labels
-        return upload(card, as_ensemble(host, **reading), kind_of(labels))
+        return upload(card, ensemble_as(host, reading), kind_of(labels))
     kind = kind_of(labels)
     if kind == "numpy":
         need_memory(card, 2 * labels.nbytes, f"a table of {labels.shape[0]:,} x {labels.shape[1]} labels")
     values = card.to_card(labels) if kind == "numpy" else on_card(labels, card.xp)
     found = coded_ensemble(card, values, reading, kind)
-    return found if found is not None else upload(card, as_ensemble(card.to_host(values), **reading), kind)
+    return found if found is not None else upload(card, ensemble_as(card.to_host(values), reading), kind)
 
 
-def is_plain_table(labels: Any, reading: dict[str, Any]) -> bool:
+def is_plain_table(labels: Any, reading: Reading) -> bool:
     """Whether labels are a table of integers, one row per object, that needs none of the options of reading."""
     if not isinstance(labels, np.ndarray) and not lives_on_card(labels):
         return False
-    if reading["missing"] != DEFAULT or reading["orientation"] not in (None, "objects") or reading["ids"] is not None:
+    if reading.missing != DEFAULT or reading.orientation not in (None, "objects") or reading.ids is not None:
         return False
     shape = labels.shape
     integers = str(labels.dtype).rpartition(".")[2] in INTEGERS
@@ -52,7 +52,7 @@ def is_plain_table(labels: Any, reading: dict[str, Any]) -> bool:
 
 
 def coded_ensemble(
-    card: Card, values: Any, reading: dict[str, Any], kind: Kind, n_objects: int | None = None
+    card: Card, values: Any, reading: Reading, kind: Kind, n_objects: int | None = None
 ) -> DeviceEnsemble | None:
     """Return the ensemble of an integer table on the card; None if the processor must code it or refuse it.
 
@@ -66,28 +66,28 @@ def coded_ensemble(
         return None
     names = tuple(f"member {place}" for place in range(labels.shape[1]))
     refuse_empty_members(names, tuple(categories))
-    if reading.get("check", True) and any(2 * len(known) > (n_objects or len(labels)) for known in categories):
+    if reading.check and any(2 * len(known) > (n_objects or len(labels)) for known in categories):
         # a column of ids has nearly as many labels as objects; the processor knows what to say about it
         return None
     like = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
-        "weights": as_weights(reading.get("weights"), names),
+        "weights": as_weights(reading.weights, names),
         "member_names": names,
         "categories": tuple(categories),
     }
     return resident(card, labels, None, like, kind)
 
 
-def _with_options(ensemble: DeviceEnsemble, reading: dict[str, Any]) -> DeviceEnsemble:
-    if reading["missing"] != DEFAULT or reading["orientation"] is not None:
+def _with_options(ensemble: DeviceEnsemble, reading: Reading) -> DeviceEnsemble:
+    if reading.missing != DEFAULT or reading.orientation is not None:
         raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
-    if reading["weights"] is None and reading["ids"] is None:
+    if reading.weights is None and reading.ids is None:
         return ensemble
     changes: dict[str, Any] = {}
-    if reading["weights"] is not None:
-        changes["weights"] = as_weights(reading["weights"], ensemble.member_names)
-    if reading["ids"] is not None:
-        changes["object_ids"] = as_ensemble(ensemble, ids=reading["ids"]).object_ids
+    if reading.weights is not None:
+        changes["weights"] = as_weights(reading.weights, ensemble.member_names)
+    if reading.ids is not None:
+        changes["object_ids"] = ensemble_as(ensemble, Reading(ids=reading.ids)).object_ids
     return varied(ensemble, labels=ensemble.card_labels, counts=ensemble.card_counts, **changes)
 
 
@@ -149,7 +149,7 @@ def is_too_large(card: Card, table: NDArray[Any]) -> bool:
 
 
 def compress_in_blocks(
-    card: Card, table: NDArray[Any], reading: dict[str, Any]
+    card: Card, table: NDArray[Any], reading: Reading
 ) -> tuple[DeviceEnsemble, NDArray[np.int32]] | None:
     """Return the distinct rows of an integer table on the card, and the row of each object in host memory.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._coarsening.tree import ca_tree
-from quorate._data.blocks import CodedBlock, MergedRows, Reading, RowTable, Settled, settle
+from quorate._data.blocks import CodedBlock, MergedRows, RowTable, Settled, settle
 from quorate._distributed.chunks import (
     Chunks,
     Leaf,
@@ -22,7 +22,7 @@ from quorate._distributed.chunks import (
     repeated_key,
     rows_alone,
 )
-from quorate._types import Ensemble
+from quorate._types import Ensemble, Reading
 
 Array = NDArray[Any]
 

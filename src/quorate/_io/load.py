@@ -34,24 +34,10 @@ from quorate._io.text import (
     read_numbers,
     text_ids,
 )
-from quorate._types import Ensemble
+from quorate._types import Ensemble, Reading
 
 Array = NDArray[Any]
 logger = logging.getLogger("quorate")
-
-
-class Reading(NamedTuple):
-    """The options of `load_labels` for reading one file, except those that choose its columns.
-
-    `declared` says that the user named the columns of the members, so that they may look like ids.
-    """
-
-    missing: Any = DEFAULT
-    orientation: str | None = None
-    sep: str | None = None
-    check: bool = True
-    declared: bool = False
-    formulas: str = "keep"
 
 
 def load_labels(
@@ -136,7 +122,7 @@ def load_labels(
     """
     named = _names(columns)
     declared = columns is not None or orientation == "members"
-    how = Reading(missing, orientation, sep, check, declared=declared, formulas=formulas)
+    how = Reading(missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas)
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
@@ -278,7 +264,7 @@ def load_with_truth(
     formulas: str = "keep",
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, None, sep, check, declared=columns is not None, formulas=formulas)
+    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None

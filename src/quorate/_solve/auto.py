@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from quorate import _check
 from quorate._types import AnyEnsemble, Ensemble, SoftEnsemble
-from quorate.methods import METHODS
 from quorate.solvers.members import missing_shares
 
 AUTO = "auto"
@@ -33,16 +30,6 @@ class Pick(NamedTuple):
 
     method: str
     reason: str
-
-
-def resolve(method: str, ensemble: AnyEnsemble, n_clusters: object, max_bytes: int, options: Mapping[str, Any]) -> Pick:
-    """The method that "auto" stands for here, and why; a method's own name comes back without a reason."""
-    if method != AUTO:
-        return Pick(_check.choice(method, "method", (AUTO, *METHODS)), "")
-    if options:
-        given = ", ".join(map(repr, options))
-        raise TypeError(f"method 'auto' has no option {given}: options belong to a method; name the one you mean.")
-    return pick(ensemble, n_clusters, max_bytes)
 
 
 def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:

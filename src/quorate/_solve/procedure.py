@@ -13,9 +13,9 @@ from quorate._data.labelling import Labelling
 from quorate._data.rows import compress
 from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
-from quorate._solve.auto import AUTO, resolve
-from quorate._solve.run_method import MAX_BYTES, run_method
-from quorate._types import Consensus, Ensemble
+from quorate._solve.auto import AUTO
+from quorate._solve.run_method import resolve, run_method
+from quorate._types import MAX_BYTES, Consensus, Ensemble, Solving
 from quorate.methods import METHODS
 from quorate.solvers.label_rows import entries_of, take
 
@@ -121,15 +121,9 @@ def repeat(procedure: Procedure, ensemble: Ensemble, number: int) -> NDArray[np.
     rows, inverse = compress(select_rows(ensemble, known, ensemble.counts[known]))
     seed = int(np.random.SeedSequence((procedure.seed, number)).generate_state(1)[0])
     k = min(procedure.n_clusters, rows.n_rows)
-    method = resolve(procedure.method, rows, k, procedure.max_bytes, {}).method
-    result = run_method(
-        rows,
-        k,
-        method,
-        random_state=seed,
-        max_bytes=procedure.max_bytes,
-        refine=procedure.refine,
-        options=procedure.options,
+    wanted = Solving(
+        procedure.method, procedure.options, random_state=seed, max_bytes=procedure.max_bytes, refine=procedure.refine
     )
+    result = run_method(rows, k, resolve(rows, k, wanted)[0])
     labels[known] = result.labels[inverse]
     return labels

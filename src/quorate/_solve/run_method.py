@@ -20,7 +20,8 @@ from quorate._data.coding import DEFAULT, code_integers, missing_rule
 from quorate._data.rows import compress
 from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
-from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method, SoftEnsemble
+from quorate._solve.auto import AUTO, pick
+from quorate._types import AnyEnsemble, Consensus, E, Ensemble, FloatArray, Method, MethodOptions, SoftEnsemble, Solving
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical, refine_colours
 from quorate.solvers.cluster_means import completed, with_standing
@@ -120,10 +121,9 @@ def row_colours(ensemble: AnyEnsemble) -> NDArray[np.uint64]:
     labels, n_colours = likeliest_labels(ensemble), 0
     for _ in range(MOST_ROUNDS):
         refine_colours(labels, ensemble.offsets, counts, members, rows)
-        found = len(np.unique(rows))
-        if found == n_colours or found == ensemble.n_rows:
+        n_before, n_colours = n_colours, len(np.unique(rows))
+        if n_colours in (n_before, ensemble.n_rows):
             break
-        n_colours = found
     return rows
 
 
@@ -154,7 +154,7 @@ SLOW = 60.0
 _tried: WeakKeyDictionary[Ensemble, set[str]] = WeakKeyDictionary()
 
 
-def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
+def log_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
     """Estimate how long `run` will take on all rows and log it, as information or, above a minute, as a warning.
 
     `run` is called with three small samples of the rows: the first one compiles and warms up, and the other two show
@@ -167,11 +167,11 @@ def tell_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], objec
     large = min(ensemble.n_rows // PART, MOST_TRIED)
     _seconds(ensemble, WARM_UP, run)
     first, second = _seconds(ensemble, large // 2, run), _seconds(ensemble, large, run)
-    _tell(name, ensemble, extrapolate(first, second, ensemble.n_rows / large))
+    _log(name, ensemble, extrapolate(first, second, ensemble.n_rows / large))
 
 
-def tell_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
-    """Estimate and log, as `tell_duration` does, how long a method will take whose time grows as the rows do.
+def log_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble], object]) -> None:
+    """Estimate and log, as `log_duration` does, how long a method will take whose time grows as the rows do.
 
     Such a method rarely takes so long that a warning is due, so that it is tried only if somebody listens.
     """
@@ -183,10 +183,10 @@ def tell_linear_duration(name: str, ensemble: Ensemble, run: Callable[[Ensemble]
     small, large = LINEAR_PARTS
     first, second = _seconds(ensemble, small, run), _seconds(ensemble, large, run)
     per_row = max(second - first, 0.0) / (large - small)
-    _tell(name, ensemble, second + per_row * (ensemble.n_rows - large))
+    _log(name, ensemble, second + per_row * (ensemble.n_rows - large))
 
 
-def _tell(name: str, ensemble: Ensemble, estimate: float) -> None:
+def _log(name: str, ensemble: Ensemble, estimate: float) -> None:
     level = logging.WARNING if estimate >= SLOW else logging.INFO
     logger.log(
         level,
@@ -225,7 +225,6 @@ MAX_SWEEPS = 100
 def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
     """A method's result on rows, improved by moves; ``info["refine"]`` tells what they changed."""
     better = refine_rows(ensemble, result.labels, result.n_clusters, MAX_SWEEPS)
-    told = {**better.info, "objective_before": result.objective}
     return replace(
         result,
         labels=better.labels,
@@ -233,7 +232,7 @@ def refined(ensemble: Ensemble, result: Consensus) -> Consensus:
         converged=result.converged and better.converged,
         confidence=better.confidence,
         runner_up=better.runner_up,
-        info={**result.info, "refine": told},
+        info={**result.info, "refine": {**better.info, "objective_before": result.objective}},
     )
 
 
@@ -253,13 +252,26 @@ def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter:
     return with_standing(ensemble, result)
 
 
-MAX_BYTES = 4_000_000_000
-"""Memory beyond the linear that a method may ask for unless the caller says otherwise."""
 SHARED_OPTIONS = ("n_init", "max_iter")
 """Options that mean the same in every method that has them: a number of runs or sweeps, at least 1."""
 
 
-def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(ensemble: AnyEnsemble, n_clusters: object, solving: Solving) -> tuple[Solving, str]:
+    """Return how to solve with a method of the register instead of "auto" and options checked, and why it was taken.
+
+    The reason is empty if the method was named.
+    """
+    if solving.method != AUTO:
+        name = _check.choice(solving.method, "method", (AUTO, *METHODS))
+        return replace(solving, options=_checked_options(name, solving.options)), ""
+    if solving.options:
+        given = ", ".join(map(repr, solving.options))
+        raise TypeError(f"method 'auto' has no option {given}: options belong to a method; name the one you mean.")
+    name, reason = pick(ensemble, n_clusters, solving.max_bytes)
+    return replace(solving, method=name), reason
+
+
+def _checked_options(method: str, options: MethodOptions) -> MethodOptions:
     """The options of a method of the register, refused if it has no such option; those all methods share are checked.
 
     Options that only one method has are checked by that method.
@@ -276,29 +288,6 @@ def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; {has}.")
     shared = {name: _check.integer(options[name], name, low=1) for name in SHARED_OPTIONS if name in options}
     return {**options, **shared}
-
-
-def run_method(
-    ensemble: AnyEnsemble,
-    n_clusters: Any,
-    method: str,
-    *,
-    random_state: Any,
-    max_bytes: int,
-    refine: bool,
-    options: Mapping[str, Any],
-) -> Consensus:
-    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
-
-    `options` have been through `checked_options`. A method that combines others is handed functions that run those
-    on the same rows; with `refine` the result is improved by greedy moves afterwards.
-    """
-    runs = _runs(ensemble, max_bytes) if METHODS[method].combines else {}
-    seed = _check.known_seed(random_state)
-    rng = _check.generator(random_state if seed is None else seed)
-    result = _run(ensemble, method, max_bytes, n_clusters, rng, options, {"runs": runs} if runs else {})
-    result = replace(result, info={**result.info, "seed": seed})
-    return refined(ensemble, result) if refine and isinstance(ensemble, Ensemble) else result
 
 
 FEWEST_OBJECTS = 50
@@ -332,42 +321,51 @@ def _largest_shares(ensemble: Ensemble) -> NDArray[Any]:
     return np.array(largest)
 
 
-def _runs(ensemble: AnyEnsemble, max_bytes: int) -> dict[str, Callable[[int, np.random.Generator], Consensus]]:
-    """Every method that does not combine others, ready to run on this ensemble."""
-    return {name: partial(_run, ensemble, name, max_bytes) for name, entry in METHODS.items() if not entry.combines}
+Runs = Mapping[str, Callable[[int, np.random.Generator], Consensus]]
+"""Methods that are ready to run on an ensemble, by name."""
 
 
-def _run(
-    ensemble: AnyEnsemble,
-    method: str,
-    max_bytes: int,
-    n_clusters: Any,
-    rng: np.random.Generator,
-    options: Mapping[str, Any] | None = None,
-    extra: Mapping[str, Any] | None = None,
-) -> Consensus:
-    """Check the number of clusters and the memory, sort the members, run, and fill in what all methods share."""
-    entry, options = METHODS[method], options or {}
+def run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Consensus:
+    """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
+
+    `solving` has been through `resolve`. First the number of clusters and the memory are checked. Then rows and members
+    are sorted, as far as the method wants it, and the method runs; a method that combines others is handed functions
+    that run those on the same rows. Last comes what all methods share, and greedy moves if `refine` asks for them.
+    """
+    method, entry = solving.method, METHODS[solving.method]
+    seed = _check.known_seed(solving.random_state)
+    rng = _check.generator(solving.random_state if seed is None else seed)
     k = _cluster_number(n_clusters, ensemble, method, entry)
-    _refuse_memory(method, entry, ensemble, options, max_bytes, k)
+    _refuse_memory(ensemble, k, solving)
     given = ensemble if entry.own_order else in_content_order(ensemble)
     ordered = in_row_order(ensemble) if by_content(entry) else None
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
     if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
-        tell = tell_duration if entry.time == "quadratic" else tell_linear_duration
-        tell(method, seen, partial(_try_rows, entry, k, options))
-    result = entry.solve(seen, k, rng=rng, **options, **(extra or {}))
+        estimate = log_duration if entry.time == "quadratic" else log_linear_duration
+        estimate(method, seen, partial(_try_rows, entry, k, solving.options))
+    runs = {"runs": _runs(ensemble, solving.max_bytes)} if entry.combines else {}
+    result = entry.solve(seen, k, rng=rng, **solving.options, **runs)
     where = _where(ensemble, method, result)
     if ordered is not None:
         result = ordered.restored(result, entry.by_member)
     result = with_standing(given, result)
-    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where}
+    info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where, "seed": seed}
     for name in entry.by_member:
         if info.get(name) is not None:
             info[name] = {member: info[name][member] for member in ensemble.member_names}
-    return replace(result, method=method, info=info)
+    result = replace(result, method=method, info=info)
+    return refined(ensemble, result) if solving.refine and isinstance(ensemble, Ensemble) else result
+
+
+def _runs(ensemble: AnyEnsemble, max_bytes: int) -> Runs:
+    """Every method that does not combine others, ready to run on this ensemble."""
+
+    def run(name: str, k: int, rng: np.random.Generator) -> Consensus:
+        return run_method(ensemble, k, Solving(name, random_state=rng, max_bytes=max_bytes))
+
+    return {name: partial(run, name) for name, entry in METHODS.items() if not entry.combines}
 
 
 def _where(ensemble: AnyEnsemble, method: str, solved: Consensus) -> dict[str, str]:
@@ -391,7 +389,7 @@ def by_content(method: Method) -> bool:
     return not (method.stochastic or method.combines)
 
 
-def _try_rows(method: Method, k: int | None, options: Mapping[str, Any], part: Ensemble) -> Consensus:
+def _try_rows(method: Method, k: int | None, options: MethodOptions, part: Ensemble) -> Consensus:
     """Run a method on a part of the rows, only to see how long it takes."""
     return method.solve(part, k and min(k, part.n_rows), rng=np.random.default_rng(0), **options)
 
@@ -413,9 +411,7 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
     return k
 
 
-def bytes_beyond_linear(
-    method: Method, ensemble: AnyEnsemble, options: Mapping[str, Any], n_clusters: int | None
-) -> int:
+def bytes_beyond_linear(method: Method, ensemble: AnyEnsemble, options: MethodOptions, n_clusters: int | None) -> int:
     """The bytes that a method says it needs, without what every method takes in proportion to the ensemble."""
     size = size_of(ensemble, n_clusters)
     tables = max(method.tables(size) - linear_bytes(size), 0)
@@ -424,24 +420,18 @@ def bytes_beyond_linear(
     return tables + (8 * ensemble.n_rows**2 if method.memory == "quadratic" else 0)
 
 
-def _refuse_memory(
-    name: str,
-    method: Method,
-    ensemble: AnyEnsemble,
-    options: Mapping[str, Any],
-    max_bytes: int,
-    n_clusters: int | None,
-) -> None:
-    needed = bytes_beyond_linear(method, ensemble, options, n_clusters)
+def _refuse_memory(ensemble: AnyEnsemble, n_clusters: int | None, solving: Solving) -> None:
+    entry, max_bytes = METHODS[solving.method], solving.max_bytes
+    needed = bytes_beyond_linear(entry, ensemble, solving.options, n_clusters)
     if needed <= max_bytes:
         return
-    usable = {entry: other for entry, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
-    fitting = [entry for entry in usable if bytes_beyond_linear(usable[entry], ensemble, {}, n_clusters) <= max_bytes]
+    usable = {name: other for name, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
+    fitting = [name for name in usable if bytes_beyond_linear(usable[name], ensemble, {}, n_clusters) <= max_bytes]
     others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
-    chosen = ", ".join([repr(name), *(f"{option}={value!r}" for option, value in options.items())])
+    chosen = ", ".join([repr(solving.method), *(f"{option}={value!r}" for option, value in solving.options.items())])
     _check.memory(
         needed,
         max_bytes,
         f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
-        method.instead or f"coarsen the rows (coarsen='auto'){others}",
+        entry.instead or f"coarsen the rows (coarsen='auto'){others}",
     )

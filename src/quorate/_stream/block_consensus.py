@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import expand, solve_objects
-from quorate._data.blocks import Reading, Settled
+from quorate._data.blocks import Settled
 from quorate._data.coding import DEFAULT
 from quorate._io.choosing import Columns
 from quorate._io.opening import by_columns, open_source
@@ -22,11 +22,10 @@ from quorate._io.paths import FilePath
 from quorate._io.source import Budget, as_budget, peak_bytes
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import drawn_places, procedure_of
-from quorate._solve.run_method import MAX_BYTES
 from quorate._stream.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._stream.running import Done, Job, labelled_source, read_source, row_labels, rows_at
 from quorate._stream.store import MemoryStore, Store, Workspace, all_ids, all_numbers
-from quorate._types import Consensus, Ensemble
+from quorate._types import MAX_BYTES, Consensus, Ensemble, Reading, Solving
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,8 +132,8 @@ def compress(
     ([[0, 0], [1, 0], [1, 1]], [2, 2, 1])
     """
     opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
-    how = Reading(missing, weights, skip_empty, check, declared=columns is not None)
-    return read_source(opened, as_budget(memory), MemoryStore(), how).ensemble
+    reading = Reading(missing, weights, skip_empty, check, declared=columns is not None)
+    return read_source(opened, as_budget(memory), MemoryStore(), reading).ensemble
 
 
 def consensus(
@@ -212,21 +211,19 @@ def consensus(
     [[0, 0, 1], [1, 0]]
     """
     budget = as_budget(memory)
+    max_bytes = min(MAX_BYTES, budget.n_bytes) if max_bytes is None else max_bytes
+    solving = Solving(method, coarsen=coarsen, max_bytes=max_bytes, refine=refine).with_options(options)
     seed = None if random_state is None else _check.integer(random_state, "random_state", low=0)
     opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
-    how = Reading(missing, weights, skip_empty, check, declared=columns is not None)
-    settings = {"method": method, "coarsen": coarsen, "refine": refine, **options}
-    settings["max_bytes"] = min(MAX_BYTES, budget.n_bytes) if max_bytes is None else _check.n_bytes(max_bytes)
-    plan = {"consensus": repr([n_clusters, sorted(settings.items())]), "random_state": seed}
-    job = Job(opened, how, budget, {**plan, "seed": _check.known_seed(seed)})
-
-    return solve_job(job, n_clusters, settings, out, overwrite=overwrite)
+    reading = Reading(missing, weights, skip_empty, check, declared=columns is not None)
+    plan = {"consensus": repr([n_clusters, solving]), "random_state": seed, "seed": _check.known_seed(seed)}
+    return solve_job(Job(opened, reading, budget, plan), n_clusters, solving, out, overwrite=overwrite)
 
 
 def solve_job(
     job: Job,
     n_clusters: Numbers,
-    settings: dict[str, Any],
+    solving: Solving,
     out: FilePath | None,
     *,
     overwrite: bool,
@@ -234,25 +231,26 @@ def solve_job(
 ) -> BlockConsensus:
     """Read a source, find the consensus of its distinct rows and, if `out` is given, write the labels of all objects.
 
-    `settings` are those of `solve_objects`; the seed is that of the job, or of the run that is continued. `method_for`
-    may choose the method when the distinct rows are known.
+    The seed is that of the job, or of the run that is continued. `method_for` may choose the method when the distinct
+    rows are known.
     """
 
     def solve(settled: Settled, work: Workspace | None) -> tuple[Consensus, RowLabels]:
         result = None if work is None else work.solution()
         if result is None:
             seed = (job.settings if work is None else work.plan)["seed"]
-            chosen = {} if method_for is None else {"method": method_for(settled.ensemble)}
-            result = solve_objects(settled.ensemble, n_clusters, random_state=seed, **{**settings, **chosen}).objects
+            method = solving.method if method_for is None else method_for(settled.ensemble)
+            seeded = replace(solving, method=method, random_state=seed)
+            result = solve_objects(settled.ensemble, n_clusters, seeded).objects
             if work is not None:
                 work.save_solution(result)
         return result, row_labels(result, settled.row_of, job.source.id_name)
 
     with labelled_source(job, solve, out, overwrite=overwrite) as done:
-        return _told(done, job, None if out is None else Path(os.path.abspath(out)))
+        return _block_consensus(done, job, None if out is None else Path(os.path.abspath(out)))
 
 
-def _told(done: Done, job: Job, out: Path | None) -> BlockConsensus:
+def _block_consensus(done: Done, job: Job, out: Path | None) -> BlockConsensus:
     """Return the result of a job, with what is known about its memory."""
     (rows, row_of, n_skipped), result, store = done
     memory = {**_memory(rows, job.budget), "peak": peak_bytes()}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._consensus.confidence import kept_scale
 from quorate._consensus.place import Places, cluster_profiles, match_rows, place_new, unplaced_words
-from quorate._data.blocks import Reading, Settled
+from quorate._data.blocks import Settled
 from quorate._data.coding import DEFAULT
 from quorate._io.opening import ChooseFrom, open_source
 from quorate._io.paths import FilePath
@@ -25,6 +25,7 @@ from quorate._stream.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._stream.running import Job, labelled_source, row_labels
 from quorate._stream.store import Store, Workspace
 from quorate._summaries import Placement
+from quorate._types import Reading
 
 
 @dataclass(frozen=True, eq=False, repr=False)

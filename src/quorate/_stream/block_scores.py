@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.alignment import id_texts
-from quorate._data.blocks import CodedColumn, Reading, Settled, refuse_unlabelled_objects
+from quorate._data.blocks import CodedColumn, Settled, refuse_unlabelled_objects
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, refuse_suspects
 from quorate._data.ids import as_numpy
@@ -27,7 +27,7 @@ from quorate._stream.block_consensus import BlockConsensus
 from quorate._stream.running import read_source, rows_at, temporary_store
 from quorate._stream.store import FolderStore
 from quorate._trust.evaluate import evaluate_within
-from quorate._types import Ensemble, Scores
+from quorate._types import Ensemble, Reading, Scores
 
 
 def beside_name(place: int) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._choose_k.choose_k import Numbers
-from quorate._data.blocks import Reading, Settled
+from quorate._data.blocks import Settled
 from quorate._data.coding import narrowest
 from quorate._data.proof import vary
 from quorate._io.feature_array import BlockArray, feature_array
@@ -23,14 +23,13 @@ from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
 from quorate._io.text import Choice
 from quorate._solve.auto import DEFAULT_METHOD
-from quorate._solve.run_method import MAX_BYTES
 from quorate._stream.block_consensus import BlockConsensus, solve_job
 from quorate._stream.labels_out import SKIPPED, RowLabels
 from quorate._stream.running import Job, labelled_source, read_source
 from quorate._stream.store import MemoryStore, Store, Workspace, all_ids, all_numbers
-from quorate._types import Ensemble
+from quorate._types import MAX_BYTES, Ensemble, Reading, Solving
 from quorate.generation.block_members import LabelSource, TrainedMembers
-from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
+from quorate.generation.plans import Request, entropy_of
 from quorate.generation.trial import method_towards
 
 SAMPLE = 20_000
@@ -190,18 +189,16 @@ def cluster(
     if not (n_clusters is None or isinstance(n_clusters, str | tuple | list | range)):
         n_clusters = _check.integer(n_clusters, "n_clusters", low=1)
     number = n_clusters if isinstance(n_clusters, int) else None
-    # towards one cluster members are made as towards two, because members of one cluster say nothing
-    towards = None if number is None else max(number, 2)
-    request = Request(n_members, k_towards(k, base, towards), base_towards(base, towards), 1.0, columns)
+    request = Request(n_members, k, base, columns=columns).towards(number)
     job = _job(source, request, random_state, (ids, features, drop, sep), memory)
-    settings = {"method": method, "max_bytes": min(MAX_BYTES, job.budget.n_bytes), **options}
-    plan = {**job.settings, "consensus": repr([n_clusters, sorted(settings.items())])}
+    solving = Solving(method, max_bytes=min(MAX_BYTES, job.budget.n_bytes)).with_options(options)
+    plan = {**job.settings, "consensus": repr([n_clusters, solving])}
 
     def method_for(ensemble: Ensemble) -> str:
         return method if options else method_towards(method, ensemble, number)
 
     planned = job._replace(settings=plan)
-    return solve_job(planned, n_clusters, settings, out, overwrite=overwrite, method_for=method_for)
+    return solve_job(planned, n_clusters, solving, out, overwrite=overwrite, method_for=method_for)
 
 
 def holds_blocks(X: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.blocks import CodedBlock, Reading, RowTable, Settled, code_block, merged_rows, settle
+from quorate._data.blocks import CodedBlock, RowTable, Settled, code_block, merged_rows, settle
 from quorate._data.ids import IdLedger
 from quorate._data.proof import vary
 from quorate._io.paths import FilePath
@@ -24,6 +24,7 @@ from quorate._io.source import Budget, Part, Source
 from quorate._stream.labels_out import SKIPPED, RowLabels, refuse_out, write_labels
 from quorate._stream.store import BlockFacts, FolderStore, MemoryStore, Store, Workspace
 from quorate._summaries import ResultTable
+from quorate._types import Reading
 from quorate.ops.threads import n_threads
 
 logger = logging.getLogger("quorate")

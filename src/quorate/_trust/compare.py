@@ -21,10 +21,9 @@ from quorate._data.rows import compress
 from quorate._data.selection import as_objects, permuted, select_members
 from quorate._evaluation.scores import mean_density_within, score_labelling
 from quorate._solve.procedure import draw_objects, procedure_of
-from quorate._solve.run_method import MAX_BYTES
 from quorate._summaries import need_library
 from quorate._trust.agreement import held_out_agreement
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.label_rows import take

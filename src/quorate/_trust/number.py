@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from quorate._choose_k.choose_k import Asked, candidates, choose
+from quorate._choose_k.choose_k import Wanted, candidates, choose
 from quorate._data.rows import compress
-from quorate._solve.auto import AUTO, resolve
-from quorate._solve.run_method import MAX_BYTES, checked_options
+from quorate._solve.auto import AUTO
+from quorate._solve.run_method import resolve
 from quorate._summaries import Choice
 from quorate._trust.reference import How, Reference, judged_clusters
 from quorate._trust.separation import links_between_cells
-from quorate._types import Ensemble
+from quorate._types import Ensemble, Solving
 from quorate.generation.bases import is_auto
 from quorate.generation.features import Features
 from quorate.generation.generating import generate_with_models
@@ -36,7 +36,7 @@ class Explored(NamedTuple):
     reference: Reference | None
     ensemble: Ensemble
 
-    def told(self) -> dict[str, Any]:
+    def info(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
         found = {} if self.reference is None else {"reference_test": dict(self.reference._asdict())}
         return {"choice": self.choice, **found}
@@ -55,8 +55,7 @@ def explore(
     n_clusters: Any,
     *,
     entropy: int,
-    method: str,
-    method_options: dict[str, Any],
+    solving: Solving,
     n_jobs: int | None,
     draws: int | None,
 ) -> Explored:
@@ -75,29 +74,28 @@ def explore(
     n_clusters : "auto", None, (low, high) or range
     entropy : int
         The seed.
-    method, method_options
-        The consensus function and its options.
+    solving : Solving
+        The consensus function and its options; the seed is that of `entropy`.
     n_jobs : int, optional
     draws : int or None
         The number of draws of the reference, 0 for as many as are needed, or None to leave the comparison out.
     """
     exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
-    options = Options(n_jobs, progress=False, title="", checkpoint=None, keep_models=False)
+    options = Options(n_jobs)
     ensemble, _ = generate_with_models(features, exploring, entropy, options)
     rows, _ = compress(ensemble)
     asked_for = AUTO if n_clusters is None else n_clusters
     wanted = candidates(asked_for, rows)
     if wanted is None:
         raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
-    name, _ = resolve(method, rows, wanted, MAX_BYTES, method_options)
+    named, _ = resolve(rows, wanted, replace(solving, random_state=entropy % 2**62, refine=False))
     links = links_between_cells(features, entropy)
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
-    asked = Asked(wanted, name, checked_options(name, method_options), is_open, null=False, links=links)
-    choice, _ = choose(rows, asked, random_state=entropy % 2**62, max_bytes=MAX_BYTES, refine=False)
+    choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
     if draws is None:
         return Explored(choice, None, ensemble)
-    how = How(request, method, method_options, entropy, n_jobs)
+    how = How(request, solving, entropy, n_jobs)
     return Explored(*_judged(choice, partial(judged_clusters, features, how, draws=draws), is_open), ensemble)
 
 

@@ -26,10 +26,9 @@ from quorate._evaluation.consensus_index import (
 )
 from quorate._evaluation.scores import anmi
 from quorate._solve.auto import DEFAULT_METHOD
-from quorate._solve.run_method import MAX_BYTES
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
 from quorate.generation.generating import generate
 from quorate.generation.kmeans import KMeans
 from quorate.ops.pairs import pair_shares

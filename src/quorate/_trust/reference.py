@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of
 from quorate._solve.resample import until_clear
 from quorate._trust.separation import Separation, separation
-from quorate._types import Ensemble, FloatArray
+from quorate._types import Ensemble, FloatArray, Solving
 from quorate.generation.bases import BASES
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
@@ -218,8 +219,7 @@ class How(NamedTuple):
     """How objects are clustered: the members, the consensus function and its options, the seed, and the workers."""
 
     request: Request
-    method: str
-    method_options: dict[str, Any]
+    solving: Solving
     entropy: int
     n_jobs: int | None
 
@@ -234,12 +234,13 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     part = _drawn(features, how.entropy)
     k = k_towards(how.request.k, how.request.base, n_clusters)
     request = how.request._replace(k=k, base=base_towards(how.request.base, n_clusters))
-    options = Options(how.n_jobs, progress=False, title="", checkpoint=None, keep_models=False)
+    options = Options(how.n_jobs)
     ensemble, _ = generate_with_models(part, request, how.entropy, options)
     # options belong to the method that was named
-    method = how.method if how.method_options else method_towards(how.method, ensemble, n_clusters)
-    chosen = {"confidence": False, **how.method_options}
-    result = solve_objects(ensemble, n_clusters, method=method, random_state=how.entropy % 2**62, **chosen).objects
+    named = how.solving.method
+    method = named if how.solving.options else method_towards(named, ensemble, n_clusters)
+    solving = replace(how.solving, method=method, random_state=how.entropy % 2**62, confidence=False)
+    result = solve_objects(ensemble, n_clusters, solving).objects
     return reference_of(result, result.labels, ensemble, part, draws)
 
 
@@ -270,7 +271,7 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
         k = k_towards(request.k, request.base, n_clusters)
         k = None if k is None else k_within(k, len(points))
         few = Request(REFERENCE_MEMBERS, k, request.base, 1.0, 1.0)
-        options = Options(None, progress=False, title="", checkpoint=None, keep_models=False)
+        options = Options()
         ensemble, _ = generate_with_models(as_features(points), few, number, options)
         rows, inverse = compress(ensemble)
         wanted = min(n_clusters, rows.n_rows)

@@ -18,7 +18,6 @@ from typing import Any
 from quorate import Scores, stream
 from quorate._consensus.confidence import scale_of
 from quorate._consensus.place import places_of
-from quorate._data.blocks import Reading
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
@@ -30,7 +29,8 @@ from quorate._stream.labels_out import refuse_out
 from quorate._stream.measurements import sample_blocks
 from quorate._stream.running import temporary_store
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
-from quorate.cli.options import ambiguity_threshold, names, null_settings
+from quorate._types import MAX_BYTES, Reading, Solving
+from quorate.cli.options import Generating, NullTest, ambiguity_threshold, names, null_test
 from quorate.cli.output import consensus_facts, consensus_summary, ensemble_facts, ensemble_summary, table_facts, tell
 from quorate.cli.progress import Step
 from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
@@ -82,30 +82,43 @@ def _is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)
 
 
-def consensus_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
+def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving: Solving, step: Step) -> None:
     """Read a table in blocks, find the consensus, write the labels and the summary."""
-    how = null_settings(arguments, AFFORDABLE_SECONDS)
-    checked_permutations(how["null"])
+    checked_permutations(null_test(arguments, AFFORDABLE_SECONDS).null)
     below = ambiguity_threshold(arguments)
+    if solving.device == "cuda":
+        raise ValueError("--device cuda does not go together with tables in blocks; leave it out")
     if arguments.output is not None:
         refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
     start = time.perf_counter()
     with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
         result = stream.consensus(
             arguments.labels,
+            n_clusters,
             out=arguments.output,
             memory=arguments.memory,
             overwrite=arguments.force,
             **_table_options(arguments),
-            **settings,
+            **_keywords(arguments, solving),
         )
     seconds = time.perf_counter() - start
-    with step("scoring"):
-        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
-        scores = score_result(result, how["seconds"], null=how["null"])
+    scores = _score(arguments, result, seconds, step)
     facts = block_facts(result, seconds, below)
-    facts |= {"seed": settings["random_state"], "output": arguments.output}
+    facts |= {"seed": solving.random_state, "output": arguments.output}
     tell_scored(arguments, facts, scores)
+
+
+def _keywords(arguments: argparse.Namespace, solving: Solving) -> dict[str, Any]:
+    """Return options as `quorate.stream` takes them; without --max-bytes the method keeps to --memory."""
+    is_default = getattr(arguments, "max_bytes", None) is None and solving.max_bytes == MAX_BYTES
+    return solving.keywords("device", *(["max_bytes"] if is_default else []))
+
+
+def _score(arguments: argparse.Namespace, result: stream.BlockConsensus, seconds: float, step: Step) -> Scores:
+    """Score a consensus in blocks that took some seconds."""
+    with step("scoring"):
+        test = null_test(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        return score_result(result, test.seconds, null=test.null)
 
 
 def block_facts(result: stream.BlockConsensus, seconds: float, below: float) -> dict[str, Any]:
@@ -132,7 +145,7 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
     if options["skip_empty"]:
         raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
     wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
-    how = Reading(
+    reading = Reading(
         options.get("missing", DEFAULT), options.get("weights"), False, options["check"], "columns" in options
     )
     with step(f"reading {', '.join(arguments.labels)} and {arguments.labelling} in blocks"):
@@ -140,7 +153,7 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
             arguments.labels,
             arguments.labelling,
             wanted,
-            how,
+            reading,
             store,
             label=arguments.label,
             truth=arguments.truth,
@@ -149,12 +162,12 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
         )
 
 
-def score_in_blocks(arguments: argparse.Namespace, how: dict[str, Any], step: Step) -> tuple[Scores, LabelledTable]:
+def score_in_blocks(arguments: argparse.Namespace, test: NullTest, step: Step) -> tuple[Scores, LabelledTable]:
     """Score a labelling of a table in blocks."""
     with temporary_store() as store:
         read = read_for_scores(arguments, store, step)
         with step("scoring"):
-            return score_labelled(read, how["seconds"], null=how["null"]), read
+            return score_labelled(read, test.seconds, null=test.null), read
 
 
 def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
@@ -183,21 +196,21 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
     return placed, read
 
 
-def generate_in_blocks(arguments: argparse.Namespace, settings: dict[str, Any], step: Step) -> None:
+def generate_in_blocks(arguments: argparse.Namespace, generating: Generating, step: Step) -> None:
     """Make clusterings of measurements in blocks, write them and the summary."""
     share_arenas()
-    reading = _reading(arguments, settings)
+    reading = _reading(arguments, generating)
     start = time.perf_counter()
     with step(f"clustering {arguments.features} in blocks"):
         made = stream.generate(
-            arguments.features, settings["n_members"], k=settings["k"], out=arguments.output, **reading
+            arguments.features, generating.n_members, k=generating.k, out=arguments.output, **reading
         )
     facts = {**ensemble_facts(made.ensemble, time.perf_counter() - start), "output": arguments.output}
     tell(arguments, facts, ensemble_summary(facts))
 
 
 def cluster_in_blocks(
-    arguments: argparse.Namespace, generating: dict[str, Any], settings: dict[str, Any], step: Step
+    arguments: argparse.Namespace, given: Any, generating: Generating, solving: Solving, step: Step
 ) -> None:
     """Cluster measurements in blocks, find the consensus, write the labels and the summary."""
     if arguments.ensemble is not None:
@@ -209,45 +222,44 @@ def cluster_in_blocks(
 
     def sample() -> Any:
         columns = (reading["ids"], reading["features"], reading["drop"], reading["sep"])
-        return sample_blocks(arguments.features, entropy_of(settings["random_state"]), columns, arguments.memory)
+        return sample_blocks(arguments.features, entropy_of(solving.random_state), columns, arguments.memory)
 
-    number, told = choose_number(arguments, sample, generating, settings, step)
+    n_clusters, info = choose_number(arguments, sample, given, generating, solving, step)
     with step(f"clustering {arguments.features} in blocks"):
         result = stream.cluster(
             arguments.features,
+            n_clusters,
             out=arguments.output,
-            n_members=generating["n_members"],
-            k=generating["k"],
+            n_members=generating.n_members,
+            k=generating.k,
             **reading,
-            **{**{name: value for name, value in settings.items() if name != "random_state"}, "n_clusters": number},
+            **{name: value for name, value in _keywords(arguments, solving).items() if name != "random_state"},
         )
-    result = replace(result, solution=replace(result.solution, info={**result.solution.info, **told}))
+    result = replace(result, solution=replace(result.solution, info={**result.solution.info, **info}))
     seconds = time.perf_counter() - start
-    with step("scoring"):
-        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
-        scores = score_result(result, how["seconds"], null=how["null"])
+    scores = _score(arguments, result, seconds, step)
     made = result.ensemble.info
     facts = {**block_facts(result, seconds, below), "base": made["base"], "k": made["k"]}
-    tell_scored(arguments, {**facts, "seed": settings["random_state"], "output": arguments.output}, scores)
+    tell_scored(arguments, {**facts, "seed": solving.random_state, "output": arguments.output}, scores)
 
 
-def _reading(arguments: argparse.Namespace, settings: dict[str, Any]) -> dict[str, Any]:
+def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str, Any]:
     """Return the options that both functions take; options that need all measurements at once are refused."""
     for option, given in (
         ("--scale", arguments.scale is not None),
-        ("--row-share", settings["rows"] != 1),
-        ("--checkpoint", settings["checkpoint"] is not None),
-        ("--jobs", settings["n_jobs"] is not None),
-        ("--device", settings["device"] not in (None, "auto", "cpu")),
+        ("--row-share", generating.rows != 1),
+        ("--checkpoint", generating.checkpoint is not None),
+        ("--jobs", generating.n_jobs is not None),
+        ("--device", generating.device not in (None, "auto", "cpu")),
     ):
         if given:
             raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")
     if arguments.output is not None:
         refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
     return {
-        "base": settings["base"],
-        "columns": settings["columns"],
-        "random_state": settings["random_state"],
+        "base": generating.base,
+        "columns": generating.columns,
+        "random_state": generating.random_state,
         "ids": arguments.id,
         "features": None if arguments.columns is None else names(arguments.columns),
         "drop": [] if arguments.drop is None else names(arguments.drop),

@@ -300,8 +300,8 @@ def _comparison(ensemble: Ensemble, result: Consensus, scores: Scores, truth: Ar
         # a customer without a segment is not placed right
         right = accuracy(labels, truth) * labelled
         rows.append(Row(name, int(k), labelled, agreement, nmi(labels, truth), right))
-    found = (scores.agreement or 0.0, scores.nmi or 0.0, scores.accuracy or 0.0)
-    return [*rows, Row("consensus", result.n_clusters, 1.0, *found)]
+    fair = (scores.agreement or 0.0, scores.nmi or 0.0, scores.accuracy or 0.0)
+    return [*rows, Row("consensus", result.n_clusters, 1.0, *fair)]
 
 
 def _save_picture(

@@ -54,7 +54,7 @@ def answered_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    told, heard = socket.socketpair()
+    waking, heard = socket.socketpair()
     heard.setblocking(False)
     before: dict[int, Any] = {}
     for name in ENDING:
@@ -65,7 +65,7 @@ def answered_signals() -> Iterator[None]:
     former_hook = sys.unraisablehook
     sys.unraisablehook = partial(_unraisable, former_hook)
     done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(told, done, {signal.SIGINT, *before}), daemon=True)
+    watcher = threading.Thread(target=_watch, args=(waking, done, {signal.SIGINT, *before}), daemon=True)
     watcher.start()
     try:
         yield
@@ -76,7 +76,7 @@ def answered_signals() -> Iterator[None]:
             signal.signal(number, handler)
         heard.close()
         watcher.join()
-        told.close()
+        waking.close()
         sys.unraisablehook = former_hook
 
 
@@ -93,10 +93,10 @@ def _unraisable(former_hook: Callable[[Any], Any], unraisable: Any) -> None:
         former_hook(unraisable)
 
 
-def _watch(told: socket.socket, done: threading.Event, ending: set[int]) -> None:
+def _watch(waking: socket.socket, done: threading.Event, ending: set[int]) -> None:
     """Wait for a signal, then for the command to end; if it does not, end the process."""
     while True:
-        received = told.recv(1)
+        received = waking.recv(1)
         if not received:
             return
         number = received[0]

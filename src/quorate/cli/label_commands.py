@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate.cli.options import (
     add_ambiguous_option,
@@ -24,14 +24,12 @@ from quorate.cli.options import (
     add_table_options,
     add_talk_options,
     ambiguity_threshold,
-    consensus_settings,
     formulas_of,
     integer,
-    n_bytes,
     names,
-    null_settings,
+    null_test,
     number_of_clusters,
-    rows_settings,
+    solving_of,
 )
 from quorate.cli.output import (
     aligned,
@@ -44,6 +42,9 @@ from quorate.cli.output import (
     write_json,
 )
 from quorate.cli.progress import steps
+
+if TYPE_CHECKING:
+    from quorate import Ensemble, Placement
 
 
 def add_consensus(commands: Any) -> None:
@@ -74,29 +75,22 @@ def add_consensus(commands: Any) -> None:
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
-    settings = _consensus_settings(arguments)
+    n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
     step = steps(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
         from quorate.cli.block_commands import consensus_in_blocks, works_in_blocks
         from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
     if works_in_blocks(arguments, *arguments.labels):
-        consensus_in_blocks(arguments, settings, step)
+        consensus_in_blocks(arguments, n_clusters, solving, step)
         return
     refuse_outputs(arguments)
-    if "max_bytes" in settings:
-        refuse_large_tables(arguments.labels, settings["max_bytes"])
+    if arguments.max_bytes is not None:
+        refuse_large_tables(arguments.labels, solving.max_bytes)
     ensemble = read_labels(arguments, step)
-    outcome = find_consensus(arguments, ensemble, settings, step)
+    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
-
-
-def _consensus_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    others = rows_settings(arguments)
-    if arguments.max_bytes is not None:
-        others["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
-    return consensus_settings(arguments, number_of_clusters(arguments.k), **others)
 
 
 def add_score(commands: Any) -> None:
@@ -126,15 +120,15 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate._trust.evaluate import evaluate_within
         from quorate.cli.block_commands import score_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling
-    how = null_settings(arguments, AFFORDABLE_SECONDS)
-    checked_permutations(how["null"])
+    test = null_test(arguments, AFFORDABLE_SECONDS)
+    checked_permutations(test.null)
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
-        scores, read = score_in_blocks(arguments, how, step)
+        scores, read = score_in_blocks(arguments, test, step)
         ensemble, named = read.ensemble, read.labels
     else:
         ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
         with step("scoring"):
-            scores = evaluate_within(labelling.labels, ensemble, how["seconds"], truth=truth, null=how["null"])
+            scores = evaluate_within(labelling.labels, ensemble, test.seconds, truth=truth, null=test.null)
         named = labelling.named()
     with step("scoring"):
         # the tables show clusters by their names in the file, not by their codes
@@ -171,7 +165,8 @@ def run_place(arguments: argparse.Namespace) -> None:
         from quorate.cli.block_commands import place_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling, read_new_labels
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
-        _tell_placed(arguments, *place_in_blocks(arguments, step))
+        blocks, read = place_in_blocks(arguments, step)
+        _tell_placed(arguments, read.ensemble, blocks, blocks.placed, blocks.n_known)
         return
     refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
@@ -181,30 +176,28 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step(f"writing {arguments.output}"):
         formulas = formulas_of(arguments, arguments.output)
         save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
-    facts = {
-        "n_objects": len(placed.labels),
-        "n_known_rows": int(placed.known.sum()),
-        "n_unplaced": placed.n_unplaced,
-        "unknown_labels": dict(placed.unknown_labels),
-        "absent_members": list(placed.absent_members),
-        "clusters": dict(zip(placed.shown_names, placed.sizes.tolist(), strict=True)),
-        "output": arguments.output,
-    }
-    tell(arguments, {**table_facts(ensemble), **facts}, _place_summary(facts) + table_summary(table_facts(ensemble)))
+    _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()))
 
 
-def _tell_placed(arguments: argparse.Namespace, found: Any, read: Any) -> None:
-    """Write what was placed in blocks."""
+def _tell_placed(
+    arguments: argparse.Namespace,
+    ensemble: Ensemble,
+    objects: Any,
+    rows: Placement,
+    n_known: int,
+) -> None:
+    """Write how many objects were placed, and what could not be matched; in blocks, `rows` are the distinct rows."""
+    sizes = objects.sizes.tolist()
     facts = {
-        "n_objects": found.n_objects,
-        "n_known_rows": found.n_known,
-        "n_unplaced": found.n_unplaced,
-        "unknown_labels": dict(found.placed.unknown_labels),
-        "absent_members": list(found.placed.absent_members),
-        "clusters": dict(zip(found.placed.shown_names, found.sizes.tolist(), strict=True)),
+        "n_objects": sum(sizes) + objects.n_unplaced,
+        "n_known_rows": n_known,
+        "n_unplaced": objects.n_unplaced,
+        "unknown_labels": dict(rows.unknown_labels),
+        "absent_members": list(rows.absent_members),
+        "clusters": dict(zip(rows.shown_names, sizes, strict=True)),
         "output": arguments.output,
     }
-    table = table_facts(read.ensemble)
+    table = table_facts(ensemble)
     tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
 
 
@@ -244,20 +237,16 @@ def add_compare(commands: Any) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Read the table, run every method for every number of clusters and write the scores."""
-    settings: dict[str, Any] = {
-        "n_clusters": number_of_clusters(arguments.k),
-        "n_repeats": integer(arguments.repeats, "--repeats"),
-        "random_state": integer(arguments.seed, "--seed"),
-    }
-    if arguments.methods is not None:
-        settings["methods"] = names(arguments.methods)
+    n_clusters, seed = number_of_clusters(arguments.k), integer(arguments.seed, "--seed")
+    n_repeats = integer(arguments.repeats, "--repeats")
+    methods: dict[str, Any] = {} if arguments.methods is None else {"methods": names(arguments.methods)}
     step = steps(arguments)
     with step("loading"):
         from quorate import compare
         from quorate.cli.work import read_labels
     ensemble = read_labels(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        table = compare(ensemble, **settings)
+        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, **methods)
     facts = {**table.as_dict(), **table_facts(ensemble)}
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
 

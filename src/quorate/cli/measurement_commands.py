@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from typing import Any
 
 from quorate.cli.options import (
@@ -20,11 +21,9 @@ from quorate.cli.options import (
     add_safe_cells_option,
     add_seed_option,
     add_talk_options,
-    consensus_settings,
-    integer,
-    member_k,
-    number,
+    generating_of,
     number_of_clusters,
+    solving_of,
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
@@ -115,17 +114,17 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
     refuse_clashes(arguments)
-    settings = _generate_settings(arguments)
+    generating = generating_of(arguments, progress=shows_progress(arguments))
     step = steps(arguments)
     with step("loading"):
         from quorate.cli.block_commands import generate_in_blocks, works_in_blocks
         from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
     if works_in_blocks(arguments, arguments.features):
-        generate_in_blocks(arguments, settings, step)
+        generate_in_blocks(arguments, generating, step)
         return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, read_measurements(arguments, step), settings)
+    ensemble = make_ensemble(arguments, read_measurements(arguments, step), generating)
     seconds = time.perf_counter() - start
     write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
@@ -135,16 +134,18 @@ def run_generate(arguments: argparse.Namespace) -> None:
 def run_cluster(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, find their consensus, write the files and the summary."""
     refuse_clashes(arguments)
-    asked = number_of_clusters(arguments.k)
-    if isinstance(asked, int) and asked < 1:
+    given = number_of_clusters(arguments.k)
+    if isinstance(given, int) and given < 1:
         raise ValueError(f"-k must be at least 1, got {arguments.k}")
-    generate_settings, settings = _generate_settings(arguments), consensus_settings(arguments, asked)
+    generating = generating_of(arguments, progress=shows_progress(arguments))
+    solving = solving_of(arguments)
     step = steps(arguments)
     with step("loading"):
         from quorate.cli.block_commands import cluster_in_blocks, works_in_blocks
         from quorate.cli.work import (
             choose_number,
             find_consensus,
+            generating_towards,
             make_ensemble,
             read_measurements,
             refuse_ensemble_output,
@@ -153,40 +154,21 @@ def run_cluster(arguments: argparse.Namespace) -> None:
             write_ensemble,
             write_results,
         )
-        from quorate.generation.plans import base_towards
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
-        cluster_in_blocks(arguments, generate_settings, settings, step)
+        cluster_in_blocks(arguments, given, generating, solving, step)
         return
     refuse_outputs(arguments)
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     table = read_measurements(arguments, step)
-    n_clusters, told = choose_number(arguments, table.values, generate_settings, settings, step)
-    # towards one cluster members are made as towards two, because members of one cluster say nothing
-    towards = None if n_clusters is None else max(n_clusters, 2)
-    generate_settings["base"] = base_towards(arguments.base, towards)
-    ensemble = make_ensemble(arguments, table, generate_settings, n_clusters=towards)
-    settings["n_clusters"] = n_clusters
+    n_clusters, info = choose_number(arguments, table.values, given, generating, solving, step)
+    ensemble = make_ensemble(arguments, table, generating_towards(generating, n_clusters))
     if not arguments.option:
-        settings["method"] = method_towards(settings["method"], ensemble, n_clusters)
-    outcome = find_consensus(arguments, ensemble, settings, step, start=start, told=told, features=table.values)
+        solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
+    outcome = find_consensus(
+        arguments, ensemble, n_clusters, solving, step, start=start, info=info, features=table.values
+    )
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
-    tell_outcome(arguments, outcome, base=ensemble.info["base"], k=ensemble.info["k"])
-
-
-def _generate_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the keyword arguments of `quorate.generate`."""
-    return {
-        "n_members": integer(arguments.members, "--members"),
-        "k": member_k(arguments.members_k),
-        "base": arguments.base,
-        "rows": number(arguments.row_share, "--row-share"),
-        "columns": number(arguments.column_share, "--column-share"),
-        "random_state": integer(arguments.seed, "--seed"),
-        "n_jobs": None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
-        "progress": shows_progress(arguments),
-        "checkpoint": arguments.checkpoint,
-        "device": arguments.device,
-    }
+    tell_outcome(arguments, outcome, "base", "k")

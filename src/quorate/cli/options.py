@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from quorate._types import Solving
 
 
 def integer(text: str, option: str) -> int:
@@ -327,13 +330,20 @@ def ambiguity_threshold(arguments: argparse.Namespace) -> float:
     return share
 
 
-def null_settings(arguments: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    """What `evaluate_within` is given; `seconds` is what the comparison with chance may take if it is not asked for."""
+class NullTest(NamedTuple):
+    """Whether to compare the agreement with permuted labels, and the seconds that this may take if nobody asked."""
+
+    null: int | str | None
+    seconds: float | None = None
+
+
+def null_test(arguments: argparse.Namespace, seconds: float) -> NullTest:
+    """Return what --null and --no-null ask for; `seconds` is the limit if neither is given."""
     if arguments.no_null:
-        return {"null": None, "seconds": None}
+        return NullTest(None)
     if arguments.null is None:
-        return {"null": "auto", "seconds": seconds}
-    return {"null": "auto" if arguments.null == "auto" else integer(arguments.null, "--null"), "seconds": None}
+        return NullTest("auto", seconds)
+    return NullTest("auto" if arguments.null == "auto" else integer(arguments.null, "--null"))
 
 
 def add_force_option(parser: argparse.ArgumentParser) -> None:
@@ -359,44 +369,75 @@ _OWN_OPTIONS = {
     "n_clusters": "-k",
     "method": "--method",
     "random_state": "--seed",
+    "device": "--device",
     "coarsen": "--coarsen",
     "refine": "--refine",
     "max_bytes": "--max-bytes",
-    "device": "--device",
+    "confidence": "--no-confidence",
 }
+_ALWAYS_SET = ("n_clusters", "method", "random_state", "device")
 
 
-def consensus_settings(arguments: argparse.Namespace, n_clusters: Any, **others: Any) -> dict[str, Any]:
-    """Return the keyword arguments of `quorate.consensus`: from -k, --method, --seed, `others` and each --option."""
-    settings = {
-        "n_clusters": n_clusters,
-        "method": arguments.method,
-        "random_state": integer(arguments.seed, "--seed"),
-        **others,
-    }
-    if arguments.device is not None:
-        settings["device"] = arguments.device
+def solving_of(arguments: argparse.Namespace) -> Solving:
+    """Return how to find the consensus: --method, --seed, --device, each --option, and what changes rows and labels."""
+    from quorate._types import Solving
+
+    seed, rows = integer(arguments.seed, "--seed"), _rows_options(arguments)
     options = named_values(arguments.option, "--option")
     for name in options:
-        if name in settings:
+        if name in (*_ALWAYS_SET, *rows):
             raise ValueError(f"--option {name} is the same as {_OWN_OPTIONS[name]}; give {_OWN_OPTIONS[name]} alone")
-    return {**settings, **options}
+    return Solving(arguments.method, random_state=seed, device=arguments.device).with_options({**rows, **options})
 
 
-def rows_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return `coarsen` and `refine` in the form in which `quorate.consensus` takes them, if they are given."""
-    settings: dict[str, Any] = {"refine": True} if arguments.refine else {}
-    if arguments.no_confidence:
-        settings["confidence"] = False
-    if arguments.keep is not None and arguments.coarsen in (None, "auto"):
+def _rows_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return `coarsen`, `refine`, `confidence` and `max_bytes` if they are given to a command that has them."""
+    given = vars(arguments)
+    options: dict[str, Any] = {"refine": True} if given.get("refine") else {}
+    if given.get("no_confidence"):
+        options["confidence"] = False
+    if given.get("max_bytes") is not None:
+        options["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
+    if given.get("keep") is not None and given["coarsen"] in (None, "auto"):
         raise ValueError(
             "--keep needs --coarsen with a number, because it chooses among the rows merged by that number"
         )
-    if arguments.coarsen == "auto":
-        settings["coarsen"] = "auto"
-    elif arguments.coarsen is not None:
+    if given.get("coarsen") == "auto":
+        options["coarsen"] = "auto"
+    elif given.get("coarsen") is not None:
         share = "a number from 0 to 1"
-        settings["coarsen"] = {"theta": number(arguments.coarsen, "--coarsen", wanted=f"auto or {share}")}
+        options["coarsen"] = {"theta": number(arguments.coarsen, "--coarsen", wanted=f"auto or {share}")}
         if arguments.keep is not None:
-            settings["coarsen"]["keep"] = number(arguments.keep, "--keep", wanted=share)
-    return settings
+            options["coarsen"]["keep"] = number(arguments.keep, "--keep", wanted=share)
+    return options
+
+
+class Generating(NamedTuple):
+    """How clusterings are made: the keyword arguments of `quorate.generate`."""
+
+    n_members: int
+    k: Any
+    base: str
+    rows: float
+    columns: float
+    random_state: int
+    n_jobs: int | None
+    progress: bool
+    checkpoint: str | None
+    device: str | None
+
+
+def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generating:
+    """Return how to make clusterings."""
+    return Generating(
+        n_members=integer(arguments.members, "--members"),
+        k=member_k(arguments.members_k),
+        base=arguments.base,
+        rows=number(arguments.row_share, "--row-share"),
+        columns=number(arguments.column_share, "--column-share"),
+        random_state=integer(arguments.seed, "--seed"),
+        n_jobs=None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
+        progress=progress,
+        checkpoint=arguments.checkpoint,
+        device=arguments.device,
+    )

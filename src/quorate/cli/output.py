@@ -132,9 +132,9 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
     return lines
 
 
-def _member_text(member: dict[str, Any]) -> str:
-    gaps = f", {member['missing']:.1%} missing" if member["missing"] else ""
-    return f"{member['name']} ({member['n_clusters']:,} clusters{gaps})"
+def _member_text(facts: dict[str, Any]) -> str:
+    gaps = f", {facts['missing']:.1%} missing" if facts["missing"] else ""
+    return f"{facts['name']} ({facts['n_clusters']:,} clusters{gaps})"
 
 
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
@@ -185,8 +185,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
     if "ambiguous" not in facts:
         return {}
-    found = facts["ambiguous"]
-    return {"ambiguous": f"{found['n']:,} objects have a confidence below {found['below']:g}"}
+    ambiguous = facts["ambiguous"]
+    return {"ambiguous": f"{ambiguous['n']:,} objects have a confidence below {ambiguous['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:

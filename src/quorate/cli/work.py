@@ -2,8 +2,6 @@
 
 Phases, in the order of the functions: refuse output files that cannot be written, find the consensus and score it,
 write the files, write the summary. Importing this module imports the library.
-
-Importing this module imports the library.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -35,7 +33,6 @@ from quorate._io import refuse_output
 from quorate._io.load import (
     Labelling,
     Measurements,
-    Reading,
     load_chosen,
     load_features,
     load_labelling,
@@ -47,11 +44,20 @@ from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._trust.evaluate import evaluate_within
 from quorate._trust.number import chooses_number, explore
 from quorate._trust.reference import checked_draws, reference_of
-from quorate.cli.options import ambiguity_threshold, formulas_of, names, null_settings, reference_setting, weights
+from quorate._types import Reading, Solving
+from quorate.cli.options import (
+    Generating,
+    ambiguity_threshold,
+    formulas_of,
+    names,
+    null_test,
+    reference_setting,
+    weights,
+)
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
 from quorate.generation.features import as_features
-from quorate.generation.plans import Request, entropy_of, k_towards
+from quorate.generation.plans import Request, entropy_of
 
 
 def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
@@ -112,8 +118,14 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         return Choice(options["ids"] if columns else None, known)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
-    how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False, formulas=options["formulas"])
-    return load_chosen(arguments.new, choose, how)
+    reading = Reading(
+        options.get("missing", DEFAULT),
+        check=False,
+        orientation="objects",
+        sep=options["sep"],
+        formulas=options["formulas"],
+    )
+    return load_chosen(arguments.new, choose, reading)
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -159,7 +171,7 @@ class Outcome(NamedTuple):
 def refuse_outputs(arguments: argparse.Namespace) -> None:
     """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
     ambiguity_threshold(arguments)
-    checked_permutations(null_settings(arguments, 0.0)["null"])
+    checked_permutations(null_test(arguments, 0.0).null)
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     if arguments.report is not None:
@@ -171,11 +183,12 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
 def find_consensus(
     arguments: argparse.Namespace,
     ensemble: Ensemble,
-    settings: dict[str, Any],
+    n_clusters: Any,
+    solving: Solving,
     step: Step,
     *,
     start: float | None = None,
-    told: dict[str, Any] | None = None,
+    info: Mapping[str, Any] | None = None,
     features: Any = None,
 ) -> Outcome:
     """Find the consensus and score it.
@@ -185,28 +198,29 @@ def find_consensus(
     arguments : Namespace
         Says whether to compare the agreement with chance.
     ensemble : Ensemble
-    settings : dict
-        The keyword arguments of `quorate.consensus`; see `consensus_settings`.
+    n_clusters : as for `quorate.consensus`
+    solving : Solving
+        How to find the consensus; see `solving_of`.
     step : callable
         Shows progress; see `steps`.
     start : float, optional
         The time, by `time.perf_counter`, from which the seconds are counted; now by default.
-    told : dict, optional
-        What the info of the result says about the choice of the number of clusters.
+    info : mapping, optional
+        Why the number of clusters was chosen, for the info of the result.
     features : array, optional
         The measurements that the clusterings were made from, if there are any.
     """
     start = time.perf_counter() if start is None else start
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, **settings)
-    result = replace(result, info={**result.info, **(told or {})})
+        result = consensus(ensemble, n_clusters, **solving.keywords())
+    result = replace(result, info={**result.info, **(info or {})})
     if features is not None:
         result = _with_reference(arguments, result, ensemble, features, step)
     seconds = time.perf_counter() - start
     with step("scoring"):
-        how = null_settings(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
-        scores = evaluate_within(result, ensemble, how["seconds"], null=how["null"])
-    return Outcome(result, ensemble, scores, seconds, settings["random_state"])
+        test = null_test(arguments, max(AFFORDABLE_SECONDS, LARGEST_SHARE * seconds))
+        scores = evaluate_within(result, ensemble, test.seconds, null=test.null)
+    return Outcome(result, ensemble, scores, seconds, solving.random_state)
 
 
 def _with_reference(
@@ -217,8 +231,9 @@ def _with_reference(
     if draws is None or "reference_test" in result.info:
         return result
     with step("comparing with measurements without clusters"):
-        found = reference_of(result, result.labels, ensemble, as_features(features), draws)
-    return result if found is None else replace(result, info={**result.info, "reference_test": dict(found._asdict())})
+        reference = reference_of(result, result.labels, ensemble, as_features(features), draws)
+    test = {} if reference is None else {"reference_test": dict(reference._asdict())}
+    return replace(result, info={**result.info, **test})
 
 
 def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
@@ -242,10 +257,11 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
             )
 
 
-def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, **more: Any) -> None:
-    """Write the summary or the JSON object; `more` are further facts to include."""
-    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds)
-    facts |= {**table_facts(outcome.ensemble), **more, "seed": outcome.seed, "output": arguments.output}
+def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, *made: str) -> None:
+    """Write the summary or the JSON object; of clusterings that were `made` these facts of their info are included."""
+    facts = consensus_facts(outcome.result, outcome.ensemble, outcome.seconds) | table_facts(outcome.ensemble)
+    facts |= {name: outcome.ensemble.info[name] for name in made}
+    facts |= {"seed": outcome.seed, "output": arguments.output}
     below = ambiguity_threshold(arguments)
     if outcome.result.confidence is not None:
         facts["ambiguous"] = {"n": len(outcome.result.ambiguous(below)), "below": below}
@@ -261,51 +277,42 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
         refuse_output(path, arguments.force)
 
 
-def make_ensemble(
-    arguments: argparse.Namespace, table: Measurements, settings: dict[str, Any], *, n_clusters: int | None = None
-) -> Ensemble:
-    """Make the ensemble, which keeps the names of the objects.
-
-    Parameters
-    ----------
-    arguments : Namespace
-        The options that say how the measurements were read.
-    table : Measurements
-    settings : dict
-        The keyword arguments of `quorate.generate`.
-    n_clusters : int, optional
-        Number of clusters of the consensus that will be made from the ensemble. Without --k it decides how many
-        clusters the members have.
-    """
-    k = k_towards(settings["k"], settings["base"], n_clusters)
-    ensemble = generate(table.values, **{**settings, "k": k})
-    named = as_ensemble(ensemble, ids=table.ids)
+def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating) -> Ensemble:
+    """Make the ensemble, which keeps the names of the objects."""
+    named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
+def request_of(generating: Generating) -> Request:
+    """Return what the clusterings are made of, without how they are made."""
+    return Request(generating.n_members, generating.k, generating.base, generating.rows, generating.columns)
+
+
+def generating_towards(generating: Generating, n_clusters: int | None) -> Generating:
+    """Return how to make clusterings whose consensus is to have n_clusters clusters, unless --k and --base say it."""
+    return generating._replace(**request_of(generating).towards(n_clusters)._asdict())
+
+
 def choose_number(
-    arguments: argparse.Namespace, values: Any, settings: dict[str, Any], how: dict[str, Any], step: Step
+    arguments: argparse.Namespace, values: Any, n_clusters: Any, generating: Generating, solving: Solving, step: Step
 ) -> tuple[int | None, dict[str, Any]]:
     """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
 
-    `values` are the measurements, or a function that reads those of a sample of the objects. `settings` are the keyword
-    arguments of `quorate.generate`, and `how` are those of `quorate.consensus`.
+    `values` are the measurements, or a function that reads those of a sample of the objects.
     """
-    if not chooses_number(how["n_clusters"], how["method"]):
-        return how["n_clusters"], {}
-    others = ("n_clusters", "method", "random_state")
+    if not chooses_number(n_clusters, solving.method):
+        return n_clusters, {}
     with step("choosing the number of clusters"):
         explored = explore(
             as_features(values() if callable(values) else values),
-            Request(*(settings[name] for name in Request._fields)),
-            how["n_clusters"],
-            entropy=entropy_of(settings["random_state"]),
-            method=how["method"],
-            method_options={name: value for name, value in how.items() if name not in others},
-            n_jobs=settings["n_jobs"],
+            request_of(generating),
+            n_clusters,
+            entropy=entropy_of(generating.random_state),
+            solving=solving,
+            n_jobs=generating.n_jobs,
             draws=checked_draws(reference_setting(arguments)),
         )
-    return explored.choice.n_clusters, explored.told()
+    return explored.choice.n_clusters, explored.info()
 
 
 def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:

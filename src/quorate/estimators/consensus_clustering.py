@@ -19,8 +19,7 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
 from quorate._solve.auto import DEFAULT_METHOD
-from quorate._solve.run_method import MAX_BYTES
-from quorate._types import Consensus, Ensemble
+from quorate._types import MAX_BYTES, Consensus, Ensemble
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):

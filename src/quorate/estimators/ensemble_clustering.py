@@ -20,10 +20,10 @@ from quorate._solve.auto import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.number import chooses_number, explore
 from quorate._trust.reference import checked_draws, reference_of
-from quorate._types import Consensus, Ensemble
+from quorate._types import Consensus, Ensemble, Solving
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import features_for, generate_with_models
-from quorate.generation.plans import Request, base_towards, entropy_of, k_towards
+from quorate.generation.plans import Request, entropy_of
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
 
@@ -149,67 +149,67 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if is_dask(X) or holds_blocks(X):
             return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
-        n_clusters, told = self._number(lambda: features, entropy)
-        options = Options(self.n_jobs, False, "", None, keep_models=True, or_processor=self.device == "auto")
-        request = self._request(n_clusters)
+        n_clusters, info = self._number(lambda: features, entropy)
+        options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
+        request = self._request().towards(n_clusters)
         self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
         self._solve(self.ensemble_, n_clusters, entropy)
-        told = self._compared(features, told)
-        self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **told})
+        info |= self._compared(features, info)
+        self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **info})
         self.labels_: Any = self.consensus_.labels
         self.confidence_: Any = self.consensus_.confidence
         return self
 
-    def _request(self, n_clusters: int | None) -> Request:
-        """Return what members are made of on the way to a number of clusters."""
-        # towards one cluster members are made as towards two, because members of one cluster say nothing
-        towards = None if n_clusters is None else max(n_clusters, 2)
-        k = k_towards(self.k, self.base, towards)
-        base = base_towards(self.base, towards)
-        return Request(self.n_members, k, base, self.rows, self.columns)
+    def _request(self) -> Request:
+        """Return what members are made of."""
+        return Request(self.n_members, self.k, self.base, self.rows, self.columns)
 
     def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
         """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
-        n_clusters, told = self._number(lambda: as_features(_sample(X, entropy)), entropy)
+        n_clusters, info = self._number(lambda: as_features(_sample(X, entropy)), entropy)
         if is_dask(X):
-            return self._fit_dask(X, n_clusters, entropy, told)
-        read = fit_blocks(X, self._request(n_clusters), entropy)
+            self._fit_dask(X, n_clusters, entropy)
+            self.consensus_ = replace(self.consensus_, info={**self.consensus_.info, **info})
+            return self
+        read = fit_blocks(X, self._request().towards(n_clusters), entropy)
         self.ensemble_, self._models = read.ensemble, read.members.models
         seen = read.members.features
         self._units, self.n_features_in_ = (seen.shift, seen.scale), seen.n_columns
         self._solve(read.ensemble, n_clusters, entropy)
         expanded = expand(self.consensus_, read.rows)
-        self.consensus_ = replace(expanded, info={**expanded.info, **told})
+        self.consensus_ = replace(expanded, info={**expanded.info, **info})
         self.labels_, self.confidence_ = self.consensus_.labels, self.consensus_.confidence
         return self
 
-    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int, told: dict[str, Any]) -> EnsembleClustering:
+    def _fit_dask(self, X: Any, n_clusters: int | None, entropy: int) -> None:
         """Do what `fit` does for a Dask collection."""
         from quorate.dask import fit_members
 
-        made, members = fit_members(X, self._request(n_clusters), entropy)
+        made, members = fit_members(X, self._request().towards(n_clusters), entropy)
         self.ensemble_, self._models = made.ensemble, members.models
         self._units, self.n_features_in_ = (members.features.shift, members.features.scale), members.features.n_columns
         self._solve(made.ensemble, n_clusters, entropy)
-        self.consensus_ = replace(self.consensus_, info={**self.consensus_.info, **told})
         self.labels_ = made.spread.array(self.consensus_.labels)
         self.confidence_ = None
         if self.consensus_.confidence is not None:
             self.confidence_ = made.spread.array(self.consensus_.confidence)
-        return self
 
     def _solve(self, ensemble: Ensemble, n_clusters: int | None, entropy: int) -> None:
         """Find the consensus of an ensemble, and keep what `predict` and `transform` need."""
         seed = np.random.SeedSequence(entropy, spawn_key=(2**32 - 2,))
-        chosen = self.method_options or {}
-        method = self.method if chosen else method_towards(self.method, ensemble, n_clusters)
-        solved = solve_objects(ensemble, n_clusters, method=method, random_state=seed, **chosen)
+        # options belong to the method that was named
+        method = self.method if self.method_options else method_towards(self.method, ensemble, n_clusters)
+        solved = solve_objects(ensemble, n_clusters, replace(self._solving(), method=method, random_state=seed))
         self.consensus_ = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
         self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
+
+    def _solving(self) -> Solving:
+        """Return the consensus function with its options."""
+        return Solving(self.method).with_options(self.method_options or {})
 
     def _number(self, read: Callable[[], Features], entropy: int) -> tuple[int | None, dict[str, Any]]:
         """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
@@ -218,23 +218,22 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}
         explored = explore(
             read(),
-            Request(self.n_members, self.k, self.base, self.rows, self.columns),
+            self._request(),
             self.n_clusters,
             entropy=entropy,
-            method=self.method,
-            method_options=dict(self.method_options or {}),
+            solving=self._solving(),
             n_jobs=self.n_jobs,
             draws=draws,
         )
-        return explored.choice.n_clusters, explored.told()
+        return explored.choice.n_clusters, explored.info()
 
-    def _compared(self, features: Features, told: dict[str, Any]) -> dict[str, Any]:
-        """Return the comparison with measurements without clusters if it was asked for and not made before."""
+    def _compared(self, features: Features, info: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the comparison with measurements without clusters if it was asked for and is not in the info yet."""
         draws = checked_draws(self.reference)
-        if draws is None or self.reference == "auto" or "reference_test" in told:
-            return told
-        found = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
-        return told if found is None else {**told, "reference_test": dict(found._asdict())}
+        if draws is None or self.reference == "auto" or "reference_test" in info:
+            return {}
+        reference = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
+        return {} if reference is None else {"reference_test": dict(reference._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Return the cluster of each object of X, new or known; lazily if X is a Dask array."""

@@ -141,7 +141,7 @@ def train_members(array: BlockArray, names: tuple[str, ...] | None, request: Req
     """Train all members as `generate` does, from the same draws, on samples that are read in a few passes."""
     features, method = features_of(array, names, None), None
     if is_auto(request.base):
-        options = Options(None, False, "", None, keep_models=False)
+        options = Options()
         request, reason, method = Trial(features, request, entropy, options).decided()
     else:
         reason = ", ".join(dict.fromkeys(base.name for base in as_bases(request.base)))

@@ -126,7 +126,7 @@ def generate(
     ('k = 3 to 8 (given)', 3)
     """
     request = Request(n_members, k, base, rows, columns)
-    options = Options(n_jobs, bool(progress), "", None, keep_models=False, or_processor=device == "auto")
+    options = Options(n_jobs, bool(progress), or_processor=device == "auto")
     features, card = features_for(X, device)
     return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
 

@@ -27,10 +27,16 @@ class Request(NamedTuple):
     """The options of `generate` that determine the ensemble."""
 
     n_members: int
-    k: Any
-    base: Any
-    rows: Any
-    columns: Any
+    k: Any = None
+    base: Any = "auto"
+    rows: Any = 1.0
+    columns: Any = 1.0
+
+    def towards(self, n_clusters: int | None) -> Request:
+        """Return the request for members whose consensus is to have n_clusters clusters; None: it finds the number."""
+        # towards one cluster members are made as towards two, because members of one cluster say nothing
+        number = None if n_clusters is None else max(n_clusters, 2)
+        return self._replace(k=k_towards(self.k, self.base, number), base=base_towards(self.base, number))
 
 
 class Plans(NamedTuple):

@@ -32,11 +32,11 @@ MOST_TOGETHER = 8
 class Options(NamedTuple):
     """How the members are run; nothing here changes the ensemble."""
 
-    n_jobs: int | None
-    progress: bool
-    title: str
-    checkpoint: Checkpoint | None
-    keep_models: bool
+    n_jobs: int | None = None
+    progress: bool = False
+    title: str = ""
+    checkpoint: Checkpoint | None = None
+    keep_models: bool = False
     or_processor: bool = False
 
 

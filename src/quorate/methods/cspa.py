@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import AnyEnsemble, Consensus, Method
+from quorate._types import AnyEnsemble, Consensus, Method, MethodOptions
 from quorate.solvers.graphs.ensemble_graphs import co_association_graph, entries_bound
 from quorate.solvers.graphs.row_partition import cuts, least_cut, partition_rows
 from quorate.solvers.members import WHOLE_SUMS
@@ -87,7 +86,7 @@ def cspa(
     return Consensus(labels=labels, objective=cuts(ensemble, labels, n_clusters).pairs, info=info)
 
 
-def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
+def _bytes_needed(ensemble: AnyEnsemble, options: MethodOptions) -> int:
     entries = entries_bound(ensemble)
     neighbours = options.get("neighbours")
     if isinstance(neighbours, int):

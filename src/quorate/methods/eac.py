@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from quorate import _check
 from quorate._data.rows import compress
-from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, SoftEnsemble
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, Method, MethodOptions, SoftEnsemble
 from quorate.solvers.label_rows import row_norms, weighted_total
 from quorate.solvers.linkage.average_link import DENSE_SOFT_CLUSTERS, average_link_tree, soft_average_link_tree
 from quorate.solvers.linkage.co_association import (
@@ -164,7 +163,7 @@ def _refuse_threshold(linkage: Linkage, enhanced: bool) -> None:
         raise ValueError("threshold must be None with enhanced=True, under which hardly a pair shares nothing.")
 
 
-def _bytes_needed(ensemble: AnyEnsemble, options: Mapping[str, Any]) -> int:
+def _bytes_needed(ensemble: AnyEnsemble, options: MethodOptions) -> int:
     """The bytes of the matrix, or of the pairs above the threshold, whose number is estimated."""
     if isinstance(ensemble, SoftEnsemble):
         return 8 * min(ensemble.n_rows, DENSE_SOFT_CLUSTERS) ** 2

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.rows import compress
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import Consensus, Ensemble, Method, MethodOptions
 from quorate.solvers.graphs.row_partition import meta_cluster_consensus
 from quorate.solvers.linkage.co_association import enhanced_co_association
 from quorate.solvers.linkage.dendrogram import tree_consensus
@@ -100,7 +97,7 @@ def _agglomerated(ensemble: Ensemble, n_clusters: int, steps: int) -> Consensus:
     return tree_consensus(ensemble, inverse, dense_tree(matrix, scale, rows.counts, "average"), n_clusters)
 
 
-def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+def _bytes_needed(ensemble: Ensemble, options: MethodOptions) -> int:
     """A few matrices over base clusters, and with "hc" one over rows."""
     over_rows = 8 * ensemble.n_rows**2 if options.get("variant") == "hc" else 0
     return 40 * int(ensemble.offsets[-1]) ** 2 + over_rows

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.rows import compress
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import Consensus, Ensemble, Method, MethodOptions
 from quorate.ops.coding import canonical
 from quorate.solvers.linkage.average_link import group_tree
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, shared_pairs, sparse_bytes
@@ -103,7 +100,7 @@ def _n_components(start: NDArray[np.int64], columns: NDArray[np.int32]) -> int:
     return int(connected_components(graph, directed=False, return_labels=False))
 
 
-def _bytes_needed(ensemble: Ensemble, options: Mapping[str, Any]) -> int:
+def _bytes_needed(ensemble: Ensemble, options: MethodOptions) -> int:
     """The bytes of the edges, whose number is estimated."""
     theta = options.get("theta", 0.3)
     if not isinstance(theta, int | float):

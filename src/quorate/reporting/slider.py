@@ -14,9 +14,8 @@ from quorate._consensus.consensus import solve
 from quorate._data.labelling import code_beside
 from quorate._data.rows import compress
 from quorate._solve.auto import pick
-from quorate._solve.run_method import MAX_BYTES
 from quorate._trust.subject import Partition, Subject, merged_clusters, renumbered, scored_partition
-from quorate._types import Ensemble, IntArray
+from quorate._types import MAX_BYTES, Ensemble, IntArray
 from quorate.methods import METHODS
 from quorate.reporting.page import characters_of, packed, packed_ids
 from quorate.solvers.contingency import contingency

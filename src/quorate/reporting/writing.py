@@ -16,10 +16,9 @@ import numpy as np
 from quorate._check import counted, has, size
 from quorate._choose_k.choose_k import Choice
 from quorate._io import refuse_place, write_aside
-from quorate._solve.run_method import MAX_BYTES
 from quorate._summaries import AMBIGUOUS
 from quorate._trust.subject import Subject, subject_of
-from quorate._types import Consensus
+from quorate._types import MAX_BYTES, Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.page import ROWS_OF_TABLES, page
