@@ -24,6 +24,7 @@ from quorate._data.coding import (
     code_integers,
     code_values,
     drop_missing,
+    in_one_type,
     label_column,
     missing_rule,
     narrowest,
@@ -31,10 +32,10 @@ from quorate._data.coding import (
     stack_columns,
     warn_of_nulls,
 )
-from quorate._data.ensemble import as_weights, build_ensemble, refuse_suspects
+from quorate._data.ensemble import build_ensemble, refuse_suspects, unlabelled_rows
 from quorate._types import Ensemble, read_only
 from quorate.ops.coding import code_columns
-from quorate.ops.distinct_rows import as_words, fill_slots, insert_rows
+from quorate.ops.distinct_rows import added_counts, as_words, distinct_rows, fill_slots, insert_rows
 from quorate.solvers import label_rows
 
 Array = NDArray[Any]
@@ -86,20 +87,11 @@ def code_block(columns: list[Any], names: tuple[str, ...]) -> CodedBlock:
 
 def compressed_block(labels: Array, categories: tuple[Array, ...]) -> CodedBlock:
     """Compress coded labels to their distinct rows."""
-    n_objects, n_members = labels.shape
-    names = tuple(map(str, range(n_members)))
-    ensemble = Ensemble(
-        labels=labels,
-        counts=np.ones(n_objects, dtype=np.int64),
-        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        weights=as_weights(None, names),
-        member_names=names,
-        categories=categories,
-    )
-    if not n_objects:
-        return CodedBlock(ensemble.labels, ensemble.counts, categories, np.empty(0, dtype=np.intp))
-    first, inverse = label_rows.distinct(ensemble)
-    return CodedBlock(read_only(ensemble.labels[first]), np.bincount(inverse), categories, inverse)
+    inverse = np.empty(len(labels), dtype=np.intp)
+    if not len(labels):
+        return CodedBlock(labels, np.empty(0, dtype=np.int64), categories, inverse)
+    first = distinct_rows(read_only(labels), inverse)
+    return CodedBlock(read_only(labels[first]), np.bincount(inverse), categories, inverse)
 
 
 def _stacked(columns: list[Array]) -> Array:
@@ -214,10 +206,7 @@ class Values:
         """Return the values in the order of their numbers, in one type; as objects if types of blocks do not agree."""
         if not self._parts:
             return np.empty(0, dtype=np.int64)
-        kinds = {part.dtype.kind for part in self._parts}
-        if len(kinds) == 1 or kinds <= set("if"):
-            return np.concatenate(self._parts)
-        return np.concatenate([part.astype(object) for part in self._parts])
+        return in_one_type(self._parts)
 
 
 class RowTable:
@@ -295,7 +284,7 @@ def recoded(labels: Array, renumber: list[NDArray[np.int64]], dtype: np.dtype[An
     The result has the given type, which holds all new codes, and is in C order.
     """
     if all(np.array_equal(new[:-1], np.arange(len(new) - 1)) for new in renumber):
-        return read_only(labels.astype(dtype, copy=False))
+        return read_only(np.ascontiguousarray(labels, dtype=dtype))
     # the entry for code -1 comes first in the kernel's table
     lookup = np.concatenate([np.roll(new, 1) for new in renumber]).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum([len(new) for new in renumber])]).astype(np.int64)
@@ -368,6 +357,26 @@ def merged_rows(table: RowTable) -> MergedRows:
     return MergedRows(table.labels, table.counts, tuple(values.array() for values in table.values))
 
 
+def join_blocks(blocks: Sequence[CodedBlock | Ensemble]) -> tuple[MergedRows, list[NDArray[np.intp]]]:
+    """Return the distinct rows of blocks that are all in memory, and for each block the number of each of its rows.
+
+    The rows are those of a `RowTable` that the blocks are added to; they are searched once, on all threads.
+    """
+    known = [Values() for _ in blocks[0].categories]
+    renumber = [[seen.add(own) for seen, own in zip(known, block.categories, strict=True)] for block in blocks]
+    dtype = narrowest(max(map(len, known), default=1))
+    edges = np.cumsum([0, *(len(block.labels) for block in blocks)])
+    labels = np.empty((edges[-1], len(known)), dtype=dtype)
+    for block, new, start, stop in zip(blocks, renumber, edges, edges[1:], strict=False):
+        labels[start:stop] = recoded(block.labels, new, dtype)
+    inverse, counts = np.empty(len(labels), dtype=np.intp), np.concatenate([block.counts for block in blocks])
+    first = distinct_rows(labels, inverse) if len(labels) else inverse
+    if len(first) < len(labels):
+        labels, counts = labels[first], added_counts(inverse, counts, len(first))
+    categories = tuple(seen.array() for seen in known)
+    return MergedRows(read_only(labels), counts, categories), np.split(inverse, edges[1:-1])
+
+
 def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
     """Give the values of a table their meaning, and return its distinct rows as an ensemble.
 
@@ -383,13 +392,15 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
     categories = tuple(labels for _, labels in coded)
     dtype = narrowest(max(map(len, categories)))
     labels = recoded(rows.labels, [np.append(codes, -1) for codes, _ in coded], dtype)
-    if how.takes_all:
+    if how.takes_all and not all(map(len, categories)):
         known = [place for place, values in enumerate(categories) if len(values)]
         labels, names = labels[:, known], tuple(names[place] for place in known)
         categories = tuple(categories[place] for place in known)
         if not known:
             raise ValueError(f"{source}: no member labels any object.")
-    empty = (labels.max(axis=1) < 0) & (not how.takes_all)
+    empty = np.zeros(len(labels), dtype=np.bool_)
+    if not how.takes_all:
+        empty[unlabelled_rows(labels)] = True
     n_skipped = int(rows.counts[empty].sum())
     if n_skipped and not how.skip_empty:
         refuse_unlabelled_objects(n_skipped, int(rows.counts.sum()), source)

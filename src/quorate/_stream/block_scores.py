@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import id_texts
+from quorate._data.alignment import matching_texts
 from quorate._data.blocks import CodedColumn, Reading, Settled, refuse_unlabelled_objects
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, refuse_suspects
@@ -128,7 +128,7 @@ def _refuse_other_ids(block: Block, other: Block, name: str, title: str) -> None
     if mine.dtype.kind == theirs.dtype.kind and mine.dtype.kind in "iu":
         different = np.flatnonzero(mine != theirs)
     else:
-        pairs = zip(id_texts(mine), id_texts(theirs), strict=True)
+        pairs = zip(*matching_texts([mine, theirs]), strict=True)
         different = np.array([row for row, (one, two) in enumerate(pairs) if one != two], dtype=np.intp)
     if len(different):
         row = int(different[0])
