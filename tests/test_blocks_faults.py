@@ -160,14 +160,14 @@ def test_a_full_disk_ends_with_the_name_of_the_file_and_the_same_call_continues(
 
 KILLED = """
 import itertools, os, signal, sys
-from quorate._blocks import store, labels_out, workspace
+from quorate._stream import labels_out, store
 calls, real = itertools.count(), store.write_file
 def killing(path, write):
     if next(calls) == {place}:
         os.kill(os.getpid(), signal.{signal})
         import time; time.sleep(5)
     real(path, write)
-store.write_file = labels_out.write_file = workspace.write_file = killing
+store.write_file = labels_out.write_file = killing
 from quorate.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -171,7 +171,7 @@ def test_a_full_disk_names_the_path(tmp_path: Path) -> None:
 BUSY = """
 import hashlib, sys
 from quorate._io.aside import write_aside
-from quorate.cli import consensus_run, main
+from quorate.cli import main, work
 def busy(*_, **__):
     def write(file):
         file.write(b"half")
@@ -179,7 +179,7 @@ def busy(*_, **__):
         print("busy", flush=True)
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
     write_aside(sys.argv[2], write, overwrite=False)
-consensus_run.consensus = busy
+work.consensus = busy
 sys.exit(main(["consensus", sys.argv[1], "-k", "2", "-o", sys.argv[2]]))
 """
 

@@ -291,7 +291,7 @@ def test_cspa_sparsifies_only_when_asked() -> None:
 def test_without_mtkahypar_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from quorate.solvers.graphs import partition
 
-    partition._library.cache_clear()
+    partition._hypergraph_library.cache_clear()
     monkeypatch.setitem(sys.modules, "mtkahypar", None)
     with pytest.raises(ImportError, match=r"pip install 'quorate\[hypergraph\]'"):
         consensus(noisy(0), 3, method="hgpa")
@@ -371,7 +371,7 @@ def test_ambiguity_of_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     rows, _ = compress(as_ensemble(noisy(3, n=500, members=8)))
     members = np.arange(8)
     exact = ambiguity(rows, members, np.random.default_rng(0))
-    monkeypatch.setattr("quorate._evaluation.consensus_index.EXACT_ROWS", 10)
+    monkeypatch.setattr("quorate._evaluation.consensus_index.EXACT_AMBIGUITY_ROWS", 10)
     drawn = ambiguity(rows, members, np.random.default_rng(0))
     assert drawn.n_drawn == 1_000_000
     assert drawn.proportion == pytest.approx(exact.proportion, abs=0.003)

@@ -55,6 +55,7 @@ SAME_NAME = {
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
     "landmarks": "landmarks of a sample of objects, and the kernels that search and link them",
+    "members": "the members that generation makes, and how members of an ensemble agree",
     "mixture": "the mixture of multinomials: the method, and its steps",
     "over_k": "numbers of clusters one after another: what is computed, and its pictures",
     "spectral": "the method, the clusterer of features, and the family of solvers that is named after them",

@@ -265,7 +265,7 @@ def test_without_the_package_one_clear_error(monkeypatch: pytest.MonkeyPatch) ->
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    module._library.cache_clear()
+    module._hypergraph_library.cache_clear()
     with pytest.raises(ImportError, match=r"pip install 'quorate\[hypergraph\]'"):
         partition_hypergraph(np.array([0, 2]), np.array([0, 1]), None, np.ones(3), 2, 0)
     monkeypatch.undo()

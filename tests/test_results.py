@@ -307,7 +307,7 @@ def test_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="numpy 2 wrote the pickle")
 def test_an_old_pickle_without_the_new_fields_still_tells(tmp_path: Path) -> None:
-    result = pickle.loads((Path(__file__).with_name("pickles") / "consensus.pickle").read_bytes())
+    result = pickle.loads((Path(__file__).with_name("pickles") / "0.1" / "consensus.pickle").read_bytes())
     assert result.runner_up is None
     assert list(result.to_frame().columns) == ["label", "confidence"]
     save_consensus(tmp_path / "old.npz", result)

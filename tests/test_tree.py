@@ -313,7 +313,7 @@ def test_blocks_are_put_together_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no two rows of a block are merged, the result is the rows that were given, in other codes at most."""
     monkeypatch.setattr(coarsening, "BLOCK", 20)
     monkeypatch.setattr(
-        coarsen, "coarsen_as_asked", lambda block, options: (block, np.arange(block.n_rows), {"theta": 0.0})
+        coarsening, "coarsen_as_asked", lambda block, options: (block, np.arange(block.n_rows), {"theta": 0.0})
     )
     labels = np.random.default_rng(3).integers(-1, 4, size=(90, 3))
     labels[:40, 1], labels[:, 0] = -1, np.maximum(labels[:, 0], 0)

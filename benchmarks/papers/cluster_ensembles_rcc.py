@@ -134,8 +134,8 @@ def page(records: list[Record], pictures: Path) -> str:
     words = (
         "The ten clusterers of `quorate.generation.clusterers.portfolio`, with samples drawn again for each repeat. "
         "Hypergraph partitioning makes one hyperedge per feature, as the paper does; on dense data every hyperedge "
-        "contains all objects, so it is as poor as printed. `HGP, neighbourhoods` is our default for dense data. Figures "
-        "9 and 10 show the NMI minus that of random labels; we assume that the means in the text do so too."
+        "contains all objects, so it is as poor as printed. `HGP, neighbourhoods` is our default for dense data. "
+        "Figures 9 and 10 show the NMI minus that of random labels; we assume that the means in the text do so too."
     )
     parts = [
         words,

@@ -29,8 +29,9 @@ from quorate._choose_k.criteria import (
 )
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
-from quorate._data.selection import as_objects, permuted, select_members, select_rows, side_by_side
+from quorate._data.selection import as_objects, permuted, select_members, side_by_side
 from quorate._solve.auto import DEFAULT_METHOD, MANY_CLUSTERS, resolve
+from quorate._solve.resample import some_objects, two_halves, until_clear
 from quorate._solve.run_method import MAX_BYTES, checked_options, run_method
 from quorate._summaries import Candidate, Choice
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
@@ -76,13 +77,15 @@ def shared_structure(ensemble: Ensemble, seed: int) -> Shared | None:
     dividing = ensemble.n_clusters > 1
     if dividing.sum() < 2 or _are_alike(ensemble):
         return None
-    objects = _drawn_objects(ensemble, np.random.default_rng((seed, 0)))
+    objects = as_objects(some_objects(ensemble, MOST_OBJECTS, np.random.default_rng((seed, 0))))
     if objects.n_members < 2 or objects.n_rows < 4:
         return None
     observed = _second_value(objects, seed)
-    values: list[float] = []
-    while len(values) < FEWEST or (len(values) < MOST and CLEAR[0] < _z(observed, values) < CLEAR[1]):
-        values.append(_second_value(permuted(objects, np.random.default_rng((seed, len(values) + 1))), seed))
+    values = until_clear(
+        lambda number: _second_value(permuted(objects, np.random.default_rng((seed, number))), seed),
+        lambda values: not CLEAR[0] < _z(observed, values) < CLEAR[1],
+        limits=(FEWEST, MOST),
+    )
     above = sum(value >= observed - 1e-12 for value in values)
     expected = float(np.mean(values))
     return Shared(observed, expected, _z(observed, values), (1 + above) / (1 + len(values)), len(values))
@@ -91,15 +94,6 @@ def shared_structure(ensemble: Ensemble, seed: int) -> Shared | None:
 def _are_alike(ensemble: Ensemble) -> bool:
     """Whether all members are the same partition: then there are as many rows as any of them has clusters."""
     return not ensemble.has_missing and bool((ensemble.n_clusters == ensemble.n_rows).all())
-
-
-def _drawn_objects(ensemble: Ensemble, rng: np.random.Generator) -> Ensemble:
-    ends = np.cumsum(ensemble.counts)
-    if ends[-1] <= MOST_OBJECTS:
-        return as_objects(ensemble)
-    places = rng.choice(int(ends[-1]), size=MOST_OBJECTS, replace=False, shuffle=False)
-    rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
-    return as_objects(select_rows(ensemble, rows, drawn.astype(np.int64)))
 
 
 def _second_value(objects: Ensemble, seed: int) -> float:
@@ -112,7 +106,6 @@ def _z(observed: float, values: list[float]) -> float:
     return (observed - float(np.mean(values))) / max(float(np.std(values, ddof=1)), LEAST_SPREAD)
 
 
-"""Objects that are drawn for the comparison at most."""
 FEWEST_MEMBERS = 4
 """With fewer members a half is a single member, which says nothing about a consensus."""
 
@@ -128,10 +121,9 @@ def halves_agree(
     if ensemble.n_members < FEWEST_MEMBERS:
         return {}
     rng = np.random.default_rng((seed, 1))
-    seen = _drawn(in_content_order(ensemble), rng)
+    seen = some_objects(in_content_order(ensemble), MOST_OBJECTS, rng)
     order = rng.permutation(seen.n_members)
-    halves = [np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])]
-    parts = [select_members(seen, half) for half in halves]
+    parts = [select_members(seen, half) for half in two_halves(order)]
     if len(order) < FEWEST_MEMBERS or any((part.labels.max(axis=1) < 0).any() for part in parts):
         return {}
     rows = [compress(part) for part in parts]
@@ -149,16 +141,6 @@ def halves_agree(
         table = contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, seen.counts)
         found[k] = float(ari(table))
     return found
-
-
-def _drawn(ensemble: Ensemble, rng: np.random.Generator) -> Ensemble:
-    """Draw objects without replacement; all of them if they are few."""
-    ends = np.cumsum(ensemble.counts)
-    if ends[-1] <= MOST_OBJECTS:
-        return ensemble
-    places = rng.choice(int(ends[-1]), size=MOST_OBJECTS, replace=False, shuffle=False)
-    rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
-    return select_rows(ensemble, rows, drawn.astype(np.int64))
 
 
 logger = logging.getLogger("quorate")

@@ -195,8 +195,11 @@ def _naming_chunk(error: Exception, tree: Tree, parts: list[Any]) -> Exception:
     if str(error).startswith("chunk "):
         return error
     # a worker that died takes down what else it was doing, so that the chunk that Dask names comes first
-    task = str(getattr(error, "task", None))
-    order = sorted(range(len(parts)), key=lambda number: str(getattr(parts[number], "key", None)) != task)
+    # tasks that Dask joined to one have a name that begins with those of the others, so that only their places count
+    place = str(getattr(error, "task", None)).partition(",")[2]
+    order = sorted(
+        range(len(parts)), key=lambda number: str(getattr(parts[number], "key", "")).partition(",")[2] != place
+    )
     for number in order:
         if _failed(tree.leaves[number], parts[number]):
             return RuntimeError(f"chunk {number} of {len(parts)} could not be computed: {error}{_advice(error)}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from quorate._data.labelling import Labelling
 from quorate._data.selection import as_objects, permuted, select_members
 from quorate._solve.auto import AUTO
 from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
+from quorate._solve.resample import two_halves, until_clear
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
 from quorate.solvers.members import mean_of_others, member_pairs, some_members
@@ -92,8 +93,7 @@ def reproducibility(drawn: Drawn, procedure: Procedure) -> float | None:
     order = np.concatenate(folds(drawn.ensemble))
     found = []
     for number in range(N_HALVINGS if n_members > 2 else 1):
-        mixed = order[rng.permutation(n_members)]
-        halves = np.sort(mixed[: n_members // 2]), np.sort(mixed[n_members // 2 :])
+        halves = two_halves(order[rng.permutation(n_members)])
         try:
             one, other = (
                 repeat(procedure, select_members(drawn.ensemble, half), 2 * number + place)
@@ -144,7 +144,6 @@ def _mean(judged: list[tuple[float, float]]) -> float | None:
     return math.fsum(value * weight for value, weight in judged) / total if total else None
 
 
-logger = logging.getLogger("quorate")
 FEWEST, MOST = 19, 99
 """Permutations before a clear answer may end the test, and permutations after which it ends in any case."""
 CLEAR_Z = 6.0
@@ -202,10 +201,13 @@ def chance_agreement(
         if time.perf_counter() - start > seconds / FEWEST:
             return None
     objects = as_objects(drawn.ensemble)
-    values: list[float] = []
-    while not _is_enough(found, values, n_permutations):
-        values.append(_permuted_anmi(objects, procedure, len(values) + 1))
-        logger.info("permuting labels", extra={"share": len(values) / (n_permutations or MOST)})
+    values = until_clear(
+        partial(_permuted_anmi, objects, procedure),
+        partial(_is_clear, found),
+        limits=(FEWEST, MOST),
+        wanted=n_permutations,
+        step="permuting labels",
+    )
     own = found if procedure.is_known else min(found, anmi(drawn.ensemble, drawn.codes, int(drawn.codes.max()) + 1))
     return _compared(found, own, np.array(values))
 
@@ -215,12 +217,7 @@ def _permuted_anmi(objects: Ensemble, procedure: Procedure, number: int) -> floa
     return anmi(rows, repeat(procedure, rows, number), procedure.n_clusters)
 
 
-def _is_enough(observed: float, values: list[float], n_permutations: int) -> bool:
-    """Whether the number asked for is reached or, if none was asked for, the answer is clear."""
-    if n_permutations or len(values) >= MOST:
-        return len(values) >= (n_permutations or MOST)
-    if len(values) < FEWEST:
-        return False
+def _is_clear(observed: float, values: list[float]) -> bool:
     above = sum(value >= observed for value in values)
     return above >= ENOUGH_ABOVE or (above == 0 and _z(observed, np.array(values)) >= CLEAR_Z)
 

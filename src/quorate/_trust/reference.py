@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from quorate import _check
 from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of
+from quorate._solve.resample import until_clear
 from quorate._trust.separation import Separation, separation
 from quorate._types import Ensemble, FloatArray
 from quorate.generation.bases import BASES
@@ -23,7 +24,6 @@ from quorate.generation.plans import Request, base_towards, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
 
-logger = logging.getLogger("quorate")
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
 FEWEST, MOST = 5, 19
@@ -138,13 +138,15 @@ def compare_with_reference(
     if n_clusters < 2 or len(points) < 20 or points.shape[1] == 0:
         return None
     observed = separation(points, codes)
-    found: list[Separation] = []
-    while not _is_enough(observed, found, n_draws):
-        rng = np.random.default_rng((seed, len(found) + 1))
-        drawn = drawn_reference(points, rng)
-        made = np.unique(cluster(drawn, len(found) + 1), return_inverse=True)[1].reshape(-1)
-        found.append(separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan")))
-        logger.info("drawing measurements without clusters", extra={"share": len(found) / (n_draws or MOST)})
+
+    def draw(number: int) -> Separation:
+        drawn = drawn_reference(points, np.random.default_rng((seed, number)))
+        made = np.unique(cluster(drawn, number), return_inverse=True)[1].reshape(-1)
+        return separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan"))
+
+    is_clear = partial(_is_clear, observed)
+    step = "drawing measurements without clusters"
+    found = until_clear(draw, is_clear, limits=(FEWEST, MOST), wanted=n_draws, step=step)
     return _compared(observed, found, len(points))
 
 
@@ -157,13 +159,8 @@ def checked_draws(reference: Any) -> int | None:
     return _check.integer(reference, "reference", low=2, high=10_000)
 
 
-def _is_enough(observed: Separation, found: list[Separation], n_draws: int) -> bool:
-    if n_draws or len(found) >= MOST:
-        return len(found) >= (n_draws or MOST)
-    if len(found) < FEWEST:
-        return False
-    z = float(_scores([observed], found)[0])
-    return not CLEAR[0] < z < CLEAR[1]
+def _is_clear(observed: Separation, found: list[Separation]) -> bool:
+    return not CLEAR[0] < float(_scores([observed], found)[0]) < CLEAR[1]
 
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:

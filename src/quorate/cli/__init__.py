@@ -6,7 +6,8 @@ A command goes through the modules in this order:
 - `label_commands` (consensus, score, place, compare, report; methods and demo) and `measurement_commands` (generate,
   cluster) hold the options of their commands and what these commands do;
 - `options` holds the options that several commands have, and turns their texts into Python values;
-- `work` loads labels and measurements, and makes an ensemble or a consensus; `block_commands` does so for tables in blocks;
+- `work` loads labels and measurements, and makes an ensemble or a consensus; `block_commands` does so for tables in
+  blocks;
 - `output` writes the summary or the JSON object, and `progress` shows what goes on meanwhile.
 
 `work`, `block_commands` and `demo` import the library when they are imported, so commands import them
