@@ -32,6 +32,7 @@ from quorate._io.text import (
     no_number,
     read_csv,
     read_numbers,
+    separator,
     text_ids,
 )
 from quorate._types import Ensemble
@@ -43,7 +44,8 @@ logger = logging.getLogger("quorate")
 class Reading(NamedTuple):
     """The options of `load_labels` for reading one file, except those that choose its columns.
 
-    `declared` says that the user named the columns of the members, so that they may look like ids.
+    `declared` says that the user named the columns of the members, so that they may look like ids. `likely_sep` is
+    what separates the columns if the first lines of the file leave it open.
     """
 
     missing: Any = DEFAULT
@@ -52,6 +54,7 @@ class Reading(NamedTuple):
     check: bool = True
     declared: bool = False
     formulas: str = "keep"
+    likely_sep: str | None = None
 
 
 def load_labels(
@@ -169,7 +172,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             refuse_content(path, file.peek(8))
             transposed = how.orientation == "members"
             quote = checked_formulas(how.formulas)
-            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed, unquote=quote)
+            likely = separator(how.likely_sep) or DELIMITERS[kind]
+            texts = read_csv(file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote)
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
@@ -307,7 +311,8 @@ def load_labelling(
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
-    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order.
+    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order. `sep` is what
+    separates the columns of the table; the file need not have the same separator, which is recognised.
     """
     source = name_of(path)
 
@@ -319,7 +324,7 @@ def load_labelling(
         extra = () if truth is None or truth not in names or truth == label_column else (truth,)
         return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
 
-    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
+    table = load_chosen(path, choose, Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas))
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:

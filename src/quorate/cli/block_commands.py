@@ -175,7 +175,7 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
             out=arguments.output,
             ids=options["ids"],
             missing=options.get("missing", DEFAULT),
-            sep=None,
+            sep=options["sep"],
             memory=arguments.memory,
             overwrite=arguments.force,
             label=arguments.label,

@@ -41,8 +41,8 @@ from quorate._io.load import (
     load_labelling,
     load_with_truth,
 )
-from quorate._io.paths import format_of, share_read
-from quorate._io.text import DELIMITERS, Choice
+from quorate._io.paths import share_read
+from quorate._io.text import Choice
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._trust.evaluate import evaluate_within
 from quorate._trust.number import chooses_number, explore
@@ -73,7 +73,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             column=arguments.label,
             ids=arguments.id,
             truth=arguments.truth,
-            sep=arguments.sep if format_of(arguments.labelling) in DELIMITERS else None,
+            sep=arguments.sep,
             formulas=formulas_of(arguments),
         )
     truth = labelling.truth if truth is None else truth
