@@ -130,18 +130,34 @@ def refuse_repeated(ids: Array | None, source: str) -> None:
 
     The number 1 and the text "1" are the same id, because ids of different types are matched by their texts.
     """
-    if ids is None or _are_distinct(ids):
+    fault = None if ids is None or _are_distinct(ids) else first_fault(ids.tolist(), id_texts(ids))
+    if ids is None or fault is None:
         return
+    first, row = fault
+    if first == row:
+        raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
+    raise ValueError(
+        f"{source} has the id {_check.brief(ids.tolist()[row])} twice, in rows {first} and {row} (counted from 0); "
+        f"every object needs an id of its own."
+    )
+
+
+def first_fault(values: Sequence[Any], texts: Sequence[str] = ()) -> tuple[int, int] | None:
+    """Return the first row whose id is that of an earlier row, with that row before it; twice the row if it has none.
+
+    Ids are compared as they are and, if they are given, by their texts as well. None if all ids differ.
+    """
+    if not texts and len(distinct := set(values)) == len(values) and "" not in distinct:
+        return None
     seen: dict[Any, int] = {}
-    for row, (value, text) in enumerate(zip(ids.tolist(), id_texts(ids), strict=True)):
+    for row, value in enumerate(values):
         if is_null(value) or value == "":
-            raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
-        first = min(seen.setdefault(value, row), seen.setdefault(text, row))
+            return row, row
+        first = seen.setdefault(value, row)
+        first = min(first, seen.setdefault(texts[row], row)) if texts else first
         if first != row:
-            raise ValueError(
-                f"{source} has the id {_check.brief(value)} twice, in rows {first} and {row} (counted from 0); "
-                f"every object needs an id of its own."
-            )
+            return first, row
+    return None
 
 
 def _are_distinct(ids: Array) -> bool:

@@ -21,13 +21,14 @@ from quorate._data.coding import (
     DEFAULT,
     MissingRule,
     as_array,
+    code_distinct,
     code_integers,
     code_values,
-    drop_missing,
     in_one_type,
     label_column,
     missing_rule,
     narrowest,
+    number_objects,
     signed,
     stack_columns,
     warn_of_nulls,
@@ -120,6 +121,9 @@ def _coded(column: Any, name: str) -> tuple[Array, Array]:
     if isinstance(column, np.ndarray):
         if not len(column):
             return np.empty(0, dtype=np.int8), np.empty(0, dtype=_kind(column.dtype))
+        if column.dtype.kind not in "biufmM":
+            codes, values = number_objects(column.tolist(), name)
+            return codes, as_array(values)
         return code_values(column, name, NOTHING_DECLARED)
     import pyarrow
 
@@ -315,7 +319,7 @@ def _longer(array: Array, capacity: int, n_used: int) -> Array:
 
 
 Kind = str
-"""Where values come from: "values" (arrays and data frames), "arrow" (Arrow columns), or "text", which has no type."""
+"""Where values come from: "values" (arrays and data frames), "cells" (Parquet and Excel), "text", which has no type."""
 
 
 class Reading(NamedTuple):
@@ -415,14 +419,24 @@ def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[A
     """Return the code that each value becomes, -1 for a missing one, and the labels of the codes."""
     if not len(values):
         return np.empty(0, dtype=np.int64), values
+    codes = np.arange(len(values))
     if kind == "text":
-        return label_column(np.arange(len(values)), values.tolist(), name, rule)
-    if kind == "arrow" and values.dtype.kind == "O":
+        return label_column(codes, values.tolist(), name, rule)
+    if kind == "cells" and values.dtype.kind not in "biufmM":
+        # an empty text is a missing label in every file format
         known = values.tolist()
-        missing = [rule.covers(value) or value == "" for value in known]
-        warn_of_nulls(known, missing, name)
-        return drop_missing(np.arange(len(known)), known, missing, name, rule)
+        rule = MissingRule((*rule.values, "")) if "" in known else rule
+        warn_of_nulls(known, [rule.covers(value) for value in known], name)
+        return code_distinct(codes, known, name, rule)
     return code_values(values, name, rule)
+
+
+def code_column(column: Any, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:
+    """Return the codes and categories of a column of a table in memory, which is the only block of its table."""
+    codes, values = _coded(_plain(column), name)
+    meaning, labels = _meaning(values, name, kind, rule)
+    # code -1, a null, reads the last place
+    return np.append(meaning, -1).astype(narrowest(len(labels)))[codes], labels
 
 
 def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int, *, unchanged: bool) -> Settled:

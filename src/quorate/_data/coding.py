@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -270,7 +270,13 @@ def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Ar
 
 
 def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Code texts and Python objects by a dictionary, which is faster than sorting them."""
+    """Code texts and Python objects."""
+    codes, distinct = number_objects(values, name)
+    return code_distinct(codes, distinct, name, rule)
+
+
+def number_objects(values: list[Any], name: str) -> tuple[Array, list[Any]]:
+    """Number texts and Python objects by a dictionary, which is faster than sorting them; a null has the number -1."""
     seen: dict[Any, int] = {}
     try:
         codes = np.fromiter((seen.setdefault(v, len(seen)) for v in values), np.int64, len(values))
@@ -280,8 +286,16 @@ def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array
             f"{name} holds a {type(unhashable).__name__} where a single label was expected; pass one label per object "
             f"and one column per member, an (n_objects, n_members) table."
         ) from None
-    distinct = _without_mixture(list(seen), rule)
-    return drop_missing(codes, distinct, [rule.covers(value) for value in distinct], name, rule)
+    null = np.fromiter(map(is_null, seen), np.bool_, len(seen))
+    if not null.any():
+        return codes, list(seen)
+    return np.where(null, MISSING, np.cumsum(~null) - 1)[codes], [value for value in seen if not is_null(value)]
+
+
+def code_distinct(codes: Array, values: list[Any], name: str, rule: MissingRule) -> tuple[Array, Array]:
+    """Return the codes and categories of a column whose codes stand for these values; -1 is a null."""
+    values = _without_mixture(values, rule)
+    return drop_missing(codes, values, [rule.covers(value) for value in values], name, rule)
 
 
 def drop_missing(
@@ -290,7 +304,8 @@ def drop_missing(
     """Remove the values that stand for missing labels, make equal labels one, and renumber the codes without gaps."""
     place: dict[Any, int] = {}
     kept: list[Any] = []
-    renumber = np.full(len(values), MISSING, dtype=np.int64)
+    # code -1, a null, reads the last place
+    renumber = np.full(len(values) + 1, MISSING, dtype=np.int64)
     for code, (value, key, gone) in enumerate(zip(values, _keys(values, missing), missing, strict=True)):
         if not gone:
             renumber[code] = place.setdefault(key, len(place))
@@ -350,6 +365,11 @@ def as_array(values: list[Any]) -> Array:
         # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
         if array.ndim == 1 and array.tolist() == values:
             return array
+    return as_objects(values)
+
+
+def as_objects(values: Sequence[Any]) -> Array:
+    """Return the values as a 1-D array of Python objects, also if they are sequences themselves."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

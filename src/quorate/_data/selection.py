@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief, places
+from quorate._check import brief
 from quorate._data.coding import DEFAULT, code_integers, missing_rule, narrowest
-from quorate._data.ensemble import refuse_empty_members, refuse_unlabelled
 from quorate._types import Ensemble, IntArray
 
 
@@ -29,16 +28,6 @@ def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ens
         member_names=tuple(ensemble.member_names[place] for place in places),
         categories=tuple(ensemble.categories[place] for place in places),
     )
-
-
-def select_members_by_name(ensemble: Ensemble, names: tuple[str, ...]) -> Ensemble:
-    """Select members by name; raise if that leaves an object without any label."""
-    if names == ensemble.member_names:
-        return ensemble
-    chosen = select_members(ensemble, places(names, ensemble.member_names))
-    refuse_empty_members(names, chosen.categories)
-    refuse_unlabelled(chosen.labels)
-    return chosen
 
 
 def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -> Ensemble:

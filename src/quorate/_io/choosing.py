@@ -100,6 +100,20 @@ def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choi
     return Choice(ids, (*chosen_members, *(name for name in beside if name not in chosen_members)))
 
 
+def members_alone(names: tuple[str, ...], members: Sequence[str], ids: str | None, source: str, table: str) -> Choice:
+    """Choose the columns of new objects that have the names of members of a table, and the ids."""
+    known = tuple(name for name in names if name in members)
+    if names and not known:
+        shown = ", ".join(map(repr, members[:5]))
+        raise ValueError(
+            f"{source} has none of the columns of {table} that are clusterings, or no label in them ({shown}); columns "
+            f"are matched by their names."
+        )
+    if names and ids not in (None, *names):
+        raise ValueError(f"{source} has no column {ids!r} with the names of the objects.")
+    return Choice(ids if names else None, known)
+
+
 def _declared(
     ids: str | None, columns: Sequence[str], drop: tuple[str, ...], beside: tuple[str, ...]
 ) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from quorate._io.arrays import array_source, iterator_source, npy_source, text_source, zarr_source
+from quorate._io.arrays import array_source, iterator_source, npy_source, zarr_source
 from quorate._io.choosing import Columns, choose_columns
 from quorate._io.parquet import dataset_source, parquet_source
 from quorate._io.paths import FORMATS, format_of, is_standard
 from quorate._io.source import Source, stacked
-from quorate._io.text import DELIMITERS, Choice
+from quorate._io.text import DELIMITERS, Choice, text_source
 
 _MAGIC = ("*", "?", "[")
 MOST_ENTRIES = 1_000_000

@@ -262,7 +262,7 @@ def save_labels(
     if name in ("id", "confidence"):
         raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
     values = _label_vector(labels)
-    ids = None if ids is None else _id_vector(ids, len(values))
+    ids = None if ids is None else as_ids(ids, len(values))
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
         if checked_formulas(formulas):
@@ -337,7 +337,3 @@ def _label_vector(labels: Any) -> Array:
     if values.min() < -1:
         raise ValueError(f"labels must be -1 (missing) or larger, got {values.min()}.")
     return values
-
-
-def _id_vector(ids: Any, n_objects: int) -> Array:
-    return as_ids(ids, n_objects)

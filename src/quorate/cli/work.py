@@ -32,6 +32,7 @@ from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
 from quorate._data.proof import vary
 from quorate._io import refuse_output
+from quorate._io.choosing import members_alone
 from quorate._io.load import (
     Labelling,
     Measurements,
@@ -101,15 +102,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
     options = table_options(arguments)
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        known = tuple(name for name in columns if name in members)
-        if columns and not known:
-            raise ValueError(
-                f"{arguments.new} has none of the columns of {arguments.labels} that are clusterings, or no label in "
-                f"them ({', '.join(map(repr, members[:5]))}); columns are matched by their names"
-            )
-        if columns and options["ids"] not in (None, *columns):
-            raise ValueError(f"{arguments.new} has no column {options['ids']!r} with the names of the objects")
-        return Choice(options["ids"] if columns else None, known)
+        return members_alone(columns, members, options["ids"], arguments.new, arguments.labels)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     how = Reading(options.get("missing", DEFAULT), "objects", options["sep"], check=False, formulas=options["formulas"])
