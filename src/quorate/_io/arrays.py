@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -26,7 +25,7 @@ from quorate._io.numpy_files import map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.source import Block, Part, Source, refuse_more_columns, stamp
 from quorate._io.text import Choose
-from quorate._io.zarr_store import need_zarr, open_zarr, read_zarr, writing_zarr
+from quorate._io.zarr_store import open_zarr, read_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -117,22 +116,6 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Array], *, packed: bool = Tr
         # while an entry was being opened, and without a file neither close nor the destructor do anything.
         archive.fp = None
         raise
-
-
-@writing_zarr()
-def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
-    """Write the arrays as a Zarr group in format 2, the only format that specifies texts of fixed width.
-
-    Chunks that hold only zeros are written as well, so that the reader knows that an absent chunk was lost.
-    """
-    zarr = need_zarr()
-    options = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
-    group = zarr.open_group(os.fspath(folder), mode="w", **options)
-    for name, values in arrays.items():
-        if options:
-            group.create_array(name, data=np.ascontiguousarray(values), config={"write_empty_chunks": True})
-        else:
-            group.create_dataset(name, data=values, write_empty_chunks=True)
 
 
 def _label_array(arrays: Mapping[str, Any], name: str) -> Any:

@@ -56,29 +56,34 @@ def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
 
 def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | None]]) -> None:
     """Write columns, or codes and their categories, as values; -1 becomes null."""
-    pyarrow = need_pyarrow()
-    arrays = {}
-    for done, (name, values, categories) in enumerate(columns):
-        logger.info("writing columns", extra={"share": done / len(columns)})
-        try:
-            if categories is None:
-                arrays[name] = pyarrow.array(_plain(values))
-            else:
-                codes = pyarrow.array(values.astype(np.int64), mask=values < 0)
-                arrays[name] = pyarrow.array(_plain(categories)).take(codes)
-        except pyarrow.ArrowException as error:
-            raise ValueError(
-                f"{name!r} holds values of several types, which Parquet cannot keep; save it as .csv."
-            ) from error
-    table = pyarrow.table(arrays)
-    with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
+    table = arrow_table(columns)
+    with need_pyarrow().parquet.ParquetWriter(file, table.schema) as writer:
         for start in range(0, table.num_rows, GROUP):
             logger.info("writing groups of rows", extra={"share": start / table.num_rows})
             writer.write_table(table.slice(start, GROUP))
 
 
-def _plain(values: Array) -> Any:
-    return values.tolist() if values.dtype.kind in "UO" else values
+def arrow_table(columns: Sequence[tuple[str, Any, Array | None]]) -> Any:
+    """Return columns, which may be Arrow columns already, or codes and their categories, as a pyarrow table."""
+    pyarrow, arrays = need_pyarrow(), {}
+    for name, values, categories in columns:
+        try:
+            if categories is None:
+                arrays[name] = _arrow(values)
+            else:
+                codes = pyarrow.array(values.astype(np.int64), mask=values < 0)
+                arrays[name] = _arrow(categories).take(codes)
+        except pyarrow.ArrowException as error:
+            raise ValueError(
+                f"{name!r} holds values of several types, which Parquet cannot keep; save it as .csv."
+            ) from error
+    return pyarrow.table(arrays)
+
+
+def _arrow(values: Any) -> Any:
+    if not isinstance(values, np.ndarray):
+        return values
+    return need_pyarrow().array(values.tolist() if values.dtype.kind in "UO" else np.asarray(values))
 
 
 class _File(NamedTuple):
