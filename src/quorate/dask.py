@@ -31,7 +31,7 @@ from quorate._distributed.merge_tree import (
     rows_at_places,
     settled_root,
 )
-from quorate._io.choosing import Columns
+from quorate._io.opening import Columns
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import Drawn, drawn_places, procedure_of
 from quorate._solve.run_method import MAX_BYTES

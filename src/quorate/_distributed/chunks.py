@@ -12,7 +12,7 @@ from quorate import _check
 from quorate._data.blocks import CodedBlock, code_block
 from quorate._data.ids import keys_of, value_at
 from quorate._data.tables import as_table
-from quorate._io.choosing import Columns, choose_columns
+from quorate._io.opening import Columns, choose_columns
 
 Array = NDArray[Any]
 

@@ -20,9 +20,9 @@ from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.selection import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
-from quorate._io.choosing import Columns, load_sources, refuse_unknown
 from quorate._io.excel import Sheet, read_sheet
 from quorate._io.numpy_files import map_npy
+from quorate._io.opening import Columns, load_sources, refuse_unknown
 from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (

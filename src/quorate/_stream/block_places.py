@@ -16,8 +16,7 @@ from quorate._consensus.confidence import kept_scale
 from quorate._consensus.place import Places, cluster_profiles, match_rows, place_new, unplaced_words
 from quorate._data.blocks import Reading, Settled
 from quorate._data.coding import DEFAULT
-from quorate._io.choosing import members_alone
-from quorate._io.opening import open_source
+from quorate._io.opening import members_alone, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
 from quorate._stream.block_consensus import BlockConsensus

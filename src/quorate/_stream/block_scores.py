@@ -17,9 +17,8 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, refuse_suspects
 from quorate._data.ids import as_numpy
 from quorate._data.selection import coded_anew, select_members
-from quorate._io.choosing import Columns
 from quorate._io.load import labelling_columns
-from quorate._io.opening import ChooseFrom, by_columns, open_source
+from quorate._io.opening import ChooseFrom, Columns, by_columns, open_source
 from quorate._io.source import Block, Part, Source, as_budget, given
 from quorate._io.text import Choice
 from quorate._solve.procedure import Drawn, drawn_places

@@ -22,8 +22,7 @@ from quorate._data.blocks import Reading
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
-from quorate._io.choosing import Columns
-from quorate._io.opening import is_many
+from quorate._io.opening import Columns, is_many
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out

@@ -32,7 +32,6 @@ from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
 from quorate._data.proof import vary
 from quorate._io import refuse_output
-from quorate._io.choosing import members_alone
 from quorate._io.load import (
     Labelling,
     Measurements,
@@ -42,6 +41,7 @@ from quorate._io.load import (
     load_labelling,
     load_with_truth,
 )
+from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
 from quorate._io.text import Choice
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
