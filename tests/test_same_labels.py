@@ -94,3 +94,10 @@ def test_the_ids_3_and_3_0_of_two_partitions_are_one_object(files: list[Path]) -
     tables = [dask.delayed(pd.read_parquet)(file) for file in files]
     with pytest.raises(ValueError, match=r"the id 3 is there twice, in chunk 0 and in chunk 1"):
         qd.compress(tables, ids="id")
+
+
+def test_a_missing_number_is_not_the_text_of_this_number() -> None:
+    columns = {"a": np.array([-1, "-1", "x"], dtype=object), "b": np.array([0, 0, 1], dtype=object)}
+    whole = as_ensemble(columns)
+    assert whole.labels.tolist() == [[-1, 0], [0, 0], [1, 1]]
+    assert stream.compress([pd.DataFrame(columns)]).labels.tolist() == whole.labels.tolist()

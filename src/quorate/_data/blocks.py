@@ -381,6 +381,17 @@ def join_blocks(blocks: Sequence[CodedBlock | Ensemble]) -> tuple[MergedRows, li
     return MergedRows(read_only(labels), counts, categories), np.split(inverse, edges[1:-1])
 
 
+def with_all_members(part: Ensemble, names: Sequence[str]) -> CodedBlock:
+    """Return rows with members that they do not have any more; these label none of them."""
+    place = {name: member for member, name in enumerate(names)}
+    labels = np.full((part.n_rows, len(names)), -1, dtype=part.labels.dtype)
+    categories: list[Array] = [np.empty(0, dtype=np.int64)] * len(names)
+    for member, name in enumerate(part.member_names):
+        labels[:, place[name]] = part.labels[:, member]
+        categories[place[name]] = part.categories[member]
+    return CodedBlock(labels, part.counts, tuple(categories), np.empty(0, dtype=np.uint32))
+
+
 def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
     """Give the values of a table their meaning, and return its distinct rows as an ensemble.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._coarsening.tree import ca_tree
-from quorate._data.blocks import CodedBlock, MergedRows, Reading, Settled, join_blocks, settle
+from quorate._data.blocks import CodedBlock, MergedRows, Reading, Settled, join_blocks, settle, with_all_members
 from quorate._data.ids import text_of
 from quorate._distributed.chunks import (
     Chunks,
@@ -55,18 +55,7 @@ def thinned(block: CodedBlock, most_rows: int) -> Thinned:
     thetas, n_nodes = tree.curve(np.arange(len(known) + 1) / len(known), keep=1.0)
     theta = float(thetas[int(np.argmax(n_nodes <= most_rows))])
     coarse, row_of = tree.coarsen(theta, keep=1.0)
-    return Thinned(_widened(coarse, block), row_of, theta)
-
-
-def _widened(coarse: Ensemble, block: CodedBlock) -> CodedBlock:
-    """Return coarse rows with all members of the block; those that label no row that is left are missing."""
-    n_members = block.labels.shape[1]
-    labels = np.full((coarse.n_rows, n_members), -1, dtype=block.labels.dtype)
-    categories = [block.categories[place][:0] for place in range(n_members)]
-    for place, name in enumerate(coarse.member_names):
-        labels[:, int(name)] = coarse.labels[:, place]
-        categories[int(name)] = coarse.categories[place]
-    return CodedBlock(labels, coarse.counts, tuple(categories), np.empty(0, dtype=np.uint32))
+    return Thinned(with_all_members(coarse, list(map(str, range(len(block.categories))))), row_of, theta)
 
 
 EACH = 8
