@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import oracle_link
@@ -12,7 +13,7 @@ from ensembles import noisy, noisy_with_truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logit
 
 from quorate import (
     METHODS,
@@ -29,7 +30,6 @@ from quorate import (
 )
 from quorate._consensus import confidence as module
 from quorate._evaluation.binning import matched
-from quorate._solve.procedure import Drawn
 from quorate._trust.subject import subject_of
 from quorate.solvers.cluster_means import own_shares
 
@@ -40,6 +40,19 @@ def same_places(result: Consensus, other: Consensus) -> np.ndarray:
     return matched(labels, other.labels.astype(np.int64), np.ones(len(labels), dtype=np.int64)) == labels
 
 
+def slow_confidence(curve: dict[str, Any], share: float, cluster: int, known: float) -> float:
+    """One value, step by step: by halves, by fresh labels, and the mean of their log odds."""
+    x, chance = 2 * share - 1, 1 / len(curve["levels"])
+    halves = expit(curve["levels"][cluster] + curve["slope"] * x)
+    features = np.array([x, np.log(known), x * np.log(known), x * known])
+    right = expit(curve["right_levels"][cluster] + curve["right_slopes"] @ features)
+    again = expit(curve["again_levels"][cluster] + curve["again_slopes"] @ np.array([np.log(known), known]))
+    fresh = right * again + (1 - right) * (1 - again) / (len(curve["levels"]) - 1)
+    fresh = chance + (fresh - chance) * curve["found_again"]
+    fresh, halves = np.clip([fresh, halves], module.NEARLY, 1 - module.NEARLY)
+    return float(expit((1 - known**2 / 2) * logit(fresh) + known**2 / 2 * logit(halves)))
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_confidence_of_every_method_follows_the_curve_of_its_result(method: str) -> None:
     rows, _ = compress(as_ensemble(noisy(4, members=8, missing=0.1)))
@@ -48,8 +61,11 @@ def test_confidence_of_every_method_follows_the_curve_of_its_result(method: str)
         assert method == "best"  # its halves do not always have a member of that many clusters
         return
     curve = result.info["confidence"]
-    odds = curve["levels"][result.labels] + curve["slope"] * (2 * own_shares(rows, result.labels) - 1)
-    assert result.confidence == pytest.approx(expit(odds))
+    known = (rows.labels >= 0).mean(axis=1)
+    shares = own_shares(rows, result.labels)
+    slow = [slow_confidence(curve, *each) for each in zip(shares, result.labels, known, strict=True)]
+    assert result.confidence == pytest.approx(slow)
+    assert 0 <= curve["found_again"] <= 1
     assert curve["slope"] >= 0
     assert curve["divisions"] in (1, 2)
 
@@ -168,26 +184,72 @@ def test_it_costs_four_runs_on_at_most_2000_objects(monkeypatch: pytest.MonkeyPa
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 6))
-def test_the_fit_is_the_best_one(seed: int, n_rows: int, n_clusters: int) -> None:
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 6), st.sampled_from([1, 3]))
+def test_the_fit_is_the_best_one(seed: int, n_rows: int, n_clusters: int, n_features: int) -> None:
     rng = np.random.default_rng(seed)
-    x, counts = rng.uniform(-1, 1, n_rows), rng.integers(1, 9, n_rows)
+    x, counts = rng.uniform(-1, 1, (n_rows, n_features)), rng.integers(1, 9, n_rows)
     clusters = rng.integers(n_clusters, size=n_rows).astype(np.int32)
     seen, kept = rng.integers(0, 3, n_rows), rng.random(n_rows)
-    ensemble = replace(as_ensemble(np.zeros((n_rows, 1), int), orientation="objects", check=False), counts=counts)
-    level, slope, of_clusters = module._fit(x, Drawn(ensemble, clusters, False), kept * seen, seen, n_clusters)
-    sizes = np.bincount(clusters, counts, n_clusters)
-    weights = counts * np.minimum(sizes, module.WEIGHT_OF_CLUSTER)[clusters] / sizes[clusters] * seen
+    begin, last = [module.LEVEL, module.SLOPE, *[0.0] * (n_features - 1)], 1 + n_features
+    weights = counts * seen / 2
+    levels, slopes = module._fit(x, clusters, kept, weights, n_clusters, begin)
 
     def loss(values: np.ndarray) -> float:
-        odds = values[0] + values[1] * x + values[2:][clusters]
+        odds = values[0] + x @ values[1:last] + values[last:][clusters]
         fit = (weights * (kept * log_expit(odds) + (1 - kept) * log_expit(-odds))).sum()
-        start = (values[0] - module.LEVEL) ** 2 + (values[1] - module.SLOPE) ** 2
-        return float(-fit + module.PULL * start / 2 + module.PULL_OF_CLUSTER * (values[2:] ** 2).sum() / 2)
+        start = ((values[:last] - begin) ** 2).sum()
+        return float(-fit + module.PULL * start / 2 + module.PULL_OF_CLUSTER * (values[last:] ** 2).sum() / 2)
 
-    bounds = [(None, None), (0, None), *[(None, None)] * n_clusters]
-    best = minimize(loss, np.r_[module.LEVEL, module.SLOPE, np.zeros(n_clusters)], bounds=bounds).fun
-    assert loss(np.r_[level, slope, of_clusters]) <= best + 1e-4
+    bounds = [(None, None), (0, None), *[(None, None)] * (n_clusters + n_features - 1)]
+    best = minimize(loss, np.r_[begin, np.zeros(n_clusters)], bounds=bounds).fun
+    # of a level and the clusters only the sum is known: the best division is the one that costs least
+    level = (module.PULL * begin[0] + module.PULL_OF_CLUSTER * levels.sum()) / (
+        module.PULL + module.PULL_OF_CLUSTER * n_clusters
+    )
+    assert slopes[0] >= 0
+    assert loss(np.r_[level, slopes, levels - level]) <= best + 1e-4
+
+
+def with_gaps(seed: int, table: int, gaps: float, errors: float = 0.3, n_members: int = 6) -> np.ndarray:
+    """Members that err independently on 3,000 objects in 4 clusters; which labels are missing follows from the seed."""
+    rng, fresh = np.random.default_rng(seed), np.random.default_rng((seed, table))
+    truth, missing = rng.integers(4, size=(3_000, 1)), rng.random((3_000, n_members)) < gaps
+    missing[missing.all(axis=1), 0] = False
+    wrong = fresh.random((3_000, n_members)) < errors
+    return np.where(missing, -1, np.where(wrong, fresh.integers(4, size=(3_000, n_members)), truth))
+
+
+@pytest.mark.parametrize(("seed", "gaps", "n_members"), [(0, 0.55, 6), (1, 0.3, 8), (2, 0.7, 12)])
+def test_confidence_knows_how_much_is_known(seed: int, gaps: float, n_members: int) -> None:
+    tables = [with_gaps(seed, table, gaps, n_members=n_members) for table in range(4)]
+    results = [consensus(as_ensemble(t), 4, random_state=0, confidence=n == 0) for n, t in enumerate(tables)]
+    stays = np.mean([same_places(results[0], fresh) for fresh in results[1:]], axis=0)
+    n_labels, confidence = (tables[0] >= 0).sum(axis=1), results[0].confidence
+    for number in np.unique(n_labels):
+        of_number = n_labels == number
+        if of_number.sum() >= 200:
+            assert confidence[of_number].mean() == pytest.approx(stays[of_number].mean(), abs=0.1)
+    single = n_labels == 1
+    if single.any():
+        right = 0.7 + 0.3 / 4  # a wrong label is right by chance
+        assert confidence[single].max() < right
+
+
+def test_fresh_labels_of_clusters_that_every_member_knows_exactly_stay() -> None:
+    truth = np.repeat(np.arange(3), 200)
+    members = as_ensemble(np.column_stack([truth, truth, (truth + 1) % 3]), orientation="objects")
+    rows, _ = compress(members)
+    fresh = module.fresh_labels(rows, np.arange(3, dtype=np.int32), 3, seed=0)
+    assert fresh.right == pytest.approx(np.ones(3), abs=1e-3)
+    assert fresh.again == pytest.approx(np.ones(3), abs=0.1)
+    assert fresh.likeness > 0.8
+
+
+def test_random_labels_have_the_confidence_of_chance() -> None:
+    labels = np.random.default_rng(0).integers(4, size=(2_000, 8))
+    result = consensus(as_ensemble(labels), 4, random_state=0)
+    assert result.info["confidence"]["found_again"] < 0.3
+    assert 0.2 < result.confidence.mean() < 0.4
 
 
 def test_own_shares_are_those_of_the_co_association_matrix() -> None:

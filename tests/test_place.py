@@ -48,7 +48,8 @@ def test_new_objects_go_where_the_slow_twin_puts_them(table: np.ndarray, k: int,
         rival = max((mean for c, mean in enumerate(means) if c != label), default=0.0)
         if scale is not None:
             share = np.array([means[label] / (means[label] + rival)])
-            assert confidence == pytest.approx(scale.confidence(share, np.array([label])))
+            of_row = np.array([(row >= 0).mean()])
+            assert confidence == pytest.approx(scale.confidence(share, np.array([label]), of_row))
 
 
 def test_the_objects_themselves_keep_their_clusters_confidence_and_runner_up() -> None:
@@ -106,8 +107,12 @@ def test_an_object_without_a_known_label_is_not_placed() -> None:
 
 def test_placed_objects_are_written_with_the_names_of_clusters(tmp_path) -> None:
     result = consensus(SEGMENTS, 2, random_state=0).renamed({0: "old"})
-    quorate.save_labels(tmp_path / "new.csv", result.place({"web": ["y", "x"]}, SEGMENTS))
-    assert (tmp_path / "new.csv").read_text().splitlines() == ["label,confidence", "1,0.99915", "old,0.99915"]
+    placed = result.place({"web": ["y", "x"]}, SEGMENTS)
+    quorate.save_labels(tmp_path / "new.csv", placed)
+    lines = [line.split(",") for line in (tmp_path / "new.csv").read_text().splitlines()]
+    assert [line[0] for line in lines] == ["label", "1", "old"]
+    assert [float(line[1]) for line in lines[1:]] == pytest.approx(placed.confidence, abs=1e-5)
+    assert placed.confidence.max() < result.confidence.min(), "one label of three says less than all three"
 
 
 def test_the_estimator_predicts_what_place_says() -> None:

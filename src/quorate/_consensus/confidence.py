@@ -1,24 +1,27 @@
 """Confidence: how probably the same procedure would place an object in the same cluster on a fresh ensemble.
 
-A fresh ensemble is another ensemble of as many members, made in the same way from the same objects. There is none, but
-each half of the members is a smaller one. The estimate is made in four steps:
+A fresh ensemble is another ensemble of as many members, made in the same way from the same objects, in which the same
+members label an object. There is none, so that it is imitated in two ways, on at most 2,000 objects:
 
-1. Draw at most 2,000 objects, so that the cost does not grow with the number of objects.
-2. Divide the members into two halves, several times. Repeat the procedure on each half, and match the clusters of the
-   halves with those of the result. An object is kept in a division if both halves place it where the result does. If
-   one of them does, it counts for a half, or for less if the halves have so little in common that this may be chance.
-3. Fit the probability of being kept: a logistic curve of the own share of a row (its co-association with its own
-   cluster beside that with the best other one), higher or lower for each cluster. A cluster that the halves do not
-   find again comes out low, however tight it is.
-4. Give each row the value of its share and its cluster. New rows get theirs by the same curve, so that `place` has the
-   same scale.
+1. Halves. Divide the members into two halves, several times. Repeat the procedure on each half, and match the clusters
+   of the halves with those of the result. An object is kept in a division if both halves place it where the result
+   does. If one of them does, it counts for a half, or for less if the halves have so little in common that this may be
+   chance. A cluster that the halves do not find again comes out low, however tight it is.
+2. Fresh labels. From the result follows how often the objects of a cluster have each label of each member. Draw the
+   cluster of each object from the probabilities that its own labels leave, draw labels of this cluster for the members
+   that label the object, and place it again by these labels. This knows how much a single label is worth. It trusts
+   that members err independently and that the clusters are real, which the halves put right: if they have less in
+   common than halves of fresh labels would have, the values are drawn towards chance.
 
-A half is smaller than a fresh ensemble, which makes objects less steady, but it is a part of the ensemble behind the
-result, which makes them steadier. The two nearly cancel: benchmarks/trust measures what is left.
+Both are fitted by logistic curves of the own share of a row (its co-association with its own cluster beside that with
+the best other one), higher or lower for each cluster; those of fresh labels also depend on the share of the members
+that label the row. A row gets the mean of the two log odds; the fewer of the members label it, the less the halves
+count. New rows get their confidence by the same curves, so that `place` has the same scale.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,16 +32,17 @@ from scipy.special import expit
 from quorate._data.labelling import Labelling, Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
-from quorate._device.choose import arrays_on_host, lives_on_card
+from quorate._device.choose import array_library, arrays_on_host, lives_on_card
 from quorate._evaluation.binning import matched
 from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
+from quorate._solve.resample import two_halves
 from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.solvers.cluster_means import own_shares
 from quorate.solvers.contingency import ari, contingency
-from quorate.solvers.label_rows import entries_of
+from quorate.solvers.label_rows import entries_of, known_shares
 from quorate.solvers.members import in_content_order
 
 N_DIVISIONS = 2
@@ -51,31 +55,91 @@ LEVEL, SLOPE = 2.0, 5.0
 """Where the fit starts and, if there is little to learn from, ends: the log odds at a share of 1/2, and their slope."""
 PULL, PULL_OF_CLUSTER = 0.2, 2.0
 """How strongly the fit is pulled towards this start, and the clusters towards one another."""
+DRAWS = (4, 20)
+"""Draws of fresh labels: the fewest and the most."""
+MOST_LOOKUPS = 2e7
+"""Rows times members times clusters times draws, at most, as long as there are the fewest draws."""
+HALVED_DRAWS = 4
+"""Draws of fresh labels of which the members are divided into halves, too."""
+SMOOTHING = 10.0
+"""Objects of the whole table that are added to each cluster when shares of its labels are counted."""
+ALLOWANCE, LEAST_EXPECTED = 1.2, 0.02
+"""Halves may have a little less in common than those of fresh labels, for which clusters are known; the least that is
+expected, so that chance is not divided by chance."""
+LEAST_KNOWN = 1e-3
+NEARLY = 0.002
+"""Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
+SHAKEN = 2.0
+"""Standard errors by which shares of labels are changed in each draw: one of this ensemble, one of the fresh one."""
 MOST_STEPS = 50
 CLOSE = 1e-7
 
 
-class Scale(NamedTuple):
-    """The fitted curve: log odds of being kept at a share of 1/2 for each cluster, and how they rise with the share.
+class Fit(NamedTuple):
+    """Log odds: ``levels[cluster] + features @ slopes``."""
 
-    `divisions` is the number of divisions of the members behind it.
+    levels: FloatArray
+    slopes: FloatArray
+
+    def share(self, features: list[Any], labels: Any) -> Any:
+        """The fitted share of rows in these clusters, wherever the features live."""
+        xp = array_library(labels)
+        odds = xp.asarray(self.levels)[labels]
+        for slope, feature in zip(self.slopes.tolist(), features, strict=True):
+            odds = odds + slope * feature
+        return 1.0 / (1.0 + xp.exp(-odds))
+
+
+class Scale(NamedTuple):
+    """The fitted curves, from which the confidence of any row follows.
+
+    `levels` and `slope` are those of the halves, of which there are `divisions` pairs: log odds of being kept at a
+    share of 1/2 for each cluster, and how they rise with the share. The others are those of fresh labels: `right` is
+    the probability that the row belongs where it is, `again` that fresh labels of its cluster lead there, each with
+    levels and slopes, and `found_again` says how far the halves bear this out, from 0 to 1. A result of version 0.2 has
+    the curve of the halves alone.
     """
 
     levels: FloatArray
     slope: float
     divisions: int
+    right_levels: FloatArray | None = None
+    right_slopes: FloatArray | None = None
+    again_levels: FloatArray | None = None
+    again_slopes: FloatArray | None = None
+    found_again: float = 1.0
 
-    def confidence(self, shares: FloatArray, labels: NDArray[np.int32]) -> FloatArray:
-        """The confidence of rows with these own shares in these clusters."""
-        if lives_on_card(shares):
-            from quorate._device.card_tables import confidence_on_card
+    def confidence(self, shares: Any, labels: Any, known: Any = None) -> Any:
+        """The confidence of rows with these own shares in these clusters.
 
-            there: FloatArray = confidence_on_card(self.levels, self.slope, shares, labels)
-            return there
-        if len(self.levels) == 1:
-            return np.ones(len(shares))
-        values: FloatArray = expit(self.levels[labels] + self.slope * (2 * shares - 1))
-        return values
+        `known` is the share of the members, by weight, that label each row; None if all do.
+        """
+        xp, n_clusters = array_library(shares), len(self.levels)
+        if n_clusters == 1:
+            return xp.ones(len(shares))
+        halves = Fit(self.levels, np.array([self.slope])).share([2.0 * shares - 1.0], labels)
+        if self.right_levels is None or self.right_slopes is None:
+            return halves
+        assert self.again_levels is not None, "there are both curves of fresh labels, or none"
+        assert self.again_slopes is not None, "there are both curves of fresh labels, or none"
+        known = xp.ones(len(shares)) if known is None else xp.maximum(known, LEAST_KNOWN)
+        right = Fit(self.right_levels, self.right_slopes).share(_features_of_right(xp, shares, known), labels)
+        again = Fit(self.again_levels, self.again_slopes).share(_features_of_again(xp, known), labels)
+        fresh = right * again + (1.0 - right) * (1.0 - again) / (n_clusters - 1)
+        fresh = 1.0 / n_clusters + (fresh - 1.0 / n_clusters) * float(self.found_again)
+        odds = [xp.log(part / (1.0 - part)) for part in (xp.clip(x, NEARLY, 1.0 - NEARLY) for x in (fresh, halves))]
+        of_halves = known * known / 2.0
+        return 1.0 / (1.0 + xp.exp(-(1.0 - of_halves) * odds[0] - of_halves * odds[1]))
+
+
+def _features_of_right(xp: Any, shares: Any, known: Any) -> list[Any]:
+    """What the probability that a row belongs where it is depends on: its own share, and how much is known of it."""
+    x, log_known = 2.0 * shares - 1.0, xp.log(known)
+    return [x, log_known, x * log_known, x * known]
+
+
+def _features_of_again(xp: Any, known: Any) -> list[Any]:
+    return [xp.log(known), known]
 
 
 def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedure) -> Consensus:
@@ -92,7 +156,7 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
     scale = _scale_by_content(labels, result.labels, shares, procedure)
     if scale is None:
         return replace(result, confidence=None)
-    values = scale.confidence(shares, result.labels)
+    values = scale.confidence(shares, result.labels, known_shares(labels))
     return replace(result, confidence=values, info={**result.info, "confidence": scale._asdict()})
 
 
@@ -134,15 +198,31 @@ def confidence_scale(
     if n_clusters == 1:
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
-    kept, seen = _kept_objects(drawn, procedure)
+    kept, seen, likeness = _kept_objects(drawn, procedure)
     if not seen.any() or drawn.places is None:
         return None
-    level, slope, of_clusters = _fit(2 * entries_of(ensemble, shares, drawn.places) - 1, drawn, kept, seen, n_clusters)
-    return Scale(level + of_clusters, slope, int(seen.max()))
+    drawn_shares = entries_of(ensemble, shares, drawn.places)
+    x = 2 * drawn_shares - 1
+    clusters, counts = drawn.codes, drawn.ensemble.counts
+    sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
+    weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
+    halves = _fit(x[:, None], clusters, kept / np.maximum(seen, 1), weights, n_clusters, [LEVEL, SLOPE])
+    scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()))
+    if drawn.ensemble.n_members < 2:
+        return scale
+    fresh = fresh_labels(in_content_order(drawn.ensemble), clusters, n_clusters, procedure.seed)
+    known = known_shares(drawn.ensemble)
+    known = np.ones(len(x)) if known is None else known
+    features = np.column_stack(_features_of_right(np, drawn_shares, known))
+    right = _fit(features, clusters, fresh.right, counts.astype(np.float64), n_clusters, [0.0] * 5)
+    features = np.column_stack(_features_of_again(np, known))
+    again = _fit(features, clusters, fresh.again, counts * fresh.right, n_clusters, [0.0] * 3)
+    found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
+    return Scale(*scale[:3], *right, *again, found_again)
 
 
-def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64]]:
-    """For each row, the number of divisions in which it is kept, and the number in which both halves label it.
+def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64], float]:
+    """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI.
 
     The halves do not depend on the order of the members, because these are sorted by their labels first.
     """
@@ -150,6 +230,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     rng = np.random.default_rng((procedure.seed, members.n_members))
     clusters = canonical(drawn.codes, procedure.n_clusters).astype(np.int64)
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
+    likeness = []
     # two members can be divided in one way only
     for number in range(min(N_DIVISIONS, members.n_members - 1)):
         halves = np.array_split(rng.permutation(members.n_members), 2)
@@ -163,51 +244,169 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
             continue
         both = np.flatnonzero((found[0] >= 0) & (found[1] >= 0))
         if len(both):
-            kept[both] += _kept(clusters[both], [labels[both] for labels in found], members.counts[both])
+            halves_there = [labels[both] for labels in found]
+            likeness.append(_likeness(halves_there, members.counts[both]))
+            kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1
-    return kept, seen
+    return kept, seen, float(np.mean(likeness)) if likeness else 0.0
 
 
-def _kept(clusters: NDArray[np.int64], halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> FloatArray:
+def _likeness(halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> float:
+    """The ARI of two labellings of the same rows."""
+    one, other = halves
+    return float(ari(contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, counts)))
+
+
+def _kept(
+    clusters: NDArray[np.int64], halves: list[NDArray[np.int32]], counts: NDArray[np.int64], likeness: float
+) -> FloatArray:
     """1 for rows that both halves place where the result does, 0 for rows that none does, and between for the others.
 
     Halves of random labels have nothing in common, and yet each of them has a part in the result.
     """
-    one, other = halves
-    likeness = ari(contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, counts))
     agrees = sum((matched(clusters, labels.astype(np.int64), counts) == clusters).astype(np.int64) for labels in halves)
     worth: FloatArray = np.array([0.0, min(0.5, BY_CHANCE + PER_ARI * max(likeness, 0.0)), 1.0])[agrees]
     return worth
 
 
-def _fit(
-    x: FloatArray, drawn: Drawn, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int
-) -> tuple[float, float, FloatArray]:
-    """Fit the log odds ``level + slope * x + of_clusters[cluster]`` of being kept, by penalised Newton steps.
+class Labels(NamedTuple):
+    """What a member's labels say: for each cluster the probability of each label, its logarithm, and how much this
+    logarithm differs from ensemble to ensemble; and which rows are labelled."""
 
-    Level and slope take a step, then all clusters do, until nothing changes.
+    shares: FloatArray
+    logs: FloatArray
+    spread: FloatArray
+    known: NDArray[np.bool_]
+
+
+class Fresh(NamedTuple):
+    """What fresh labels of rows say.
+
+    `right` is the probability of each row that it belongs to its cluster, by its own labels; `again` is the share of
+    the draws of fresh labels of that cluster by which it is placed there again. `likeness` is the ARI of the clusters
+    of two halves of the members, if labels are drawn like this.
     """
-    counts, clusters = drawn.ensemble.counts, drawn.codes
-    sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
-    weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
-    share = kept / np.maximum(seen, 1)
-    level, slope, of_clusters = LEVEL, SLOPE, np.zeros(n_clusters)
+
+    right: FloatArray
+    again: FloatArray
+    likeness: float
+
+
+def fresh_labels(ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, seed: int) -> Fresh:
+    """Draw the cluster and then labels of each row, and place it again by them.
+
+    A fresh ensemble has a consensus of its own, so that rows are placed by shares of labels that differ from those
+    observed by as much as such shares differ by chance.
+    """
+    clusters = canonical(codes, n_clusters).astype(np.int64)
+    rng = np.random.default_rng((seed, ensemble.n_members, 1))
+    n_draws = int(np.clip(MOST_LOOKUPS / (ensemble.labels.size * n_clusters), *DRAWS))
+    sizes: FloatArray = np.bincount(clusters, weights=ensemble.counts, minlength=n_clusters).astype(np.float64)
+    prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
+    members = [_labels_of(ensemble, member, clusters, sizes) for member in range(ensemble.n_members)]
+    weights = ensemble.weights / ensemble.weights.mean()
+    start = prior + _of_gaps(ensemble, members, clusters, sizes)
+    own = start + sum(
+        weight * np.where(labels.known[:, None], labels.logs.T[column], 0.0)
+        for weight, labels, column in zip(weights, members, ensemble.labels.T, strict=True)
+    )
+    own = np.exp(own - own.max(axis=1, keepdims=True))
+    own /= own.sum(axis=1, keepdims=True)
+    ends, likeness = own.cumsum(axis=1), []
+    belongs, stays = np.zeros(ensemble.n_rows), np.zeros(ensemble.n_rows)
+    for draw in range(n_draws):
+        truth = (rng.random((ensemble.n_rows, 1)) > ends[:, :-1]).sum(axis=1)
+        halves = two_halves(rng.permutation(ensemble.n_members))
+        votes = [sum(weights[member] * _drawn_votes(members[member], truth, rng) for member in half) for half in halves]
+        belongs += truth == clusters
+        stays += (truth == clusters) & ((start + votes[0] + votes[1]).argmax(axis=1) == clusters)
+        if draw < HALVED_DRAWS:
+            seen = [np.logical_or.reduce([members[member].known for member in half]) for half in halves]
+            both = np.flatnonzero(seen[0] & seen[1])
+            placed = [(prior + part)[both].argmax(axis=1).astype(np.int32) for part in votes]
+            if len(both):
+                likeness.append(_likeness(placed, ensemble.counts[both]))
+    again = np.divide(stays, belongs, out=np.zeros(len(stays)), where=belongs > 0)
+    right = np.where(belongs > 0, own[np.arange(len(own)), clusters], 0.0)
+    return Fresh(right, again, float(np.mean(likeness)) if likeness else 0.0)
+
+
+def _labels_of(ensemble: Ensemble, member: int, clusters: NDArray[np.int64], sizes: FloatArray) -> Labels:
+    """How often the objects of each cluster have each label of a member; few objects say little, so that these shares
+    are pulled towards those of all objects."""
+    column, width = ensemble.labels[:, member], int(ensemble.n_clusters[member])
+    known = column >= 0
+    cells = clusters[known] * width + column[known]
+    # a label counts as far as others decided the cluster, too: the only one agrees with its cluster in any case
+    worth = ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1))
+    table = np.bincount(cells, weights=worth[known], minlength=len(sizes) * width).reshape(-1, width)
+    of_all = table.sum(axis=0) / max(table.sum(), 1.0)
+    shares = (table + SMOOTHING * of_all) / (table.sum(axis=1, keepdims=True) + SMOOTHING)
+    shares = np.maximum(shares, 1e-12)
+    spread = np.sqrt((1 - shares) / ((table.sum(axis=1, keepdims=True) + SMOOTHING) * shares))
+    return Labels(shares, np.log(shares), SHAKEN * spread, known)
+
+
+def _of_gaps(
+    ensemble: Ensemble, members: list[Labels], clusters: NDArray[np.int64], sizes: FloatArray
+) -> FloatArray | float:
+    """The log odds of the clusters that follow from which members label a row: a department may know some clusters."""
+    if not ensemble.has_missing:
+        return 0.0
+    total: FloatArray = np.zeros((ensemble.n_rows, len(sizes)))
+    for labels in members:
+        table = np.bincount(clusters, weights=ensemble.counts * labels.known, minlength=len(sizes))
+        share = (table + SMOOTHING * table.sum() / sizes.sum()) / (sizes + SMOOTHING)
+        share = np.clip(share, 1e-6, 1 - 1e-6)
+        total += np.where(labels.known[:, None], np.log(share), np.log1p(-share))
+    return total
+
+
+def _drawn_votes(labels: Labels, truth: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
+    """Draw a label for each row that a member knows, given its cluster, and return what it says about the clusters."""
+    n_clusters, width = labels.shares.shape
+    ends = (labels.shares.cumsum(axis=1) + np.arange(n_clusters)[:, None]).ravel()
+    # the last end of a cluster is the beginning of the next one, whatever the rounding
+    ends[width - 1 :: width] = np.arange(1, n_clusters + 1)
+    drawn = np.searchsorted(ends, truth + rng.random(len(truth)), side="right") - truth * width
+    logs = labels.logs + np.clip(labels.spread * rng.standard_normal(labels.spread.shape), -3, 3)
+    votes: FloatArray = logs.T[np.clip(drawn, 0, width - 1)]
+    votes[~labels.known] = 0.0
+    return votes
+
+
+def _fit(
+    features: FloatArray,
+    clusters: NDArray[np.int32],
+    share: FloatArray,
+    weights: FloatArray,
+    n_clusters: int,
+    begin: list[float],
+) -> Fit:
+    """Fit ``level + of_clusters[cluster] + features @ slopes``, the log odds of shares, by penalised Newton steps.
+
+    Level and slopes are pulled towards `begin`. They take a step, then all clusters do, until nothing changes. The
+    first slope is not negative: confidence must not fall with the own share, nor with what is known.
+    """
+    columns = np.column_stack([np.ones(len(features)), features])
+    line, of_clusters = np.array(begin), np.zeros(n_clusters)
     for _ in range(MOST_STEPS):
-        gap, spread = _slopes(level + slope * x + of_clusters[clusters], share, weights)
-        pulls = np.array([gap.sum() - PULL * (level - LEVEL), (gap * x).sum() - PULL * (slope - SLOPE)])
-        mixed = (spread * x).sum()
-        bends = np.array([[spread.sum() + PULL, mixed], [mixed, (spread * x * x).sum() + PULL]])
+        gap, spread = _slopes(columns @ line + of_clusters[clusters], share, weights)
+        pulls = gap @ columns - PULL * (line - begin)
+        bends = (columns * spread[:, None]).T @ columns + PULL * np.eye(len(line))
         first = np.clip(np.linalg.solve(bends, pulls), -2.0, 2.0)
-        if slope + first[1] < 0:  # confidence must not fall with the share: the level takes the step alone
-            first = np.array([np.clip(pulls[0] / bends[0, 0], -2.0, 2.0), -slope])
-        level, slope = level + float(first[0]), slope + float(first[1])
-        gap, spread = _slopes(level + slope * x + of_clusters[clusters], share, weights)
+        if line[1] + first[1] < 0:  # the other numbers take the step alone
+            others = np.arange(len(line)) != 1
+            first[others] = np.clip(np.linalg.solve(bends[np.ix_(others, others)], pulls[others]), -2.0, 2.0)
+            first[1] = -line[1]
+        line = line + first
+        gap, spread = _slopes(columns @ line + of_clusters[clusters], share, weights)
         pull = np.bincount(clusters, gap, n_clusters) - PULL_OF_CLUSTER * of_clusters
         second = np.clip(pull / (np.bincount(clusters, spread, n_clusters) + PULL_OF_CLUSTER), -1.0, 1.0)
         of_clusters = of_clusters + second
         if max(np.abs(first).max(), np.abs(second).max()) < CLOSE:
             break
-    return level, slope, of_clusters
+    return Fit(line[0] + of_clusters, line[1:])
 
 
 def _slopes(odds: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -213,7 +213,8 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
         rival = shares.max(axis=1)
         share = np.divide(mine, mine + rival, out=np.zeros(len(at)), where=labels[part] >= 0)
         if places.scale is not None:
-            confidence[part] = np.where(labels[part] >= 0, places.scale.confidence(share, own), 0.0)
+            known_weight = (new.codes[part] >= 0) @ (places.rows.weights / places.rows.weights.sum())
+            confidence[part] = np.where(labels[part] >= 0, places.scale.confidence(share, own, known_weight), 0.0)
         runner_up[part] = np.where((rival > 0) & (labels[part] >= 0), shares.argmax(axis=1), -1)
     return Placement(
         labels=labels,

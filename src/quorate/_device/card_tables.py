@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._device.card import Card, padded
-from quorate._device.choose import find_card
+from quorate._device.card import padded
 
 TABLE_BYTES = 96 * 1024
 """Bytes of a table up to which kernels keep it in shared memory."""
@@ -141,15 +140,9 @@ def own_and_rival(ensemble: Any, means: FloatArray, assignment: Any) -> tuple[An
     return own, rival, other
 
 
-def confidence_on_card(levels: FloatArray, slope: float, shares: Any, labels: Any) -> Any:
-    """Return 1 / (1 + exp(-(levels[labels] + slope * (2 shares - 1)))) for arrays on the card; 1 for one level."""
-    card = find_card()
-    assert isinstance(card, Card), "arrays on a card were made by one"
-    xp = card.xp
-    if len(levels) == 1:
-        return xp.ones(len(shares))
-    odds = xp.asarray(levels)[labels] + slope * (2.0 * shares - 1.0)
-    return 1.0 / (1.0 + xp.exp(-odds))
+def known_shares(ensemble: Any, weights: NDArray[Any]) -> Any:
+    """Return the sum of the weights of the members that label each row."""
+    return (ensemble.card_labels >= 0).astype(np.float64) @ ensemble.card.xp.asarray(weights)
 
 
 def row_sums(ensemble: Any, weights: NDArray[Any]) -> Any:

@@ -46,6 +46,15 @@ def on_card(array: Any, xp: Any) -> Any:
     return xp.ascontiguousarray(xp.asarray(array))
 
 
+def array_library(array: Any) -> Any:
+    """Return the module of array functions for an array: CuPy for one on a card, otherwise NumPy."""
+    if not lives_on_card(array):
+        return np
+    card = find_card()
+    assert isinstance(card, Card), "arrays on a card were made by one"
+    return card.xp
+
+
 def on_host(array: Any) -> NDArray[Any]:
     """Return a copy of an array that lives on a card in host memory."""
     copied: NDArray[Any] = array.detach().cpu().numpy() if kind_of(array) == "torch" else array.get()

@@ -24,6 +24,7 @@ from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate._verdict import Evidence, Verdict, verdict_of
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.label_rows import known_shares
 from quorate.solvers.members import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
 
 
@@ -99,11 +100,13 @@ class Subject:
         """
         if self.result is not None and self.result.confidence is not None:
             return self.result.confidence
-        shares = own_shares(self.pairs.rows, self.pairs.labels)
+        values = own_shares(self.pairs.rows, self.pairs.labels)
         scale = scale_of(self.result, self.pairs)
-        values = np.full(len(self.labels), np.nan)
-        values[self.known] = (shares if scale is None else scale.confidence(shares, self.pairs.labels))[self.pair]
-        return values
+        if scale is not None:
+            values = scale.confidence(values, self.pairs.labels, known_shares(self.pairs.rows))
+        of_rows = np.full(len(self.labels), np.nan)
+        of_rows[self.known] = values[self.pair]
+        return of_rows
 
     @cached_property
     def scored(self) -> Scored:

@@ -102,6 +102,21 @@ def likeliest_labels(ensemble: AnyEnsemble) -> IntArray:
     return labels
 
 
+def known_shares(ensemble: AnyEnsemble) -> Any:
+    """The share of the members, by weight, that label each row; None if all members label all rows."""
+    if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
+        return None
+    weights = ensemble.weights / ensemble.weights.sum()
+    if ensemble.card is not None:
+        from quorate._device import card_tables
+
+        return card_tables.known_shares(ensemble, weights)
+    known = np.zeros(ensemble.n_rows)
+    for member, weight in enumerate(weights):
+        known += weight * (ensemble.labels[:, member] >= 0)
+    return known
+
+
 def one_hot(ensemble: AnyEnsemble) -> Any:
     """The sparse indicator matrix (n_rows, d), of integer ones or of memberships; clusters numbered by `offsets`."""
     from scipy.sparse import csr_array
