@@ -444,7 +444,10 @@ def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[A
 
 def code_column(column: Any, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:
     """Return the codes and categories of a column of a table in memory, which is the only block of its table."""
-    codes, values = _coded(_plain(column), name)
+    plain = _plain(column)
+    if isinstance(plain, np.ndarray) and plain.dtype.kind in "biufmM":
+        return code_values(plain, name, rule)
+    codes, values = _coded(plain, name)
     meaning, labels = _meaning(values, name, kind, rule)
     # code -1, a null, reads the last place
     return np.append(meaning, -1).astype(narrowest(len(labels)))[codes], labels

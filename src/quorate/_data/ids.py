@@ -193,7 +193,9 @@ def _text_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the texts of ids one after another, as UTF-8, and where each of them begins; the last entry is the end."""
     if not isinstance(ids, np.ndarray):
         return _arrow_buffers(ids)
-    texts = [text_of(value).encode("utf-8", "surrogatepass") for value in ids.tolist()]
+    values = ids.tolist()
+    known = values if set(map(type, values)) == {str} else map(text_of, values)
+    texts = [text.encode("utf-8", "surrogatepass") for text in known]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
     return np.frombuffer(b"".join(texts), dtype=np.uint8), ends
 
