@@ -314,8 +314,8 @@ def test_labels_that_have_collapsed_are_said_to_have() -> None:
         result = consensus(labels, 4, method="eac", linkage="single", random_state=0)
     assert result.info["collapsed"].startswith("Nearly all objects are in one cluster (597 of 600)")
     assert result.info["options"] == {"linkage": "single"}
-    for given in (result, result.labels):
-        scores = evaluate(given, labels, null=19)
+    for collapsed in (result, result.labels):
+        scores = evaluate(collapsed, labels, null=19)
         assert scores.problem == result.info["collapsed"]
         assert "use the clusters" not in str(scores.verdict).lower().replace("do not use", "")
     assert evaluate(consensus(labels, 4, method="eac", random_state=0), labels).problem is None
