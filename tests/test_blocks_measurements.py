@@ -15,9 +15,8 @@ from zarr_files import zarr_array
 
 import quorate
 from quorate import EnsembleClustering, stream
-from quorate._io.choosing import Columns
 from quorate._io.feature_array import feature_array
-from quorate._io.opening import by_columns, open_source
+from quorate._io.opening import Columns, by_columns, open_source
 from quorate._io.source import as_budget
 from quorate._stream import measurements
 from quorate.cli import main

@@ -119,3 +119,23 @@ def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output)
     message = fails(capsys, "score", table, path, *MEMBERS, "--truth", "k")
     assert "leaves 1 object without a label" in message
     assert "only one of the two files" in fails(capsys, "score", "-", "-")
+
+
+BLOCKS = ("--memory", "1GB")
+# an unusual separator of the labels is recognised only in memory
+SEPARATORS = [(";", ",", ()), (";", ";", ()), ("~", ",", ()), ("~", "~", ()), (";", ",", BLOCKS), ("~", ",", BLOCKS)]
+
+
+@pytest.mark.parametrize(("mark", "labels_mark", "memory"), SEPARATORS)
+def test_sep_is_that_of_the_table(table: Path, tmp_path: Path, mark: str, labels_mark: str, memory: Any) -> None:
+    other, out, page = tmp_path / "other.csv", tmp_path / "out.csv", tmp_path / "page.html"
+    other.write_text(table.read_text().replace(",", mark))
+    how = [*MEMBERS, "--sep", mark, "--quiet"]
+    assert main(["consensus", str(other), *how, "-k", "3", "-o", str(out), *memory]) == 0
+    assert out.read_text().startswith("name,label")
+    out.write_text(out.read_text().replace(",", labels_mark))
+    assert main(["score", str(other), str(out), *how, "--no-null", *memory]) == 0
+    assert main(["place", str(other), str(out), str(other), *how, "-o", str(tmp_path / "new.csv"), *memory]) == 0
+    assert len((tmp_path / "new.csv").read_text().splitlines()) == len(table.read_text().splitlines())
+    if not memory:
+        assert main(["report", str(other), str(out), *how, "-o", str(page)]) == 0

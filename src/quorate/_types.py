@@ -322,7 +322,7 @@ class Reading(NamedTuple):
 
     `declared` says that the user named the columns of the members, so that they may look like ids. With `takes_all`,
     objects without any label are kept, and members that label nothing are left out: new objects that are to be placed
-    may well be so.
+    may well be so. `likely_sep` is what separates columns if the first lines of a file leave it open.
     """
 
     missing: Any = -1
@@ -334,6 +334,7 @@ class Reading(NamedTuple):
     orientation: str | None = None
     ids: Any = None
     sep: str | None = None
+    likely_sep: str | None = None
     formulas: str = "keep"
 
 

@@ -20,7 +20,7 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights
 from quorate._data.selection import select_members
 from quorate._distributed.chunks import Chunks, as_chunks
-from quorate._distributed.dask_features import chunks_of_features, dask_rows, label_leaves
+from quorate._distributed.dask_features import DaskRows, chunks_of_features, label_leaves
 from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
 from quorate._distributed.merge_tree import (
     chunk_sizes,
@@ -30,10 +30,10 @@ from quorate._distributed.merge_tree import (
     rows_at_places,
     settled_root,
 )
-from quorate._io.choosing import Columns
+from quorate._io.opening import Columns
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import Drawn, drawn_places, procedure_of
-from quorate._stream.block_scores import drawn_objects
+from quorate._stream.block_scores import drawn_objects, labels_of_member
 from quorate._stream.measurements import drawn_rows
 from quorate._trust.evaluate import evaluate_within
 from quorate._types import MAX_BYTES, Ensemble, Reading, Scores, Solving
@@ -205,14 +205,8 @@ def evaluate(labels: Any, data: Any = None, *, truth: Any = None, null: Any = No
         numbers = rows_at_places(tree, settled.row_of, places, chunk_sizes(tree))
         return drawn_objects(ensemble, codes, numbers, places is not None)
 
-    classes = None if truth is None else _named(rows, n_members + 1)
-    return evaluate_within(_named(rows, n_members), ensemble, None, truth=classes, null=null, draw=draw)
-
-
-def _named(rows: Ensemble, place: int) -> Any:
-    values = np.full(rows.n_clusters[place] + 1, None, dtype=object)
-    values[:-1] = rows.categories[place]
-    return values[rows.labels[:, place]]
+    classes = None if truth is None else labels_of_member(rows, n_members + 1)
+    return evaluate_within(labels_of_member(rows, n_members), ensemble, None, truth=classes, null=null, draw=draw)
 
 
 def _vectors(values: Any, n_chunks: int, name: str) -> list[Any]:
@@ -267,13 +261,13 @@ def generate(
 
 def sample_measurements(X: Any, entropy: int) -> Any:
     """Fetch the measurements of some objects that are drawn at random, for choosing the number of clusters."""
-    return drawn_rows(dask_rows(chunks_of_features(X)[0]), entropy)
+    return drawn_rows(DaskRows(chunks_of_features(X)[0]), entropy)
 
 
 def fit_members(X: Any, request: Request, entropy: int) -> tuple[DaskEnsemble, Any]:
     """Train members on a Dask array and label its chunks; return the labels and the trained members."""
     array, names = chunks_of_features(X)
-    trained = train_members(dask_rows(array), names, request, entropy)
+    trained = train_members(DaskRows(array), names, request, entropy)
     # the models travel to the workers, the rows that they were trained on do not
     light = trained._replace(features=replace(trained.features, data=np.empty((0, array.shape[1]))))
     parts = list(array.to_delayed().ravel())

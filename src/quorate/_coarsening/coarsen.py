@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coarsening.tree import N_DES, Threshold, ca_tree
+from quorate._data.blocks import join_blocks, with_all_members
 from quorate._data.rows import compress
-from quorate._data.selection import coded_anew, select_rows
+from quorate._data.selection import select_members, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 AUTO = "auto"
@@ -170,32 +171,22 @@ def coarsen_to_fit(ensemble: Ensemble, max_bytes: int) -> tuple[Ensemble, NDArra
     """
     if ensemble.n_rows <= BLOCK or LEAST_BYTES * ensemble.n_rows <= max_bytes:
         return None
-    labels, counts, joined, thetas = [], [], [], []
-    n_rows, share = 0, max(1, max_bytes // LEAST_BYTES // -(-ensemble.n_rows // BLOCK))
+    blocks, joined, thetas = [], [], []
+    share = max(1, max_bytes // LEAST_BYTES // -(-ensemble.n_rows // BLOCK))
     for start in range(0, ensemble.n_rows, BLOCK):
         rows = np.arange(start, min(start + BLOCK, ensemble.n_rows))
         block = select_rows(ensemble, rows, ensemble.counts[rows])
         part, inverse, info = coarsen_by_option(block, {"max_rows": share})
-        labels.append(_in_codes_of(ensemble, part))
-        counts.append(part.counts)
-        joined.append(inverse + n_rows)
+        blocks.append(with_all_members(part, ensemble.member_names))
+        joined.append(inverse)
         thetas.append(info["theta"])
-        n_rows += part.n_rows
-    stacked = replace(ensemble, labels=np.concatenate(labels), counts=np.concatenate(counts), object_ids=None)
-    merged, where = compress(coded_anew(stacked))
-    return merged, where[np.concatenate(joined)], _described(ensemble, merged, max(thetas), max_bytes)
-
-
-def _in_codes_of(ensemble: Ensemble, part: Ensemble) -> NDArray[Any]:
-    """The labels of a part in the codes of the whole; a member that the part does not have is missing there."""
-    labels = np.full((part.n_rows, ensemble.n_members), -1, dtype=ensemble.labels.dtype)
-    for place, name in enumerate(part.member_names):
-        member = ensemble.member_names.index(name)
-        number = {value: code for code, value in enumerate(ensemble.categories[member].tolist())}
-        codes = np.array([*(number[value] for value in part.categories[place].tolist()), -1])
-        # code -1, a missing label, reads the last place
-        labels[:, member] = codes[part.labels[:, place]]
-    return labels
+    whole, numbers = join_blocks(blocks)
+    known = np.flatnonzero([len(values) for values in whole.categories])
+    n_clusters = np.array([len(values) for values in whole.categories], dtype=np.int64)
+    stacked = replace(ensemble, **whole._asdict(), n_clusters=n_clusters, object_ids=None)
+    merged = compress(select_members(stacked, known))[0]
+    where = np.concatenate([places[inverse] for places, inverse in zip(numbers, joined, strict=True)])
+    return merged, where, _described(ensemble, merged, max(thetas), max_bytes)
 
 
 def _described(ensemble: Ensemble, merged: Ensemble, theta: float, max_bytes: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._solve.auto import AUTO, DEFAULT_METHOD
 from quorate._solve.procedure import Procedure
-from quorate._solve.run_method import resolve, run_method
+from quorate._solve.run_method import collapsed, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving
 from quorate.methods import METHODS
 from quorate.ops.distinct_rows import taken_rows
@@ -100,13 +101,23 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         result = run_method(ensemble, n_clusters, solving)
     else:
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+    if solving.options:
+        info["options"] = dict(solving.options)
+    sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
+    problem = None if sizes is None else collapsed(sizes, ensemble)
+    if problem:
+        info["collapsed"] = problem
+        warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
-    if not solving.confidence:
-        return replace(result, confidence=None)
+    return _with_confidence(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+
+
+def _with_confidence(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
+    """Estimate the confidence of labels of these rows, which a method of these options made."""
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
     seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
     procedure = Procedure(
-        solving.method, result.n_clusters, solving.refine, seed, True, solving.options, solving.max_bytes
+        result.method, result.n_clusters, solving.refine, seed, True, solving.options, solving.max_bytes
     )
     return with_confidence(ensemble, result, procedure)
 
@@ -244,15 +255,21 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     if ensemble.card is not None:
         return _solve_on_card(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
-    info = {}
     merged = coarsened(rows, n_clusters, solving)
-    if merged is not None:
-        rows, joined, info["coarsen"] = merged
-        inverse = joined[inverse]
-    result = solve_rows(rows, n_clusters, solving)
-    result = replace(result, info={**result.info, **info})
-    objects = expand(result, inverse, ensemble.object_ids)
-    return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
+    if merged is None:
+        result = solve_rows(rows, n_clusters, solving)
+        objects = expand(result, inverse, ensemble.object_ids)
+        return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
+    few, joined, done = merged
+    result = solve_rows(few, n_clusters, replace(solving, confidence=False))
+    result = replace(result, info={**result.info, "coarsen": done})
+    objects = expand(result, joined[inverse], ensemble.object_ids)
+    if solving.confidence:
+        # of the rows as they were before they were merged, so that confidence says what merging lost
+        sure = _with_confidence(rows, expand(result, joined), solving)
+        confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
+        objects = replace(objects, confidence=confidence, info=sure.info)
+    return Solved(few, result, replace(objects, id_name=ensemble.id_name))
 
 
 def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:

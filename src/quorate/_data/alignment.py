@@ -72,13 +72,25 @@ def _places(wanted: Array, given: Array) -> Order:
         where = np.minimum(np.searchsorted(given, wanted, sorter=order), len(given) - 1)
         places = order[where]
         return np.where(given[places] == wanted, places, -1)
-    place = {text: row for row, text in enumerate(id_texts(given))}
-    return np.array([place.get(text, -1) for text in id_texts(wanted)], dtype=np.intp)
+    given_texts, wanted_texts = matching_texts([given, wanted])
+    place = {text: row for row, text in enumerate(given_texts)}
+    return np.array([place.get(text, -1) for text in wanted_texts], dtype=np.intp)
 
 
-def id_texts(ids: Array) -> list[str]:
-    """Return the ids as they would be written in a text file."""
+def matching_texts(sources: Sequence[Array]) -> list[list[str]]:
+    """Return the ids of several tables as texts that are equal if the ids are.
+
+    The id 3.0 of a table that holds floats is written "3" if another table holds integers.
+    """
+    has_integers = any(ids.dtype.kind in "iu" for ids in sources)
+    return [id_texts(ids, whole=has_integers) for ids in sources]
+
+
+def id_texts(ids: Array, *, whole: bool = False) -> list[str]:
+    """Return the ids as they would be written in a text file; with `whole`, whole floats as integers would be."""
     values: list[Any] = (ids.astype("U64") if ids.dtype.kind in "mM" else ids).tolist()
+    if whole and ids.dtype.kind == "f":
+        values = [int(value) if value.is_integer() else value for value in values]
     return values if set(map(type, values)) == {str} else list(map(str, values))
 
 
@@ -88,8 +100,7 @@ def union_of_ids(sources: Sequence[Array]) -> tuple[Array, list[Order]]:
     as_they_are = len(kinds) == 1 and kinds <= {"i", "u", "U"}
     numbers: dict[Any, int] = {}
     places = []
-    for values in sources:
-        names = values.tolist() if as_they_are else id_texts(values)
+    for names in [values.tolist() for values in sources] if as_they_are else matching_texts(sources):
         places.append(np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp))
     return np.array(list(numbers)), places
 
@@ -119,18 +130,34 @@ def refuse_repeated(ids: Array | None, source: str) -> None:
 
     The number 1 and the text "1" are the same id, because ids of different types are matched by their texts.
     """
-    if ids is None or _are_distinct(ids):
+    fault = None if ids is None or _are_distinct(ids) else first_fault(ids.tolist(), id_texts(ids))
+    if ids is None or fault is None:
         return
+    first, row = fault
+    if first == row:
+        raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
+    raise ValueError(
+        f"{source} has the id {_check.brief(ids.tolist()[row])} twice, in rows {first} and {row} (counted from 0); "
+        f"every object needs an id of its own."
+    )
+
+
+def first_fault(values: Sequence[Any], texts: Sequence[str] = ()) -> tuple[int, int] | None:
+    """Return the first row whose id is that of an earlier row, with that row before it; twice the row if it has none.
+
+    Ids are compared as they are and, if they are given, by their texts as well. None if all ids differ.
+    """
+    if not texts and len(distinct := set(values)) == len(values) and "" not in distinct:
+        return None
     seen: dict[Any, int] = {}
-    for row, (value, text) in enumerate(zip(ids.tolist(), id_texts(ids), strict=True)):
+    for row, value in enumerate(values):
         if is_null(value) or value == "":
-            raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
-        first = min(seen.setdefault(value, row), seen.setdefault(text, row))
+            return row, row
+        first = seen.setdefault(value, row)
+        first = min(first, seen.setdefault(texts[row], row)) if texts else first
         if first != row:
-            raise ValueError(
-                f"{source} has the id {_check.brief(value)} twice, in rows {first} and {row} (counted from 0); "
-                f"every object needs an id of its own."
-            )
+            return first, row
+    return None
 
 
 def _are_distinct(ids: Array) -> bool:

@@ -20,20 +20,22 @@ from quorate import _check
 from quorate._data.coding import (
     MissingRule,
     as_array,
+    code_distinct,
     code_integers,
     code_values,
-    drop_missing,
+    in_one_type,
     label_column,
     missing_rule,
     narrowest,
+    number_objects,
     signed,
     stack_columns,
     warn_of_nulls,
 )
-from quorate._data.ensemble import as_weights, build_ensemble, refuse_suspects
+from quorate._data.ensemble import build_ensemble, refuse_suspects, unlabelled_rows
 from quorate._types import Ensemble, Reading, read_only
 from quorate.ops.coding import code_columns
-from quorate.ops.distinct_rows import as_words, fill_slots, insert_rows
+from quorate.ops.distinct_rows import added_counts, as_words, distinct_rows, fill_slots, insert_rows
 from quorate.solvers import label_rows
 
 Array = NDArray[Any]
@@ -85,20 +87,11 @@ def code_block(columns: list[Any], names: tuple[str, ...]) -> CodedBlock:
 
 def compressed_block(labels: Array, categories: tuple[Array, ...]) -> CodedBlock:
     """Compress coded labels to their distinct rows."""
-    n_objects, n_members = labels.shape
-    names = tuple(map(str, range(n_members)))
-    ensemble = Ensemble(
-        labels=labels,
-        counts=np.ones(n_objects, dtype=np.int64),
-        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        weights=as_weights(None, names),
-        member_names=names,
-        categories=categories,
-    )
-    if not n_objects:
-        return CodedBlock(ensemble.labels, ensemble.counts, categories, np.empty(0, dtype=np.intp))
-    first, inverse = label_rows.distinct(ensemble)
-    return CodedBlock(read_only(ensemble.labels[first]), np.bincount(inverse), categories, inverse)
+    inverse = np.empty(len(labels), dtype=np.intp)
+    if not len(labels):
+        return CodedBlock(labels, np.empty(0, dtype=np.int64), categories, inverse)
+    first = distinct_rows(read_only(labels), inverse)
+    return CodedBlock(read_only(labels[first]), np.bincount(inverse), categories, inverse)
 
 
 def _stacked(columns: list[Array]) -> Array:
@@ -127,6 +120,9 @@ def _coded(column: Any, name: str) -> tuple[Array, Array]:
     if isinstance(column, np.ndarray):
         if not len(column):
             return np.empty(0, dtype=np.int8), np.empty(0, dtype=_kind(column.dtype))
+        if column.dtype.kind not in "biufmM":
+            codes, values = number_objects(column.tolist(), name)
+            return codes, as_array(values)
         return code_values(column, name, NOTHING_DECLARED)
     import pyarrow
 
@@ -213,10 +209,7 @@ class Values:
         """Return the values in the order of their numbers, in one type; as objects if types of blocks do not agree."""
         if not self._parts:
             return np.empty(0, dtype=np.int64)
-        kinds = {part.dtype.kind for part in self._parts}
-        if len(kinds) == 1 or kinds <= set("if"):
-            return np.concatenate(self._parts)
-        return np.concatenate([part.astype(object) for part in self._parts])
+        return in_one_type(self._parts)
 
 
 class RowTable:
@@ -294,7 +287,7 @@ def recoded(labels: Array, renumber: list[NDArray[np.int64]], dtype: np.dtype[An
     The result has the given type, which holds all new codes, and is in C order.
     """
     if all(np.array_equal(new[:-1], np.arange(len(new) - 1)) for new in renumber):
-        return read_only(labels.astype(dtype, copy=False))
+        return read_only(np.ascontiguousarray(labels, dtype=dtype))
     # the entry for code -1 comes first in the kernel's table
     lookup = np.concatenate([np.roll(new, 1) for new in renumber]).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum([len(new) for new in renumber])]).astype(np.int64)
@@ -325,7 +318,7 @@ def _longer(array: Array, capacity: int, n_used: int) -> Array:
 
 
 Kind = str
-"""Where values come from: "values" (arrays and data frames), "arrow" (Arrow columns), or "text", which has no type."""
+"""Where values come from: "values" (arrays and data frames), "cells" (Parquet and Excel), "text", which has no type."""
 
 
 class MergedRows(NamedTuple):
@@ -352,6 +345,37 @@ def merged_rows(table: RowTable) -> MergedRows:
     return MergedRows(table.labels, table.counts, tuple(values.array() for values in table.values))
 
 
+def join_blocks(blocks: Sequence[CodedBlock | Ensemble]) -> tuple[MergedRows, list[NDArray[np.intp]]]:
+    """Return the distinct rows of blocks that are all in memory, and for each block the number of each of its rows.
+
+    The rows are those of a `RowTable` that the blocks are added to; they are searched once, on all threads.
+    """
+    known = [Values() for _ in blocks[0].categories]
+    renumber = [[seen.add(own) for seen, own in zip(known, block.categories, strict=True)] for block in blocks]
+    dtype = narrowest(max(map(len, known), default=1))
+    edges = np.cumsum([0, *(len(block.labels) for block in blocks)])
+    labels = np.empty((edges[-1], len(known)), dtype=dtype)
+    for block, new, start, stop in zip(blocks, renumber, edges, edges[1:], strict=False):
+        labels[start:stop] = recoded(block.labels, new, dtype)
+    inverse, counts = np.empty(len(labels), dtype=np.intp), np.concatenate([block.counts for block in blocks])
+    first = distinct_rows(labels, inverse) if len(labels) else inverse
+    if len(first) < len(labels):
+        labels, counts = labels[first], added_counts(inverse, counts, len(first))
+    categories = tuple(seen.array() for seen in known)
+    return MergedRows(read_only(labels), counts, categories), np.split(inverse, edges[1:-1])
+
+
+def with_all_members(part: Ensemble, names: Sequence[str]) -> CodedBlock:
+    """Return rows with members that they do not have any more; these label none of them."""
+    place = {name: member for member, name in enumerate(names)}
+    labels = np.full((part.n_rows, len(names)), -1, dtype=part.labels.dtype)
+    categories: list[Array] = [np.empty(0, dtype=np.int64)] * len(names)
+    for member, name in enumerate(part.member_names):
+        labels[:, place[name]] = part.labels[:, member]
+        categories[place[name]] = part.categories[member]
+    return CodedBlock(labels, part.counts, tuple(categories), np.empty(0, dtype=np.uint32))
+
+
 def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how: Reading, source: str) -> Settled:
     """Give the values of a table their meaning, and return its distinct rows as an ensemble.
 
@@ -367,13 +391,15 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
     categories = tuple(labels for _, labels in coded)
     dtype = narrowest(max(map(len, categories)))
     labels = recoded(rows.labels, [np.append(codes, -1) for codes, _ in coded], dtype)
-    if how.takes_all:
+    if how.takes_all and not all(map(len, categories)):
         known = [place for place, values in enumerate(categories) if len(values)]
         labels, names = labels[:, known], tuple(names[place] for place in known)
         categories = tuple(categories[place] for place in known)
         if not known:
             raise ValueError(f"{source}: no member labels any object.")
-    empty = (labels.max(axis=1) < 0) & (not how.takes_all)
+    empty = np.zeros(len(labels), dtype=np.bool_)
+    if not how.takes_all:
+        empty[unlabelled_rows(labels)] = True
     n_skipped = int(rows.counts[empty].sum())
     if n_skipped and not how.skip_empty:
         refuse_unlabelled_objects(n_skipped, int(rows.counts.sum()), source)
@@ -388,14 +414,27 @@ def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[A
     """Return the code that each value becomes, -1 for a missing one, and the labels of the codes."""
     if not len(values):
         return np.empty(0, dtype=np.int64), values
+    codes = np.arange(len(values))
     if kind == "text":
-        return label_column(np.arange(len(values)), values.tolist(), name, rule)
-    if kind == "arrow" and values.dtype.kind == "O":
+        return label_column(codes, values.tolist(), name, rule)
+    if kind == "cells" and values.dtype.kind not in "biufmM":
+        # an empty text is a missing label in every file format
         known = values.tolist()
-        missing = [rule.covers(value) or value == "" for value in known]
-        warn_of_nulls(known, missing, name)
-        return drop_missing(np.arange(len(known)), known, missing, name, rule)
+        rule = MissingRule((*rule.values, "")) if "" in known else rule
+        warn_of_nulls(known, [rule.covers(value) for value in known], name)
+        return code_distinct(codes, known, name, rule)
     return code_values(values, name, rule)
+
+
+def code_column(column: Any, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:
+    """Return the codes and categories of a column of a table in memory, which is the only block of its table."""
+    plain = _plain(column)
+    if isinstance(plain, np.ndarray) and plain.dtype.kind in "biufmM":
+        return code_values(plain, name, rule)
+    codes, values = _coded(plain, name)
+    meaning, labels = _meaning(values, name, kind, rule)
+    # code -1, a null, reads the last place
+    return np.append(meaning, -1).astype(narrowest(len(labels)))[codes], labels
 
 
 def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int, *, unchanged: bool) -> Settled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -270,28 +270,91 @@ def _code_floats(values: Array, name: str, rule: MissingRule) -> tuple[Array, Ar
 
 
 def code_objects(values: list[Any], name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Code texts and Python objects by a dictionary, which is faster than sorting them."""
-    numbers: dict[Any, int] = {}
+    """Code texts and Python objects."""
+    codes, distinct = number_objects(values, name)
+    return code_distinct(codes, distinct, name, rule)
+
+
+def number_objects(values: list[Any], name: str) -> tuple[Array, list[Any]]:
+    """Number texts and Python objects by a dictionary, which is faster than sorting them; a null has the number -1."""
+    seen: dict[Any, int] = {}
     try:
-        codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int64, len(values))
+        codes = np.fromiter((seen.setdefault(v, len(seen)) for v in values), np.int64, len(values))
     except TypeError:
         unhashable = next(v for v in values if not _hashable(v))
         raise ValueError(
             f"{name} holds a {type(unhashable).__name__} where a single label was expected; pass one label per object "
             f"and one column per member, an (n_objects, n_members) table."
         ) from None
-    return drop_missing(codes, list(numbers), [rule.covers(value) for value in numbers], name, rule)
+    null = np.fromiter(map(is_null, seen), np.bool_, len(seen))
+    if not null.any():
+        return codes, list(seen)
+    return np.where(null, MISSING, np.cumsum(~null) - 1)[codes], [value for value in seen if not is_null(value)]
+
+
+def code_distinct(codes: Array, values: list[Any], name: str, rule: MissingRule) -> tuple[Array, Array]:
+    """Return the codes and categories of a column whose codes stand for these values; -1 is a null."""
+    values = _without_mixture(values, rule)
+    return drop_missing(codes, values, [rule.covers(value) for value in values], name, rule)
 
 
 def drop_missing(
-    codes: Array, categories: list[Any], missing: list[bool], name: str, rule: MissingRule
+    codes: Array, values: list[Any], missing: list[bool], name: str, rule: MissingRule
 ) -> tuple[Array, Array]:
-    """Remove the categories that stand for missing labels, and renumber the codes of the others without gaps."""
-    kept = [value for value, gone in zip(categories, missing, strict=True) if not gone]
+    """Remove the values that stand for missing labels, make equal labels one, and renumber the codes without gaps."""
+    place: dict[Any, int] = {}
+    kept: list[Any] = []
+    # code -1, a null, reads the last place
+    renumber = np.full(len(values) + 1, MISSING, dtype=np.int64)
+    for code, (value, key, gone) in enumerate(zip(values, _keys(values, missing), missing, strict=True)):
+        if not gone:
+            renumber[code] = place.setdefault(key, len(place))
+            if len(place) > len(kept):
+                kept.append(value)
     rule.refuse_negative(kept, name)
-    gone = np.asarray(missing, dtype=bool)
-    renumber = np.where(gone, MISSING, np.cumsum(~gone) - 1)
     return renumber[codes], as_array(kept)
+
+
+def _without_mixture(values: list[Any], rule: MissingRule) -> list[Any]:
+    """Return the labels of a column that holds numbers and texts as numbers if all of its texts are numbers."""
+    if set(map(type, values)) == {str}:
+        return values
+    texts = {value for value in values if isinstance(value, str) and not rule.covers(value)}
+    if not texts or not any(_is_number(value) and not rule.covers(value) for value in values):
+        return values
+    numbers = {text: as_number(text) for text in texts}
+    if any(number is None or not math.isfinite(number) for number in numbers.values()):
+        return values
+    return [numbers.get(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _keys(values: list[Any], missing: list[bool]) -> list[Any]:
+    """Return for each label what it shares with labels of the same meaning, and with no others.
+
+    Labels are the same if Python calls them equal: the integer 1 and the float 1.0 are, 2^53 and 2^53 + 1 are not. In a
+    column that holds texts as well, a number is what it would be in a text file, so that 1 and "1" are the same.
+    """
+    kinds = {type(value) for value, gone in zip(values, missing, strict=True) if not gone}
+    if len(kinds) < 2 or str not in kinds:
+        return values
+    return [_as_text(value) if _is_number(value) else value for value in values]
+
+
+def _as_text(number: Any) -> str:
+    return str(int(number)) if isinstance(number, float | np.floating) and number.is_integer() else str(number)
+
+
+def in_one_type(parts: list[Array]) -> Array:
+    """Join arrays of labels to one in which labels that differ stay different; of objects if no other type does that.
+
+    NumPy would turn numbers into texts, and round integers beyond 2^53 that are joined to floats.
+    """
+    kinds = {part.dtype.kind for part in parts}
+    whole = [part for part in parts if part.dtype.kind == "i" and len(part)]
+    exact = "f" not in kinds or all(part.min() >= -(2**53) and part.max() <= 2**53 for part in whole)
+    if (len(kinds) == 1 and "u" not in kinds) or (kinds <= set("if") and exact):
+        return np.concatenate(parts)
+    return np.concatenate([part.astype(object) for part in parts])
 
 
 def as_array(values: list[Any]) -> Array:
@@ -302,6 +365,11 @@ def as_array(values: list[Any]) -> Array:
         # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
         if array.ndim == 1 and array.tolist() == values:
             return array
+    return as_objects(values)
+
+
+def as_objects(values: Sequence[Any]) -> Array:
+    """Return the values as a 1-D array of Python objects, also if they are sequences themselves."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -342,15 +410,7 @@ def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -
     if values is None:
         warn_of_nulls(texts, missing, name)
         values = list(texts)
-    merged: dict[Any, int] = {}
-    # texts for the same number are one label; all missing ones share a key that no label has
-    place = [
-        merged.setdefault(("missing",) if gone else v, len(merged)) for v, gone in zip(values, missing, strict=True)
-    ]
-    if len(merged) < len(values):
-        codes = np.asarray(place)[codes]
-    gone = [value == ("missing",) for value in merged]
-    kept, categories = drop_missing(codes, list(merged), gone, f"column {name!r}", rule)
+    kept, categories = drop_missing(codes, values, missing, f"column {name!r}", rule)
     return kept.astype(narrowest(len(categories)), copy=False), categories
 
 

@@ -86,7 +86,7 @@ class IdLedger:
                 continue
             ids = self._stored(block)
             for row in rows.tolist():
-                value = str(_value(ids, row)) if self._as_texts else _value(ids, row)
+                value = text_of(value_at(ids, row)) if self._as_texts else value_at(ids, row)
                 first = seen.setdefault(value, (block, row))
                 if first != (block, row):
                     raise ValueError(
@@ -105,6 +105,9 @@ def keys_of(ids: Any, name: str, *, as_texts: bool = False) -> Keys:
     data, ends = _text_buffers(ids)
     keys = np.empty(len(ends) - 1, dtype=np.uint64)
     hash_texts(data, ends, keys)
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "f" and not as_texts:
+        whole = ids == np.floor(ids)
+        keys[whole] = ids[whole].astype(np.int64).view(np.uint64)
     return keys
 
 
@@ -190,7 +193,9 @@ def _text_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the texts of ids one after another, as UTF-8, and where each of them begins; the last entry is the end."""
     if not isinstance(ids, np.ndarray):
         return _arrow_buffers(ids)
-    texts = [str(value).encode("utf-8", "surrogatepass") for value in ids.tolist()]
+    values = ids.tolist()
+    known = values if set(map(type, values)) == {str} else map(text_of, values)
+    texts = [text.encode("utf-8", "surrogatepass") for text in known]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
     return np.frombuffer(b"".join(texts), dtype=np.uint8), ends
 
@@ -208,6 +213,12 @@ def _arrow_buffers(ids: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return texts, ends
 
 
-def _value(ids: Any, row: int) -> Any:
+def text_of(value: Any) -> str:
+    """Return an id as a text; whole floats as integers, which Arrow does as well: the ids 3 and 3.0 are one."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def value_at(ids: Any, row: int) -> Any:
+    """Return an id of an array or an Arrow column as a Python value."""
     value = ids[row]
     return value.as_py() if hasattr(value, "as_py") else value.item() if hasattr(value, "item") else value

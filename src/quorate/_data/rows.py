@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.coding import narrowest
-from quorate._data.proof import prove_counts, proven
-from quorate._types import NEEDS_LABELS, E, Ensemble, SoftEnsemble, read_only
-from quorate.ops.coding import recode_columns
+from quorate._data.blocks import join_blocks, settle
+from quorate._data.proof import proven, vary
+from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
 from quorate.ops.distinct_rows import added_counts
-from quorate.ops.threads import map_fixed_blocks
 from quorate.solvers import label_rows
 
 
@@ -113,23 +111,14 @@ def merge(parts: Iterable[Ensemble]) -> tuple[Ensemble, list[NDArray[np.intp]]]:
     if not parts:
         raise ValueError("merge needs at least one ensemble, got none.")
     _refuse_different(parts)
-    categories, codings = _common_categories(parts)
-    dtype = narrowest(max(map(len, categories)))
-    labels = _recoded(parts, codings, dtype)
-    counts = np.concatenate([part.counts for part in parts])
-    prove_counts(counts, parts[0].n_members)
-    stacked = replace(
-        parts[0],
-        labels=labels,
-        counts=counts,
-        n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        categories=categories,
-        object_ids=None,
-    )
-    stacked.remember(is_proven=True)
-    merged, inverse = compress(stacked)
-    edges = np.cumsum([part.n_rows for part in parts])[:-1]
-    return merged, np.split(inverse, edges)
+    first = parts[0]
+    rows, numbers = join_blocks(parts)
+    # labels are labels already: none is missing, negative ones are as good as others, and rows without any are kept
+    how = Reading(missing=(), weights=first.weights, check=False, takes_all=True)
+    merged, row_of, _ = settle(rows, first.member_names, ("values",) * first.n_members, how, "merge")
+    named = vary(merged, info=first.info, id_name=first.id_name)
+    named.remember(is_distinct=True)
+    return named, numbers if merged.n_rows == len(rows.labels) else [row_of[places] for places in numbers]
 
 
 def _labelled(part: Any) -> Ensemble:
@@ -137,55 +126,6 @@ def _labelled(part: Any) -> Ensemble:
         raise TypeError(NEEDS_LABELS)
     ensemble: Ensemble = proven(part)
     return ensemble
-
-
-def _common_categories(parts: list[Ensemble]) -> tuple[tuple[NDArray[Any], ...], list[list[NDArray[Any]]]]:
-    """Return the categories of all parts in order of first appearance, and the new codes for each part and member."""
-    categories = []
-    codings: list[list[NDArray[Any]]] = [[] for _ in parts]
-    for member in range(parts[0].n_members):
-        values = np.concatenate(_one_type([part.categories[member] for part in parts]))
-        first, codes = _by_first_appearance(values)
-        categories.append(values[first])
-        edges = np.cumsum([len(part.categories[member]) for part in parts])[:-1]
-        for coding, own in zip(codings, np.split(codes, edges), strict=True):
-            coding.append(own)
-    return tuple(categories), codings
-
-
-def _one_type(values: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Convert the categories of all parts to one type; to objects if NumPy would turn numbers into texts."""
-    kinds = {labels.dtype.kind for labels in values}
-    common = np.result_type(*values) if len(kinds) == 1 or kinds <= set("bif") else np.dtype(object)
-    return [labels.astype(common) for labels in values]
-
-
-def _by_first_appearance(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where each distinct value is first, increasing, and for each value its number among these."""
-    if values.dtype.kind == "O":
-        numbers: dict[Any, int] = {}
-        codes = np.array([numbers.setdefault(value, len(numbers)) for value in values.tolist()], dtype=np.intp)
-        return np.unique(codes, return_index=True)[1], codes
-    _, first, ranks = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    numbering = np.empty(len(order), dtype=np.intp)
-    numbering[order] = np.arange(len(order))
-    return first[order], numbering[ranks]
-
-
-def _recoded(parts: list[Ensemble], codings: list[list[NDArray[Any]]], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the rows of all parts with their new codes, one part below the other."""
-    edges = np.cumsum([0, *(part.n_rows for part in parts)])
-    labels = np.empty((edges[-1], parts[0].n_members), dtype=dtype)
-
-    def recode(place: int, _: int) -> None:
-        starts = np.concatenate([[0], np.cumsum([1 + len(codes) for codes in codings[place]])]).astype(np.int64)
-        # code -1, a missing label, is first in the codes of its member and stays -1
-        lookup = np.concatenate([np.concatenate([[-1], codes]) for codes in codings[place]]).astype(dtype)
-        recode_columns(parts[place].labels, starts, lookup, labels[edges[place] : edges[place + 1]])
-
-    map_fixed_blocks(recode, len(parts), 1)
-    return labels
 
 
 def _refuse_different(parts: list[Ensemble]) -> None:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.blocks import CodedBlock, code_block
-from quorate._data.ids import keys_of
+from quorate._data.ids import keys_of, value_at
 from quorate._data.tables import as_table
-from quorate._io.choosing import Columns, choose_columns
+from quorate._io.opening import Columns, choose_columns
 
 Array = NDArray[Any]
 
@@ -192,6 +192,6 @@ def repeated_key(*parts: Array) -> tuple[int, int, int] | None:
 
 
 def id_of_key(leaf: Leaf, key: int) -> Any:
-    """Return the id that a number stands for, as a text."""
+    """Return the id that a number stands for."""
     place = np.flatnonzero(keys_of(leaf.ids, "the chunk") == np.uint64(key))[0]
-    return repr(leaf.ids[place].item() if hasattr(leaf.ids[place], "item") else leaf.ids[place])
+    return value_at(leaf.ids, int(place))

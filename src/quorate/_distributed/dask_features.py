@@ -69,11 +69,6 @@ class DaskRows(BlockArray):
         return list(facts)
 
 
-def dask_rows(array: Any) -> DaskRows:
-    """Return a Dask array as rows to train members on."""
-    return DaskRows(array)
-
-
 def take_rows(chunk: Any, numbers: Array) -> Array:
     """Return some rows of a chunk."""
     return np.asarray(chunk)[numbers]

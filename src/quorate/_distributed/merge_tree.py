@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._coarsening.tree import ca_tree
-from quorate._data.blocks import CodedBlock, MergedRows, RowTable, Settled, settle
+from quorate._data.blocks import CodedBlock, MergedRows, Settled, join_blocks, settle, with_all_members
+from quorate._data.ids import text_of
 from quorate._distributed.chunks import (
     Chunks,
     Leaf,
@@ -54,18 +55,7 @@ def thinned(block: CodedBlock, most_rows: int) -> Thinned:
     thetas, n_nodes = tree.curve(np.arange(len(known) + 1) / len(known), keep=1.0)
     theta = float(thetas[int(np.argmax(n_nodes <= most_rows))])
     coarse, row_of = tree.coarsen(theta, keep=1.0)
-    return Thinned(_widened(coarse, block), row_of, theta)
-
-
-def _widened(coarse: Ensemble, block: CodedBlock) -> CodedBlock:
-    """Return coarse rows with all members of the block; those that label no row that is left are missing."""
-    n_members = block.labels.shape[1]
-    labels = np.full((coarse.n_rows, n_members), -1, dtype=block.labels.dtype)
-    categories = [block.categories[place][:0] for place in range(n_members)]
-    for place, name in enumerate(coarse.member_names):
-        labels[:, int(name)] = coarse.labels[:, place]
-        categories[int(name)] = coarse.categories[place]
-    return CodedBlock(labels, coarse.counts, tuple(categories), np.empty(0, dtype=np.uint32))
+    return Thinned(with_all_members(coarse, list(map(str, range(len(block.categories))))), row_of, theta)
 
 
 EACH = 8
@@ -98,13 +88,11 @@ def merge_parts(most_rows: int | None, *parts: CodedBlock | Node) -> Node:
     If more than `most_rows` are left, similar rows are merged as well.
     """
     blocks = [part.block if isinstance(part, Node) else part for part in parts]
-    table = RowTable(blocks[0].labels.shape[1])
-    numbers = [table.add(block).astype(np.uint32) for block in blocks]
-    categories = tuple(values.array() for values in table.values)
-    block = CodedBlock(table.labels.copy(), table.counts.copy(), categories, np.empty(0, dtype=np.uint32))
+    rows, numbers = join_blocks(blocks)
+    block = CodedBlock(*rows, np.empty(0, dtype=np.uint32))
     below = max((part.theta for part in parts if isinstance(part, Node)), default=0.0)
     if most_rows is None or len(block.labels) <= most_rows:
-        return Node(block, numbers, below)
+        return Node(block, [part.astype(np.uint32) for part in numbers], below)
     few: Thinned = thinned(block, most_rows)
     return Node(few.block, [few.row_of[part].astype(np.uint32) for part in numbers], min(1.0, below + few.theta))
 
@@ -266,10 +254,10 @@ def refuse_repeated_ids(tree: Tree) -> None:
         if pair is not None:
             key, one, other = pair
             ids = dask.compute(*(dask.delayed(id_of_key)(tree.leaves[place], key) for place in (one, other)))
-            if ids[0] == ids[1]:
+            if text_of(ids[0]) == text_of(ids[1]):
                 raise ValueError(
-                    f"the id {ids[0]} is there twice, in chunk {one} and in chunk {other}; every object needs an id of "
-                    f"its own."
+                    f"the id {ids[0]!r} is there twice, in chunk {one} and in chunk {other}; every object needs an id "
+                    f"of its own."
                 )
 
 

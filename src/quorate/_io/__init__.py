@@ -2,9 +2,9 @@
 
 - `text`, `parquet`, `arrays`, `numpy_files`, `excel`, `zarr_store`: one module per format; `arrays` also has what is
   in memory.
-- `source`, `opening`: tables as sources of blocks, the budget for memory, and folders, patterns and files as one.
+- `source`: sources of blocks and the budget for memory; `opening`: the columns that are read, several files joined to
+  one ensemble, and folders, patterns and files as one source.
 - `feature_array`: measurements in blocks, read by slices.
-- `choosing`: the columns that are read, and several files joined to one ensemble.
 - `load`: `load_labels`, one labelling, and measurements.
 - `save`: `save_labels` and `save_ensemble`.
 - `consensus_file`: a whole result in one file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._check import brief, no_mask
 from quorate._data.alignment import refuse_repeated
-from quorate._data.blocks import CodedColumn, Kind
+from quorate._data.blocks import Kind
 from quorate._data.coding import MissingRule, missing_rule
 from quorate._data.ensemble import read_ensemble
 from quorate._data.proof import vary
@@ -24,9 +23,9 @@ from quorate._data.selection import select_members
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.numpy_files import map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
-from quorate._io.source import Block, Part, Source, given, refuse_more_columns
-from quorate._io.text import Choose, read_text_header, text_blocks
-from quorate._io.zarr_store import need_zarr, open_zarr, read_zarr, writing_zarr
+from quorate._io.source import Block, Part, Source, refuse_more_columns, stamp
+from quorate._io.text import Choose
+from quorate._io.zarr_store import open_zarr, read_zarr
 from quorate._types import Ensemble
 
 Array = NDArray[Any]
@@ -68,12 +67,11 @@ def ensemble_from_arrays(
     if categories:
         meant = tuple(saved[codes] for saved, codes in zip(categories, ensemble.categories, strict=True))
         ensemble = vary(ensemble, categories=meant)
-    if _NAMES in arrays:
-        ensemble = _with_names(ensemble, arrays[_NAMES], name)
-        members = choose(ensemble.member_names).members
-        return select_members(ensemble, _check.places(members, ensemble.member_names))
-    choose(())
-    return ensemble
+    names = _names(arrays.get(_NAMES), ensemble.n_members, name)
+    if names is None:
+        choose(())
+        return ensemble
+    return select_members(vary(ensemble, member_names=names), _check.places(choose(names).members, names))
 
 
 def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
@@ -120,29 +118,14 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Array], *, packed: bool = Tr
         raise
 
 
-@writing_zarr()
-def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
-    """Write the arrays as a Zarr group in format 2, the only format that specifies texts of fixed width.
-
-    Chunks that hold only zeros are written as well, so that the reader knows that an absent chunk was lost.
-    """
-    zarr = need_zarr()
-    options = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
-    group = zarr.open_group(os.fspath(folder), mode="w", **options)
-    for name, values in arrays.items():
-        if options:
-            group.create_array(name, data=np.ascontiguousarray(values), config={"write_empty_chunks": True})
-        else:
-            group.create_dataset(name, data=values, write_empty_chunks=True)
-
-
-def _label_array(arrays: Mapping[str, Array], name: str) -> Array:
+def _label_array(arrays: Mapping[str, Any], name: str) -> Any:
+    """Return the array of labels; it need not be in memory."""
     if _LABELS in arrays:
         return arrays[_LABELS]
-    tables = [key for key, values in arrays.items() if values.ndim == 2]
+    tables = [key for key, values in arrays.items() if len(values.shape) == 2]
     if len(tables) == 1:
         return arrays[tables[0]]
-    held = ", ".join(f"{key} {values.shape}" for key, values in arrays.items()) or "none"
+    held = ", ".join(f"{brief(key, quoted=False)} {tuple(values.shape)}" for key, values in arrays.items()) or "none"
     raise ValueError(
         f"{name} must hold an array named 'labels' or exactly one 2-D array, found {held}; "
         f"save the labels as np.savez(path, labels=labels)."
@@ -169,27 +152,20 @@ def _saved_categories(arrays: Mapping[str, Array], labels: Array, name: str) -> 
     return categories
 
 
-def _with_names(ensemble: Ensemble, names: Array, name: str) -> Ensemble:
-    if names.shape != (ensemble.n_members,):
+def _names(stored: Any, n_members: int, title: str) -> tuple[str, ...] | None:
+    if stored is None:
+        return None
+    if tuple(stored.shape) != (n_members,):
         raise ValueError(
-            f"{name} holds {ensemble.n_members} members and an array 'names' of shape {names.shape}; "
-            f"it must have one name per member."
+            f"{title} holds {n_members:,} members and an array 'names' of shape {tuple(stored.shape)}; it must have "
+            f"one name per member."
         )
-    members = tuple(str(text) for text in names)
+    names = tuple(map(str, np.asarray(stored[...]).tolist()))
     try:
-        refuse_duplicates(members)
+        refuse_duplicates(names)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    return vary(ensemble, member_names=members)
-
-
-def stamp(path: Path) -> list[Any]:
-    """Return what tells a file or folder from another version of it: its path, size and time of change."""
-    facts = path.stat()
-    size = facts.st_size
-    if path.is_dir():
-        size = sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
-    return [str(path.resolve()), size, facts.st_mtime_ns]
+        raise ValueError(f"{title}: {error}") from None
+    return names
 
 
 def npy_source(path: Path, choose: Choose) -> Source:
@@ -214,7 +190,13 @@ def zarr_source(store: Any, choose: Choose, title: str) -> Source:
         arrays, fingerprint = open_zarr(store), [stamp(store)]
     else:
         arrays, fingerprint = ({"labels": store} if hasattr(store, "shape") else dict(store.arrays())), None
-    labels = _blocks_of_labels(arrays, title)
+    for name in (_COUNTS, _WEIGHTS):
+        if name in arrays:
+            raise ValueError(
+                f"{title} holds {name}, which are not read in blocks; leave out what asks for blocks (memory=, "
+                f"--memory, an output folder), or remove them from the store."
+            )
+    labels = _label_array(arrays, title)
     n_members = labels.shape[1] if len(labels.shape) == 2 else 1
     return array_source(
         labels,
@@ -225,34 +207,6 @@ def zarr_source(store: Any, choose: Choose, title: str) -> Source:
         categories=_categories(arrays, n_members, title),
         fingerprint=fingerprint,
     )
-
-
-def _blocks_of_labels(arrays: dict[str, Any], title: str) -> Any:
-    for name in ("counts", "weights"):
-        if name in arrays:
-            raise ValueError(
-                f"{title} holds {name}, which are not read in blocks; leave out what asks for blocks (memory=, "
-                f"--memory, an output folder), or remove them from the store."
-            )
-    tables = [name for name, values in arrays.items() if len(values.shape) == 2]
-    if "labels" not in arrays and len(tables) != 1:
-        raise ValueError(
-            f"{title} must hold an array named 'labels' or exactly one 2-D array, found {brief(list(arrays))}."
-        )
-    return arrays["labels" if "labels" in arrays else tables[0]]
-
-
-def _names(stored: Any, n_members: int, title: str) -> tuple[str, ...] | None:
-    if stored is None:
-        return None
-    if tuple(stored.shape) != (n_members,):
-        raise ValueError(
-            f"{title} holds {n_members:,} members and an array 'names' of shape {tuple(stored.shape)}; it must have "
-            f"one name per member."
-        )
-    names = tuple(map(str, np.asarray(stored[...]).tolist()))
-    refuse_duplicates(names)
-    return names
 
 
 def _ids(stored: Any, n_rows: int, title: str) -> Any:
@@ -332,24 +286,6 @@ def _named(codes: Array, categories: Array, name: str, title: str) -> Array:
     values[:-1] = categories
     named: Array = values[codes]
     return named
-
-
-def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
-    """Take a text table (.csv, .tsv, .txt, also packed by gzip), which is read from front to back."""
-    choice = read_text_header(path, choose, sep)
-
-    def parts(most_rows: int) -> Iterator[Part]:
-        for block in text_blocks(path, choice, sep, most_rows):
-            columns = [CodedColumn(codes, np.array(texts, dtype=object)) for codes, texts in block.columns]
-            ids = None if block.ids is None else np.array(block.ids, dtype=object)
-            read = Block(columns, ids)
-            yield Part(str(path), 0, partial(given, read))
-
-    files = (path.name.split(".")[0],)
-    kinds: tuple[Kind, ...] = ("text",) * len(choice.members)
-    return Source(
-        str(path), choice.members, choice.ids, kinds, files, parts, 80 * len(choice.members), None, [stamp(path)]
-    )
 
 
 def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> Source:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import warn_of_nulls
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, name_of, reading, refuse_content
 from quorate._io.text import Choice, Choose
@@ -76,12 +75,6 @@ def _column(rows: list[list[Any]], place: int) -> Array:
     values = np.empty(len(rows) - 1, dtype=object)
     values[:] = [row[place] if place < len(row) else None for row in rows[1:]]
     return values
-
-
-def warn_of_nulls_in(values: Array, covered: Any, name: str) -> None:
-    """Warn if a label is a text such as NA, as for the other file formats."""
-    distinct = list(dict.fromkeys(values.tolist()))
-    warn_of_nulls(distinct, [bool(covered(value)) for value in distinct], name)
 
 
 def _need_openpyxl() -> Any:

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.alignment import order_of, refuse_repeated
-from quorate._data.coding import DEFAULT, MissingRule, code_table, label_column, missing_rule, stack_columns
+from quorate._data.blocks import CodedColumn, Kind, code_column
+from quorate._data.coding import DEFAULT, MissingRule, as_objects, code_table, missing_rule, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
+from quorate._data.ids import computable
 from quorate._data.joining import without_unlabelled
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.selection import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, read_arrays
-from quorate._io.choosing import Columns, load_sources, refuse_unknown
-from quorate._io.excel import Sheet, read_sheet, warn_of_nulls_in
+from quorate._io.excel import Sheet, read_sheet
 from quorate._io.numpy_files import map_npy
-from quorate._io.parquet import code_arrow, read_parquet
+from quorate._io.opening import Columns, load_sources, refuse_unknown
+from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (
     DELIMITERS,
@@ -32,6 +34,7 @@ from quorate._io.text import (
     no_number,
     read_csv,
     read_numbers,
+    separator,
     text_ids,
 )
 from quorate._types import Ensemble, Reading
@@ -155,7 +158,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             refuse_content(path, file.peek(8))
             transposed = how.orientation == "members"
             quote = checked_formulas(how.formulas)
-            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=how.sep, transposed=transposed, unquote=quote)
+            likely = separator(how.likely_sep) or DELIMITERS[kind]
+            texts = read_csv(file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote)
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
@@ -164,49 +168,49 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     return ensemble_from_arrays(read_arrays(path), name, choose, how.missing, how.orientation, how.check)
 
 
+def _from_columns(
+    columns: Sequence[Any],
+    names: tuple[str, ...],
+    kind: Kind,
+    ids: Array | None,
+    id_name: str | None,
+    source: str,
+    how: Reading,
+) -> Ensemble:
+    """Build the ensemble of a table in memory, which is one block."""
+    refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
+    refuse_repeated(ids, source)
+    rule, coded = missing_rule(how.missing), []
+    for place, (column, name) in enumerate(zip(columns, names, strict=True)):
+        logger.info("numbering labels", extra={"share": place / len(names)})
+        coded.append(code_column(column, name, kind, rule))
+    return _built(stack_columns(coded), names, ids, id_name, source, how)
+
+
 def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
-    refuse_shape((len(texts.codes[0]) if texts.codes else 0, len(texts.codes)), how.orientation)
-    rule = missing_rule(how.missing)
-    columns = zip(texts.codes, texts.texts, texts.names, strict=True)
-    coded = stack_columns([label_column(codes, values, column, rule) for codes, values, column in columns])
+    columns = [CodedColumn(codes, as_objects(known)) for codes, known in texts.columns]
     ids = None if texts.ids is None else text_ids(texts.ids)
-    return _built(coded, texts.names, ids, texts.id_name, name, how)
+    return _from_columns(columns, texts.names, "text", ids, texts.id_name, name, how)
 
 
 def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     table, choice = read_parquet(path, choose)
     if how.orientation == "members":
         return _from_members(as_table(table, "members", choice.ids), missing_rule(how.missing), name_of(path), how)
-    refuse_shape((table.num_rows, len(choice.members)), how.orientation)
-    rule = missing_rule(how.missing)
-    coded = stack_columns(
-        [_coded(table, name, rule, place / len(choice.members)) for place, name in enumerate(choice.members)]
-    )
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
-    refuse_repeated(ids, name_of(path))
-    return _built(coded, choice.members, ids, choice.ids, name_of(path), how)
-
-
-def _coded(table: Any, name: str, rule: MissingRule, share: float) -> tuple[Array, Array]:
-    logger.info("numbering labels", extra={"share": share})
-    return code_arrow(table.select([name]), name, rule)
+    columns = [computable(table.column(name)) for name in choice.members]
+    return _from_columns(columns, choice.members, "cells", ids, choice.ids, name_of(path), how)
 
 
 def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
-    members = [sheet.columns[column] for column in sheet.choice.members]
-    rule = missing_rule(how.missing)
-    # an empty text counts as a missing label in every file format
-    rule = MissingRule((*rule.values, "")) if rule.values else rule
+    choice = sheet.choice
+    members = [sheet.columns[column] for column in choice.members]
+    ids = None if choice.ids is None else _sheet_ids(sheet.columns[choice.ids])
     if how.orientation == "members":
-        names = None if sheet.choice.ids is None else tuple(_sheet_ids(sheet.columns[sheet.choice.ids]).tolist())
-        return _from_members(transposed(members, text_ids(list(sheet.choice.members)), names), rule, name, how)
-    refuse_shape((len(members[0]), len(members)), how.orientation)
-    for values, column in zip(members, sheet.choice.members, strict=True):
-        warn_of_nulls_in(values, rule.covers, column)
-    ids = None if sheet.choice.ids is None else _sheet_ids(sheet.columns[sheet.choice.ids])
-    refuse_repeated(ids, name)
-    coded = code_table(members, sheet.choice.members, rule)
-    return _built(coded, sheet.choice.members, ids, sheet.choice.ids, name, how)
+        names = None if ids is None else tuple(ids.tolist())
+        table = transposed(members, text_ids(list(choice.members)), names)
+        return _from_members(table, missing_rule(how.missing), name, how)
+    return _from_columns(members, choice.members, "cells", ids, choice.ids, name, how)
 
 
 def _from_members(table: Table, rule: MissingRule, name: str, how: Reading) -> Ensemble:
@@ -293,19 +297,16 @@ def load_labelling(
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
-    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order.
+    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order. `sep` is what
+    separates the columns of the table; the file need not have the same separator, which is recognised.
     """
     source = name_of(path)
 
     def choose(names: tuple[str, ...]) -> Choice:
-        if not names:
-            return Choice(None, ())
-        id_column = next((name for name in (ids, ensemble.id_name, "id") if name in names), None)
-        label_column = column if column in names else only_column(names, id_column, truth, source, column)
-        extra = () if truth is None or truth not in names or truth == label_column else (truth,)
-        return Choice(id_column if ensemble.object_ids is not None else None, (label_column, *extra))
+        chosen = labelling_columns(names, source, column, truth, (ids, ensemble.id_name))
+        return chosen if ensemble.object_ids is not None else chosen._replace(ids=None)
 
-    table = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
+    table = load_chosen(path, choose, Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas))
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:
@@ -325,15 +326,24 @@ def load_labelling(
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
-def only_column(names: tuple[str, ...], ids: str | None, truth: str | None, source: str, column: str) -> str:
-    """Return the only column that can hold the labelling, if the file has none of the name `column`."""
+def labelling_columns(
+    names: tuple[str, ...], source: str, column: str, truth: str | None, id_names: Sequence[str | None]
+) -> Choice:
+    """Choose the column of labels, that of the true labels if the file has it, and that of the ids.
+
+    A file that has no column of the name `column` may have one other column alone.
+    """
+    if not names:
+        return Choice(None, ())
+    ids = next((name for name in (*id_names, "id") if name in names), None)
     rest = [name for name in names if name not in (ids, truth, "confidence")]
-    if len(rest) == 1:
-        return rest[0]
-    raise ValueError(
-        f"{source} has no column {column!r}; its columns are {', '.join(map(repr, names))}. Name the column that "
-        f"holds the labelling with --label."
-    )
+    if column not in names and len(rest) != 1:
+        raise ValueError(
+            f"{source} has no column {column!r}; its columns are {', '.join(map(repr, names))}. Name the column that "
+            f"holds the labelling with --label."
+        )
+    chosen = column if column in names else rest[0]
+    return Choice(ids, (chosen, *(name for name in names if name == truth != chosen)))
 
 
 class Measurements(NamedTuple):
@@ -395,8 +405,7 @@ def load_features(
         named = None if choice.ids is None else np.asarray(table.column(choice.ids).to_pylist())
         measurements = Measurements(table.select(list(choice.members)), choice.members, named)
     else:
-        if ids is not None or columns is not None or drop:
-            raise ValueError(f"{name_of(path)} has no column names, so none can be chosen; slice the array instead.")
+        choose(())
         measurements = Measurements(_read_array(path, kind))
     refuse_repeated(measurements.ids, name_of(path))
     return measurements
@@ -406,6 +415,10 @@ def choose_measurements(
     names: tuple[str, ...], ids: str | None, columns: Sequence[str] | None, drop: Sequence[str], source: str
 ) -> Choice:
     """Choose the columns of measurements, and that of the ids, among the columns of a file."""
+    if not names:
+        if ids is not None or columns is not None or drop:
+            raise ValueError(f"{source} has no column names, so none can be chosen; slice the array instead.")
+        return Choice(None, ())
     refuse_unknown(tuple(name for name in (ids, *(columns or ()), *drop) if name is not None), names, source)
     refuse_duplicates(tuple(columns or ()))
     if ids is not None and (ids in (columns or ()) or ids in drop):

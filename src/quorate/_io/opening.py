@@ -1,4 +1,7 @@
-"""Opening anything that holds a table in blocks: folders, globs, files, Datasets, Zarr arrays, iterators."""
+"""What is read: the columns that are chosen, several files joined to one ensemble, and sources of blocks opened.
+
+A source may be a folder, a pattern, a file, a pyarrow Dataset, a Zarr array or an iterator.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,168 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from quorate._io.arrays import array_source, iterator_source, npy_source, text_source, zarr_source
-from quorate._io.choosing import Columns, choose_columns
+from quorate import _check
+from quorate._data.joining import join_ensembles
+from quorate._data.tables import refuse_duplicates
+from quorate._io.arrays import array_source, iterator_source, npy_source, zarr_source
 from quorate._io.parquet import dataset_source, parquet_source
-from quorate._io.paths import FORMATS, format_of, is_standard
+from quorate._io.paths import FORMATS, FilePath, format_of, is_standard, name_of
 from quorate._io.source import Source, stacked
-from quorate._io.text import DELIMITERS, Choice
+from quorate._io.text import DELIMITERS, Choice, Choose, text_source
+from quorate._types import Ensemble
+
+_ID_NAMES = ("id", "ID", "Id", "object_id", "__index_level_0__", "")
+
+
+class Columns(NamedTuple):
+    """The user's options about columns.
+
+    `ids` is the column of ids, `members` are the columns of the members (None: all other columns), and `drop` are
+    the columns to leave out. `beside` names the column of true labels: it is read like a member if a file has it,
+    whether or not `members` names it.
+    """
+
+    ids: str | None = None
+    members: Sequence[str] | None = None
+    drop: tuple[str, ...] = ()
+    beside: str | None = None
+
+
+def load_sources(
+    path: FilePath | Sequence[FilePath], wanted: Columns, load: Callable[[FilePath, Choose], Ensemble]
+) -> Ensemble:
+    """Load one file, or several files and join them by id.
+
+    `load` reads a single file; its second argument is the function that chooses the columns of that file.
+    """
+    if isinstance(path, str | os.PathLike):
+        return load(path, lambda names: choose_columns(names, wanted, name_of(path)))
+    paths = list(path)
+    if not paths:
+        raise ValueError("path must name at least one file, got none.")
+    if sum(is_standard(file) for file in paths) > 1:
+        raise ValueError("only one of the files can come from standard input.")
+    if len(paths) == 1:
+        return load_sources(paths[0], wanted, load)
+    seen: list[str] = []
+    tables = [load(file, _choose_in(file, wanted, seen)) for file in paths]
+    refuse_unknown((*(wanted.members or ()), *wanted.drop), tuple(seen), "none of the files")
+    return join_ensembles(tables, short_names(paths))
+
+
+def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
+    """Return the function that chooses the columns of one of several files, each of which has some of them."""
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        seen.extend(names)
+        # files of arrays keep the ids in an array of their own, not in a column
+        own = wanted._replace(ids=None) if format_of(path) in ("npy", "npz", "zarr") else wanted
+        members = own.members
+        if members is not None and names:
+            known = set(names)
+            members = [name for name in members if name in known]
+            if not members and wanted.beside not in names:
+                shown = ", ".join(map(repr, wanted.members or ()))
+                raise ValueError(f"{name_of(path)} has none of the columns {shown}; leave the file out.")
+        drop = tuple(name for name in wanted.drop if name in names)
+        return choose_columns(names, own._replace(members=members, drop=drop), name_of(path))
+
+    return choose
+
+
+def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choice:
+    """Choose the columns that the user's options select from the column names of a file.
+
+    If the file has no column names, no option may select columns, and the choice is empty.
+    """
+    ids, columns = wanted.ids, wanted.members
+    if not names and (wanted.drop or columns is not None or ids is not None):
+        chosen = ", ".join(map(repr, [*wanted.drop, *(columns or ()), *(() if ids is None else (ids,))]))
+        raise ValueError(
+            f"{source} has no column {chosen}; its columns have no names: leave ids, columns and drop out."
+        )
+    refuse_unknown((*(columns or ()), *(() if ids is None else (ids,)), *wanted.drop), names, source)
+    beside = () if wanted.beside is None or wanted.beside not in names else (wanted.beside,)
+    if columns is not None:
+        chosen_members = _declared(ids, columns, wanted.drop, beside)
+    else:
+        if ids is None:
+            _refuse_id_name(names, source, wanted.drop)
+        left_out = {ids, *wanted.drop}
+        chosen_members = tuple(name for name in names if name not in left_out)
+        if names and not chosen_members:
+            dropped = f" and {', '.join(map(repr, wanted.drop))}" if wanted.drop else ""
+            known = f"the ids {ids!r}{dropped}" if ids is not None else dropped.removeprefix(" and ")
+            raise ValueError(f"{source} has no column beside {known}; one column per clustering was expected.")
+    return Choice(ids, (*chosen_members, *(name for name in beside if name not in chosen_members)))
+
+
+def members_alone(names: tuple[str, ...], members: Sequence[str], ids: str | None, source: str, table: str) -> Choice:
+    """Choose the columns of new objects that have the names of members of a table, and the ids."""
+    known = tuple(name for name in names if name in members)
+    if names and not known:
+        shown = ", ".join(map(repr, members[:5]))
+        raise ValueError(
+            f"{source} has none of the columns of {table} that are clusterings, or no label in them ({shown}); columns "
+            f"are matched by their names."
+        )
+    if names and ids not in (None, *names):
+        raise ValueError(f"{source} has no column {ids!r} with the names of the objects.")
+    return Choice(ids if names else None, known)
+
+
+def _declared(
+    ids: str | None, columns: Sequence[str], drop: tuple[str, ...], beside: tuple[str, ...]
+) -> tuple[str, ...]:
+    if not columns and not beside:
+        raise ValueError("columns must name at least one column, got none; leave it out to take all.")
+    refuse_duplicates(tuple(columns))
+    if ids in columns:
+        raise ValueError(f"{ids!r} is named as a member and as the ids; a column can be one of them.")
+    dropped = set(drop)
+    both = [name for name in columns if name in dropped]
+    if both:
+        raise ValueError(f"{both[0]!r} is named in columns and in drop (--columns and --drop); it can be in one.")
+    return tuple(columns)
+
+
+def refuse_unknown(wanted: tuple[str, ...], names: tuple[str, ...], source: str) -> None:
+    """Raise if one of the wanted names is not among the names of the columns."""
+    known_names = set(names)
+    unknown = [name for name in wanted if name not in known_names]
+    if unknown:
+        known = ", ".join(map(_check.brief, names[:20])) + (", ..." if len(names) > 20 else "")
+        has, whose = ("has a", "the") if source.startswith("none ") else ("has no", "its")
+        meant = _check.did_you_mean(unknown[0], names)
+        raise ValueError(
+            f"{source} {has} column {', '.join(map(_check.brief, unknown[:5]))}{meant}; {whose} columns are {known}."
+        )
+
+
+def _refuse_id_name(names: tuple[str, ...], source: str, drop: tuple[str, ...]) -> None:
+    """Raise if a column has a typical name of ids, because ids read as a clustering would silently spoil the result."""
+    suspect = next((name for name in names if name in _ID_NAMES and name not in drop), None)
+    if suspect is not None:
+        raise ValueError(
+            f"{source} has a column named {suspect!r}, which looks like the objects' ids; pass ids={suspect!r} "
+            f"({_check.option('--id', suspect)}), or name the members with columns= (--columns) if it is one of them."
+        )
+
+
+def short_names(paths: Sequence[FilePath]) -> list[str]:
+    """Return the names of the files without folder and suffix if these differ, otherwise the longer names."""
+    full = [name_of(path) for path in paths]
+    names = [Path(name).name for name in full]
+    stems = [name.split(".")[0] or name for name in names]
+    for candidates in (stems, names, full):
+        if len(set(candidates)) == len(candidates):
+            return candidates
+    raise ValueError(f"the file {next(name for name in full if full.count(name) > 1)!r} is named twice.")
+
 
 _MAGIC = ("*", "?", "[")
 MOST_ENTRIES = 1_000_000

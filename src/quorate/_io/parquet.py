@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
-from quorate._data.coding import MissingRule, code_integers, code_values, drop_missing, narrowest, warn_of_nulls
 from quorate._data.ids import arrow_ids, computable
-from quorate._data.tables import as_table, refuse_duplicates
-from quorate._io.paths import FilePath, name_of, reading, refuse_content
-from quorate._io.source import Block, Part, Source, given, refuse_more_columns
+from quorate._data.tables import refuse_duplicates
+from quorate._io.paths import FilePath, reading, refuse_content
+from quorate._io.source import Block, Part, Source, given, refuse_more_columns, stamp
 from quorate._io.text import Choice, Choose
 
 Array = NDArray[Any]
@@ -38,83 +37,53 @@ def need_pyarrow() -> Any:
 
 def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
     """Return the chosen columns as a pyarrow table, and the choice."""
-    with reading(path) as file:
-        refuse_content(path, file.peek(4), b"PAR1")
-        pyarrow = need_pyarrow()
-        try:
-            source = pyarrow.parquet.ParquetFile(file)
-            names = tuple(source.schema_arrow.names)
-            refuse_duplicates(names)
-            choice = choose(names)
-            wanted = [*(() if choice.ids is None else (choice.ids,)), *choice.members]
-            table = _read_groups(source, wanted)
-            # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
-            table.validate(full=True)
-            return table, choice
-        except (pyarrow.ArrowException, OSError) as error:
-            raise ValueError(
-                f"{name_of(path)} could not be read as Parquet: {brief(error, most=200, quoted=False)}"
-            ) from error
-
-
-def _read_groups(source: Any, columns: list[str]) -> Any:
-    """Read a file group by group, so that the share of it that has been read can be told."""
+    file = _described(Path(path))
+    choice = choose(tuple(file.columns))
     pyarrow, parts = need_pyarrow(), []
-    for group in range(source.num_row_groups):
-        parts.append(source.read_row_group(group, columns=columns))
-        logger.info("reading groups of rows", extra={"share": (group + 1) / source.num_row_groups})
-    return pyarrow.concat_tables(parts) if parts else source.read(columns=columns)
-
-
-def code_arrow(table: Any, name: str, rule: MissingRule) -> tuple[Array, Array]:
-    """Return the codes and categories of one column of a table.
-
-    Only the distinct texts become Python strings, not the text of every object.
-    """
-    kinds = need_pyarrow().types
-    column = table[name]
-    if not kinds.is_dictionary(column.type):
-        if not (kinds.is_string(column.type) or kinds.is_large_string(column.type)):
-            return code_values(as_table(table, "objects", None).columns[0], name, rule)
-        column = column.dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
-    # the dictionary in the file may have any order, and may hold labels that no object has
-    places = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    codes, (order,) = code_integers(places[:, None], (name,), MissingRule((-1,)))
-    known = whole.dictionary.to_pylist()
-    # code -1, a missing label, reads the last place
-    categories = [*(known[place] for place in order.tolist()), None]
-    missing = [rule.covers(value) or value == "" for value in categories]
-    warn_of_nulls(categories, missing, name)
-    kept, labels = drop_missing(codes[:, 0], categories, missing, name, rule)
-    return kept.astype(narrowest(len(labels)), copy=False), labels
+    try:
+        with pyarrow.parquet.ParquetFile(path) as source:
+            # group by group, so that the share of the file that has been read can be told
+            for group in range(len(file.groups)):
+                parts.append(source.read_row_group(group, columns=_columns(choice)))
+                logger.info("reading groups of rows", extra={"share": (group + 1) / len(file.groups)})
+            table = pyarrow.concat_tables(parts) if parts else source.read(columns=_columns(choice))
+        # pyarrow reads texts that are not UTF-8, and only fails, with any error, when they become Python strings
+        table.validate(full=True)
+        return table, choice
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _unreadable(Path(path), error) from error
 
 
 def write_parquet(file: IO[bytes], columns: Sequence[tuple[str, Array, Array | None]]) -> None:
     """Write columns, or codes and their categories, as values; -1 becomes null."""
-    pyarrow = need_pyarrow()
-    arrays = {}
-    for done, (name, values, categories) in enumerate(columns):
-        logger.info("writing columns", extra={"share": done / len(columns)})
-        try:
-            if categories is None:
-                arrays[name] = pyarrow.array(_plain(values))
-            else:
-                codes = pyarrow.array(values.astype(np.int64), mask=values < 0)
-                arrays[name] = pyarrow.array(_plain(categories)).take(codes)
-        except pyarrow.ArrowException as error:
-            raise ValueError(
-                f"{name!r} holds values of several types, which Parquet cannot keep; save it as .csv."
-            ) from error
-    table = pyarrow.table(arrays)
-    with pyarrow.parquet.ParquetWriter(file, table.schema) as writer:
+    table = arrow_table(columns)
+    with need_pyarrow().parquet.ParquetWriter(file, table.schema) as writer:
         for start in range(0, table.num_rows, GROUP):
             logger.info("writing groups of rows", extra={"share": start / table.num_rows})
             writer.write_table(table.slice(start, GROUP))
 
 
-def _plain(values: Array) -> Any:
-    return values.tolist() if values.dtype.kind in "UO" else values
+def arrow_table(columns: Sequence[tuple[str, Any, Array | None]]) -> Any:
+    """Return columns, which may be Arrow columns already, or codes and their categories, as a pyarrow table."""
+    pyarrow, arrays = need_pyarrow(), {}
+    for name, values, categories in columns:
+        try:
+            if categories is None:
+                arrays[name] = _arrow(values)
+            else:
+                codes = pyarrow.array(values.astype(np.int64), mask=values < 0)
+                arrays[name] = _arrow(categories).take(codes)
+        except pyarrow.ArrowException as error:
+            raise ValueError(
+                f"{name!r} holds values of several types, which Parquet cannot keep; save it as .csv."
+            ) from error
+    return pyarrow.table(arrays)
+
+
+def _arrow(values: Any) -> Any:
+    if not isinstance(values, np.ndarray):
+        return values
+    return need_pyarrow().array(values.tolist() if values.dtype.kind in "UO" else np.asarray(values))
 
 
 class _File(NamedTuple):
@@ -148,12 +117,12 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
         title=title,
         names=choice.members,
         id_name=choice.ids,
-        kinds=("arrow",) * len(choice.members),
+        kinds=("cells",) * len(choice.members),
         files=_names_of(paths),
         parts=parts,
         row_bytes=_row_bytes([files[0].columns[name] for name in wanted]),
         n_rows=sum(sum(file.groups) for file in files),
-        fingerprint=[_stamp(path) for path in paths],
+        fingerprint=[stamp(path) for path in paths],
     )
 
 
@@ -280,12 +249,12 @@ def dataset_source(dataset: Any, choose: Choose) -> Source:
         title="the dataset",
         names=choice.members,
         id_name=choice.ids,
-        kinds=("arrow",) * len(choice.members),
+        kinds=("cells",) * len(choice.members),
         files=_names_of([Path(path) for path in paths]),
         parts=parts,
         row_bytes=_row_bytes([dataset.schema.field(name).type for name in _columns(choice)]),
         n_rows=dataset.count_rows(),
-        fingerprint=[_stamp(Path(path)) for path in paths] if all(is_file) else None,
+        fingerprint=[stamp(Path(path)) for path in paths] if all(is_file) else None,
     )
 
 
@@ -300,11 +269,6 @@ def _width(kind: Any) -> int:
         return max(1, int(kind.bit_width) // 8)
     except (ValueError, AttributeError):
         return 40
-
-
-def _stamp(path: Path) -> list[Any]:
-    facts = path.stat()
-    return [str(path.resolve()), facts.st_size, facts.st_mtime_ns]
 
 
 def _names_of(paths: Sequence[Path]) -> tuple[str, ...]:

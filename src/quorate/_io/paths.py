@@ -133,7 +133,7 @@ def refuse_unreadable(path: FilePath) -> None:
         raise FileNotFoundError(f"cannot read {place}: there is no such file.")
     if kind != "zarr" and place.is_dir():
         raise IsADirectoryError(f"cannot read {place}: it is a folder, and a .{kind} file was expected.")
-    if kind == "zarr" and not _is_zarr(place):
+    if kind == "zarr" and not is_zarr(place):
         raise ValueError(f"{place} is no Zarr store: none of {', '.join(_ZARR_MARKS)} is in it.")
 
 
@@ -161,13 +161,13 @@ def refuse_output(path: FilePath, overwrite: bool) -> None:
         refuse_place(path, overwrite)
 
 
-def refuse_place(path: FilePath, overwrite: bool) -> None:
-    """Raise as `refuse_output` does, but for a file with any suffix."""
+def refuse_place(path: FilePath, overwrite: bool, *, may_be_folder: bool = False) -> None:
+    """Raise as `refuse_output` does, but for a file with any suffix, or for a folder."""
     place = Path(path)
     if not place.parent.is_dir():
         reason = "is not a folder" if place.parent.exists() else "does not exist"
         raise FileNotFoundError(f"cannot write {place}: the folder {place.parent} {reason}; make it first.")
-    if place.is_dir() and not (place.suffix == ".zarr" and _is_zarr(place)):
+    if place.is_dir() and not may_be_folder and not (place.suffix == ".zarr" and is_zarr(place)):
         raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
     if place.exists() and not overwrite:
         raise FileExistsError(
@@ -175,7 +175,8 @@ def refuse_place(path: FilePath, overwrite: bool) -> None:
         )
 
 
-def _is_zarr(folder: Path) -> bool:
+def is_zarr(folder: Path) -> bool:
+    """Whether a folder holds what the folder of a Zarr store does."""
     return any((folder / mark).is_file() for mark in _ZARR_MARKS)
 
 

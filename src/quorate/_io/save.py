@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from quorate._data.coding import DEFAULT, MissingRule, code_values, label_column, missing_rule
 from quorate._data.ensemble import as_ids
 from quorate._data.proof import proven
-from quorate._io.arrays import arrays_of_ensemble, without_objects, write_npz, write_zarr
+from quorate._io.arrays import arrays_of_ensemble, without_objects, write_npz
 from quorate._io.aside import write_aside, write_folder_aside
 from quorate._io.parquet import write_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, written_format_of
 from quorate._io.text import BLOCK, DELIMITERS, checked_formulas, quoted
+from quorate._io.zarr_store import write_zarr
 from quorate._summaries import ResultTable
 from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
@@ -114,16 +115,16 @@ def write_arrays(path: FilePath, arrays: dict[str, Array], overwrite: bool) -> N
         write_folder_aside(path, lambda folder: write_zarr(folder, plain), overwrite=overwrite)
 
 
-def id_column_of(ensemble: Ensemble) -> str:
-    """Return the name for the column of ids: the name it had, or "id" if a member has that name."""
-    return "id" if ensemble.id_name in ("", *ensemble.member_names) else ensemble.id_name
+def id_column(id_name: str | None, others: Sequence[str]) -> str:
+    """Return the name for the column of ids: its own one, or "id" if it has none or another column has it."""
+    return "id" if id_name in (None, "", *others) else str(id_name)
 
 
 def refuse_loss(ensemble: Ensemble, kind: str) -> None:
     """Raise if reading the file again would give another ensemble; warn if only the weights would differ."""
     if ensemble.n_objects != ensemble.n_rows:
         raise ValueError(f".{kind} files hold one row per object, and this ensemble is compressed; use .npz or .zarr.")
-    if id_column_of(ensemble) in ensemble.member_names and kind != "npy":
+    if id_column(ensemble.id_name, ensemble.member_names) in ensemble.member_names and kind != "npy":
         raise ValueError("a member is named 'id', as the column of ids is; rename it, or use .npz or .zarr.")
     if not ensemble.unit_weights:
         warnings.warn(
@@ -258,11 +259,10 @@ def save_labels(
         confidence, names, id_name = labels.confidence, labels.cluster_names, labels.id_name
         ids = labels.object_ids if ids is None else ids
         labels = labels.labels
-    id_name = "id" if id_name in ("", "confidence", name) else id_name
     if name in ("id", "confidence"):
         raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
     values = _label_vector(labels)
-    ids = None if ids is None else _id_vector(ids, len(values))
+    ids = None if ids is None else as_ids(ids, len(values))
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
         if checked_formulas(formulas):
@@ -277,7 +277,7 @@ def save_labels(
     columns = [Column(name, codes - shift, shown)]
     if confidence is not None:
         columns.append(Column("confidence", np.round(confidence, 6)))
-    write_table(path, columns, ids, overwrite, id_name, formulas=formulas)
+    write_table(path, columns, ids, overwrite, id_column(id_name, (name, "confidence")), formulas=formulas)
 
 
 def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False, formulas: str = "keep") -> None:
@@ -322,7 +322,8 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     columns = [
         Column(*member) for member in zip(ensemble.member_names, ensemble.labels.T, ensemble.categories, strict=True)
     ]
-    write_table(path, columns, ensemble.object_ids, overwrite, id_column_of(ensemble), formulas=formulas)
+    id_name = id_column(ensemble.id_name, ensemble.member_names)
+    write_table(path, columns, ensemble.object_ids, overwrite, id_name, formulas=formulas)
 
 
 def _label_vector(labels: Any) -> Array:
@@ -337,7 +338,3 @@ def _label_vector(labels: Any) -> Array:
     if values.min() < -1:
         raise ValueError(f"labels must be -1 (missing) or larger, got {values.min()}.")
     return values
-
-
-def _id_vector(ids: Any, n_objects: int) -> Array:
-    return as_ids(ids, n_objects)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from quorate import _check
@@ -143,8 +144,8 @@ class Source:
         The names of the members, or of the columns of measurements.
     id_name : str or None
         The name of the column of ids; None if the objects have none.
-    kinds : tuple of {"values", "arrow", "text"}
-        What the values of each column are; see `settling.Kind`.
+    kinds : tuple of {"values", "cells", "text"}
+        What the values of each column are; see `quorate._data.blocks.Kind`.
     files : tuple of str
         The names of the files that it consists of, without suffix: results have files of the same names. Empty if
         it is not known how many there are.
@@ -222,3 +223,12 @@ def _ordered(part: Part, order: list[int]) -> Block:
 def _file_names(sources: list[Source]) -> tuple[str, ...]:
     names = tuple(source.files[0] for source in sources)
     return names if len(set(names)) == len(names) else ()
+
+
+def stamp(path: Path) -> list[Any]:
+    """Return what tells a file or folder from another version of it: its path, size and time of change."""
+    facts = path.stat()
+    size = facts.st_size
+    if path.is_dir():
+        size = sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return [str(path.resolve()), size, facts.st_mtime_ns]

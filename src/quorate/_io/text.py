@@ -12,9 +12,11 @@ import itertools
 import re
 import warnings
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +25,12 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._check import brief, counted, option
 from quorate._check import places as places_of
-from quorate._data.coding import as_number, narrowest
+from quorate._data.alignment import first_fault
+from quorate._data.blocks import CodedColumn
+from quorate._data.coding import as_number, as_objects, narrowest
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+from quorate._io.source import Block, Part, Source, given, stamp
 from quorate._types import read_only
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -160,11 +165,10 @@ Choose = Callable[[tuple[str, ...]], Choice]
 
 
 class Texts(NamedTuple):
-    """Columns as they were read: codes in order of first appearance, the texts they stand for, and the rows' names."""
+    """Columns as they were read: for each one codes by first appearance and their texts; and the names of the rows."""
 
     names: tuple[str, ...]
-    codes: list[Array]
-    texts: list[list[str]]
+    columns: list[tuple[Array, list[str]]]
     ids: list[str] | None
     id_name: str | None = None
 
@@ -205,17 +209,17 @@ def read_csv(
             texts = _unquoted(texts, transposed)
     if not rows.lines:
         raise ValueError(f"{name} holds a header but no rows.")
-    if any("\0" in text for text in itertools.chain(header, *texts.texts)):
+    if any("\0" in text for text in itertools.chain(header, *(known for _, known in texts.columns))):
         raise no_text(name)
     return texts
 
 
 def _unquoted(texts: Texts, transposed: bool) -> Texts:
     """Return what was read without the apostrophes of quoted formulas; those of the header are gone already."""
-    cells = [[unquoted(text) for text in column] for column in texts.texts]
+    cells = [(codes, list(map(unquoted, known))) for codes, known in texts.columns]
     if transposed:
-        return texts._replace(texts=cells, names=tuple(map(unquoted, texts.names)))
-    return texts._replace(texts=cells, ids=None if texts.ids is None else list(map(unquoted, texts.ids)))
+        return texts._replace(columns=cells, names=tuple(map(unquoted, texts.names)))
+    return texts._replace(columns=cells, ids=None if texts.ids is None else list(map(unquoted, texts.ids)))
 
 
 class _Rows:
@@ -245,11 +249,6 @@ class _Rows:
                 raise ValueError(f'{self.name}, line {blank} is blank; write "" if an object has no label.')
             self.lines.append(line)
             yield row
-
-
-def number_texts() -> _Numbers:
-    """Return an empty mapping that numbers texts by first appearance when they are looked up."""
-    return _Numbers()
 
 
 def rows_of_width(reader: Any, width: int, name: str) -> Iterator[list[str]]:
@@ -297,39 +296,31 @@ def _warn_of_numbers(header: tuple[str, ...], name: str) -> None:
 
 
 def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
-    """Read a table with one row per object: blocks of rows become columns, each coded by a dictionary of its own."""
-    places = _check.places(choice.members, header)
-    id_place = None if choice.ids is None else header.index(choice.ids)
-    numbers = [_Numbers() for _ in places]
-    names = _Numbers()
-    codes: list[list[Array]] = [[] for _ in places]
-    supply = iter(rows)
-    while block := list(itertools.islice(supply, BLOCK)):
-        columns = list(zip(*block, strict=True))
-        if id_place is not None:
-            _number_ids(columns[id_place], names, rows)
-        for place, seen, parts in zip(places, numbers, codes, strict=True):
-            parts.append(_number(columns[place], seen))
-    joined = [np.concatenate(parts) if parts else np.empty(0, np.int8) for parts in codes]
-    ids = None if id_place is None else list(names)
-    return Texts(choice.members, joined, [list(seen) for seen in numbers], ids, choice.ids)
+    """Read a table with one row per object, which is one block."""
+    columns, ids = _coded(iter(rows), _check.places(choice.members, header), _id_place(choice, header))
+    if ids is not None:
+        _refuse_ids(ids, rows)
+    return Texts(choice.members, columns, ids, choice.ids)
 
 
 def _read_members(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts:
     """Read a table with one row per member: each row is coded as it is read, and the header names the objects."""
-    places = _check.places(choice.members, header)
-    id_place = None if choice.ids is None else header.index(choice.ids)
-    names = _Numbers()
-    codes, texts = [], []
+    places, id_place = _check.places(choice.members, header), _id_place(choice, header)
+    names: list[str] = []
+    columns = []
     for row in rows:
         if id_place is not None:
-            _number_ids((row[id_place],), names, rows)
+            names.append(row[id_place])
         seen = _Numbers()
-        codes.append(_number([row[place] for place in places], seen))
-        texts.append(list(seen))
-    members = tuple(names) if names else tuple(f"member {place}" for place in range(len(codes)))
+        columns.append((_number([row[place] for place in places], seen), list(seen)))
+    _refuse_ids(names, rows)
+    members = tuple(names) if names else tuple(f"member {place}" for place in range(len(columns)))
     made_up = choice.members == tuple(map(str, range(len(places))))
-    return Texts(members, codes, texts, None if made_up else list(choice.members))
+    return Texts(members, columns, None if made_up else list(choice.members))
+
+
+def _id_place(choice: Choice, header: tuple[str, ...]) -> int | None:
+    return None if choice.ids is None else header.index(choice.ids)
 
 
 def _number(column: Iterable[str], seen: _Numbers) -> Array:
@@ -337,16 +328,18 @@ def _number(column: Iterable[str], seen: _Numbers) -> Array:
     return codes.astype(narrowest(len(seen)), copy=False)
 
 
-def _number_ids(column: Iterable[str], names: _Numbers, rows: _Rows) -> None:
-    """Add names of rows, and raise if one is empty or repeated: if all differ, a name's number is that of its row."""
-    for row, text in enumerate(column, start=len(names)):
-        if not text:
-            raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
-        if names[text] != row:
-            raise ValueError(
-                f"{rows.name} has the id {text!r} twice, on lines {rows.lines[names[text]]} and {rows.lines[row]}; "
-                f"every row needs an id of its own."
-            )
+def _refuse_ids(names: list[str], rows: _Rows) -> None:
+    """Raise if a name of a row is empty or repeated."""
+    fault = first_fault(names)
+    if fault is None:
+        return
+    first, row = fault
+    if not names[row]:
+        raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
+    raise ValueError(
+        f"{rows.name} has the id {names[row]!r} twice, on lines {rows.lines[first]} and {rows.lines[row]}; "
+        f"every row needs an id of its own."
+    )
 
 
 def text_ids(ids: list[str]) -> Array:
@@ -355,47 +348,54 @@ def text_ids(ids: list[str]) -> Array:
     return read_only(np.array(ids, dtype=object if wide else np.str_))
 
 
-class TextBlock(NamedTuple):
-    """Rows of a text table: for each chosen column codes by first appearance in the block and their texts, and ids."""
-
-    columns: list[tuple[Array, list[str]]]
-    ids: list[str] | None
-
-
-def read_text_header(path: FilePath, choose: Choose, sep: str | None) -> Choice:
-    """Return the columns that are chosen from the header of a text table."""
+def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
+    """Take a text table (.csv, .tsv, .txt, also packed by gzip), which is read from front to back."""
     with _opened(path, sep) as table:
-        return choose(read_header(table.reader, name_of(path), table.delimiter))
+        choice = choose(read_header(table.reader, name_of(path), table.delimiter))
+
+    def parts(most_rows: int) -> Iterator[Part]:
+        for block in _blocks(path, choice, sep, most_rows):
+            yield Part(str(path), 0, partial(given, block))
+
+    n_members = len(choice.members)
+    files = (path.name.split(".")[0],)
+    return Source(
+        str(path), choice.members, choice.ids, ("text",) * n_members, files, parts, 80 * n_members, None, [stamp(path)]
+    )
 
 
-def text_blocks(path: FilePath, choice: Choice, sep: str | None, n_rows: int) -> Iterator[TextBlock]:
+def _blocks(path: Path, choice: Choice, sep: str | None, n_rows: int) -> Iterator[Block]:
     """Yield blocks of at most n_rows rows; a row with more or fewer cells than the header is refused."""
     name = name_of(path)
     with _opened(path, sep) as table:
         header = read_header(table.reader, name, table.delimiter)
-        places = [header.index(column) for column in choice.members]
-        id_place = None if choice.ids is None else header.index(choice.ids)
+        places, id_place = _check.places(choice.members, header), _id_place(choice, header)
         rows = iter(rows_of_width(table.reader, len(header), name))
         while True:
-            block = _block(itertools.islice(rows, n_rows), places, id_place)
-            if not block.columns or not len(block.columns[0][0]):
+            columns, ids = _coded(itertools.islice(rows, n_rows), places, id_place)
+            if not columns or not len(columns[0][0]):
                 return
-            if any("\0" in text for _, texts in block.columns for text in texts):
+            if any("\0" in text for _, known in columns for text in known):
                 raise no_text(name)
-            yield block
+            coded = [CodedColumn(codes, as_objects(known)) for codes, known in columns]
+            yield Block(coded, None if ids is None else as_objects(ids))
 
 
-def _block(rows: Iterator[list[str]], places: list[int], id_place: int | None) -> TextBlock:
-    seen, codes = [number_texts() for _ in places], [[np.empty(0, np.int8)] for _ in places]
+def _coded(
+    rows: Iterator[list[str]], places: Sequence[int], id_place: int | None
+) -> tuple[list[tuple[Array, list[str]]], list[str] | None]:
+    """Code rows as columns, some rows at a time, each column by a dictionary of its own; return these and the ids."""
+    seen = [_Numbers() for _ in places]
+    codes: list[list[Array]] = [[np.empty(0, np.int8)] for _ in places]
     ids: list[str] = []
     while few := list(itertools.islice(rows, BLOCK)):
         columns = list(zip(*few, strict=True))
         for place, known, parts in zip(places, seen, codes, strict=True):
-            parts.append(np.fromiter(map(known.__getitem__, columns[place]), np.int32))
+            parts.append(_number(columns[place], known))
         if id_place is not None:
             ids.extend(columns[id_place])
     joined = [(np.concatenate(parts), list(known)) for parts, known in zip(codes, seen, strict=True)]
-    return TextBlock(joined, None if id_place is None else ids)
+    return joined, None if id_place is None else ids
 
 
 @contextmanager

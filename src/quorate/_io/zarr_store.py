@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,31 @@ def writing_zarr() -> Iterator[None]:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None
         raise
+
+
+def new_group(folder: Path) -> Callable[..., Any]:
+    """Make a Zarr group in format 2, the only format that specifies texts of fixed width; return what adds an array.
+
+    Chunks that hold only zeros are written as well, so that the reader knows that an absent chunk was lost.
+    """
+    zarr = need_zarr()
+    is_second = zarr.__version__.startswith("2.")
+    group = zarr.open_group(os.fspath(folder), mode="w", **({} if is_second else {"zarr_format": 2}))
+
+    def create(name: str, **array: Any) -> Any:
+        if is_second:
+            return group.create_dataset(name, **array, write_empty_chunks=True)
+        return group.create_array(name, **array, config={"write_empty_chunks": True})
+
+    return create
+
+
+@writing_zarr()
+def write_zarr(folder: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays as a Zarr group."""
+    create = new_group(folder)
+    for name, values in arrays.items():
+        create(name, data=np.ascontiguousarray(values))
 
 
 def prove_codecs(path: FilePath) -> None:

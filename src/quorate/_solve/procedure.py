@@ -14,7 +14,7 @@ from quorate._data.rows import compress
 from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
 from quorate._solve.auto import AUTO
-from quorate._solve.run_method import resolve, run_method
+from quorate._solve.run_method import known_options, resolve, run_method
 from quorate._types import MAX_BYTES, Consensus, Ensemble, Solving
 from quorate.methods import METHODS
 from quorate.solvers.label_rows import entries_of, take
@@ -63,7 +63,9 @@ def procedure_of(result: Any, n_clusters: int) -> Procedure:
         return Procedure(method, n_clusters, False, 0, is_known=False)
     seed = result.info.get("seed")
     number = int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else 0
-    return Procedure(result.method, n_clusters, "refine" in result.info, number, is_known=True)
+    options = result.info.get("options")
+    known = known_options(result.method, options) if isinstance(options, Mapping) else {}
+    return Procedure(result.method, n_clusters, "refine" in result.info, number, is_known=True, options=known)
 
 
 def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many: bool = False) -> Drawn:

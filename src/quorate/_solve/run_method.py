@@ -271,6 +271,14 @@ def resolve(ensemble: AnyEnsemble, n_clusters: object, solving: Solving) -> tupl
     return replace(solving, method=name), reason
 
 
+def known_options(method: str, options: MethodOptions) -> MethodOptions:
+    """The options that a result says it was made with; none if its method has no such options, as in a forged file."""
+    try:
+        return _checked_options(method, options)
+    except (TypeError, ValueError):
+        return {}
+
+
 def _checked_options(method: str, options: MethodOptions) -> MethodOptions:
     """The options of a method of the register, refused if it has no such option; those all methods share are checked.
 

@@ -16,10 +16,9 @@ from quorate._consensus.confidence import kept_scale
 from quorate._consensus.place import Places, cluster_profiles, match_rows, place_new, unplaced_words
 from quorate._data.blocks import Settled
 from quorate._data.coding import DEFAULT
-from quorate._io.opening import ChooseFrom, open_source
+from quorate._io.opening import members_alone, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
-from quorate._io.text import Choice
 from quorate._stream.block_consensus import BlockConsensus
 from quorate._stream.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._stream.running import Job, labelled_source, row_labels
@@ -129,7 +128,7 @@ def place_source(
 ) -> BlockPlacement:
     """Place the objects of a source; `cluster_names` are those of the labelling, `label` names the column of labels."""
     members = places.rows.member_names
-    source = open_source(new, _members_alone(members, ids), sep, ids=ids)
+    source = open_source(new, lambda names, title: members_alone(names, members, ids, title, "the table"), sep, ids=ids)
     how = Reading(missing, check=False, takes_all=True)
     settings = {"place": repr([members, places.labels.tobytes()[:4096], int(places.labels.sum()), len(places.labels)])}
     job = Job(source, how, as_budget(memory), settings)
@@ -158,23 +157,6 @@ def place_source(
             stacklevel=3,
         )
     return found
-
-
-def _members_alone(members: tuple[str, ...], ids: str | None) -> ChooseFrom:
-    """Return the function that chooses the columns that are members, and the ids."""
-
-    def choose(names: tuple[str, ...], title: str) -> Choice:
-        known = tuple(name for name in names if name in members)
-        if names and not known:
-            raise ValueError(
-                f"{title} has none of the columns that are members ({', '.join(map(repr, members[:5]))}); columns are "
-                f"matched by their names."
-            )
-        if names and ids not in (None, *names):
-            raise ValueError(f"{title} has no column {ids!r} with the names of the objects.")
-        return Choice(ids if names else None, known)
-
-    return choose
 
 
 def _unknown(places: Places, settled: Settled) -> dict[str, int]:

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import id_texts
+from quorate._data.alignment import matching_texts
 from quorate._data.blocks import CodedColumn, Settled, refuse_unlabelled_objects
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, refuse_suspects
 from quorate._data.ids import as_numpy
 from quorate._data.selection import coded_anew, select_members
-from quorate._io.choosing import Columns
-from quorate._io.load import only_column
-from quorate._io.opening import ChooseFrom, by_columns, open_source
+from quorate._io.load import labelling_columns
+from quorate._io.opening import ChooseFrom, Columns, by_columns, open_source
 from quorate._io.source import Block, Part, Source, as_budget, given
 from quorate._io.text import Choice
 from quorate._solve.procedure import Drawn, drawn_places
@@ -128,7 +127,7 @@ def _refuse_other_ids(block: Block, other: Block, name: str, title: str) -> None
     if mine.dtype.kind == theirs.dtype.kind and mine.dtype.kind in "iu":
         different = np.flatnonzero(mine != theirs)
     else:
-        pairs = zip(id_texts(mine), id_texts(theirs), strict=True)
+        pairs = zip(*matching_texts([mine, theirs]), strict=True)
         different = np.array([row for row, (one, two) in enumerate(pairs) if one != two], dtype=np.intp)
     if len(different):
         row = int(different[0])
@@ -258,12 +257,9 @@ def _labelling_columns(table: Source, ids: str | None, label: str, truth: str | 
     """Return the function that chooses the columns of a labelling, as `load_labelling` does."""
 
     def choose(names: tuple[str, ...], title: str) -> Choice:
-        if not names:
-            return Choice(None, ())
-        id_column = next((name for name in (ids, table.id_name, "id") if name in names), None)
-        column = label if label in names else only_column(names, id_column, truth, title, label)
-        extra = (truth,) if truth is not None and truth in names and truth not in (column, *table.names) else ()
-        return Choice(id_column if table.id_name is not None else None, (column, *extra))
+        chosen = labelling_columns(names, title, label, truth, (ids, table.id_name))
+        members = chosen.members if truth not in table.names else chosen.members[:1]
+        return Choice(chosen.ids if table.id_name is not None else None, members)
 
     return choose
 
@@ -293,7 +289,7 @@ def _split(
         places = drawn_places(rows.n_objects, len(members), int(rows.n_clusters[place]), seed)
         return drawn_objects(ensemble, codes, rows_at(store, settled.row_of, places), places is not None)
 
-    classes = None if true_place is None else _named(rows, true_place)
+    classes = None if true_place is None else labels_of_member(rows, true_place)
     return LabelledTable(ensemble, rows.categories[place][labels], classes, draw)
 
 
@@ -323,7 +319,7 @@ def _place_of_truth(truth: str | None, table: Source, beside: Source) -> int | N
     return table.names.index(truth) if truth in table.names else len(table.names) + beside.names.index(truth)
 
 
-def _named(rows: Ensemble, member: int) -> NDArray[Any]:
+def labels_of_member(rows: Ensemble, member: int) -> NDArray[Any]:
     """Return the labels of a member as they are in the file, None where they are missing."""
     values = np.full(rows.n_clusters[member] + 1, None, dtype=object)
     values[:-1] = rows.categories[member]

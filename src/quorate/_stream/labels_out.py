@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.ids import as_numpy
-from quorate._io.parquet import need_pyarrow
-from quorate._io.paths import format_of
-from quorate._io.save import Column, write_csv
+from quorate._io.parquet import arrow_table, need_pyarrow
+from quorate._io.paths import format_of, is_zarr, refuse_place
+from quorate._io.save import Column, id_column, write_csv
 from quorate._io.text import DELIMITERS
-from quorate._io.zarr_store import need_zarr, writing_zarr
+from quorate._io.zarr_store import need_zarr, new_group, writing_zarr
 from quorate._stream.store import Store, write_file
 
 Array = NDArray[Any]
@@ -62,25 +62,20 @@ def refuse_out(out: Path, overwrite: bool) -> None:
         )
     if out.suffix.lower() == ".gz":
         raise ValueError(f"cannot write {out}: labels in blocks are not packed by gzip; write .csv or .parquet.")
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist; make it first.")
     if kind in (FOLDER, "parquet"):
         need_pyarrow()
     if kind == "zarr":
         need_zarr()
     _refuse_other_folder(out, kind)
     empty = out.is_dir() and not any(out.iterdir())
-    if out.exists() and not empty and not overwrite:
-        raise FileExistsError(
-            f"{out} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
-        )
+    refuse_place(out, overwrite or empty, may_be_folder=True)
 
 
 def _refuse_other_folder(out: Path, kind: str) -> None:
     """Raise if `out` is a folder that holds anything but what is written there, because replacing it deletes it."""
     if not out.is_dir():
         return
-    if kind == "zarr" and any((out / mark).is_file() for mark in ("zarr.json", ".zgroup", ".zarray")):
+    if kind == "zarr" and is_zarr(out):
         return
     strange = next((file for file in out.rglob("*") if file.suffix != ".parquet" and not file.is_dir()), None)
     if kind != FOLDER or strange is not None:
@@ -160,7 +155,7 @@ def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLa
     writer = None
     try:
         for block in blocks:
-            table = _arrow_table(block, rows)
+            table = arrow_table(_table(block, rows))
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(file, table.schema)
             writer.write_table(table.cast(writer.schema), row_group_size=max(1, table.num_rows))
@@ -169,27 +164,12 @@ def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLa
             writer.close()
 
 
-def _arrow_table(block: LabelledBlock, rows: RowLabels) -> Any:
-    pyarrow = need_pyarrow()
-    columns: dict[str, Any] = {}
-    if block.ids is not None:
-        ids = block.ids
-        if isinstance(ids, np.ndarray):
-            ids = pyarrow.array(ids.tolist() if ids.dtype.kind in "UO" else np.asarray(ids))
-        columns[_id_name(rows)] = ids
-    for name, labels in zip(rows.names, _columns(block.labels), strict=True):
-        columns[name] = pyarrow.array(labels, mask=labels < 0)
-    if block.confidence is not None:
-        columns["confidence"] = pyarrow.array(block.confidence)
-    return pyarrow.table(columns)
-
-
-def _id_name(rows: RowLabels) -> str:
-    return "id" if rows.id_name in (None, "", "confidence", *rows.names) else str(rows.id_name)
-
-
-def _columns(labels: Array) -> list[Array]:
-    return [labels] if labels.ndim == 1 else [np.ascontiguousarray(column) for column in labels.T]
+def _table(block: LabelledBlock, rows: RowLabels) -> list[Column]:
+    """Return a block as columns for a file."""
+    columns = [] if block.ids is None else [Column(id_column(rows.id_name, (*rows.names, "confidence")), block.ids)]
+    for name, labels in zip(rows.names, block.labels.reshape(len(block.labels), len(rows.names)).T, strict=True):
+        columns.append(Column(name, labels, np.arange(int(labels.max(initial=-1)) + 1, dtype=labels.dtype)))
+    return columns if block.confidence is None else [*columns, Column("confidence", block.confidence)]
 
 
 def _write_npy(store: Store, rows: RowLabels, aside: Path) -> None:
@@ -213,18 +193,13 @@ def _n_kept(store: Store, rows: RowLabels) -> int:
 @writing_zarr()
 def _write_zarr(store: Store, rows: RowLabels, aside: Path) -> None:
     """Write a Zarr group in format 2 with the arrays labels, confidence and ids, in chunks of the size of a block."""
-    zarr = need_zarr()
     shutil.rmtree(aside, ignore_errors=True)
     n_objects = _n_kept(store, rows)
     chunk = max((facts.n_rows for facts in store.facts), default=1)
-    is_second = zarr.__version__.startswith("2.")
-    group = zarr.open_group(os.fspath(aside), mode="w", **({} if is_second else {"zarr_format": 2}))
+    group = new_group(aside)
 
     def create(name: str, dtype: Any, more: tuple[int, ...] = ()) -> Any:
-        options = {"shape": (n_objects, *more), "dtype": dtype, "chunks": (max(chunk, 1), *more)}
-        if is_second:
-            return group.create_dataset(name, **options, write_empty_chunks=True)
-        return group.create_array(name, **options, config={"write_empty_chunks": True})
+        return group(name, shape=(n_objects, *more), dtype=dtype, chunks=(max(chunk, 1), *more))
 
     arrays = {"labels": create("labels", rows.labels.dtype, rows.labels.shape[1:])}
     if rows.confidence is not None:
@@ -251,12 +226,8 @@ def _write_text(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabel
     stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
     header = True
     for block in blocks:
-        columns = [] if block.ids is None else [Column(_id_name(rows), as_numpy(block.ids))]
-        for name, labels in zip(rows.names, _columns(block.labels), strict=True):
-            columns.append(Column(name, labels, np.arange(int(labels.max(initial=-1)) + 1)))
-        if block.confidence is not None:
-            columns.append(Column("confidence", block.confidence))
-        write_csv(stream, columns, delimiter, header=header)
+        plain = block if block.ids is None else block._replace(ids=as_numpy(block.ids))
+        write_csv(stream, _table(plain, rows), delimiter, header=header)
         header = False
     stream.flush()
     stream.detach()

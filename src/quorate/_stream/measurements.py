@@ -21,7 +21,6 @@ from quorate._io.load import choose_measurements
 from quorate._io.opening import ChooseFrom, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
-from quorate._io.text import Choice
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._stream.block_consensus import BlockConsensus, solve_job
 from quorate._stream.labels_out import SKIPPED, RowLabels
@@ -274,15 +273,7 @@ def _job(
 
 def _measurements(ids: str | None, chosen: Sequence[str] | None, drop: Sequence[str]) -> ChooseFrom:
     """Return the function that chooses the columns of measurements."""
-
-    def choose(names: tuple[str, ...], title: str) -> Choice:
-        if names:
-            return choose_measurements(names, ids, chosen, drop, title)
-        if ids is not None or chosen is not None or drop:
-            raise ValueError(f"{title} has no column names, so none can be chosen; slice the array instead.")
-        return Choice(None, ())
-
-    return choose
+    return lambda names, title: choose_measurements(names, ids, chosen, drop, title)
 
 
 def _member_labels(settled: Settled, id_name: str | None) -> RowLabels:

@@ -21,8 +21,7 @@ from quorate._consensus.place import places_of
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
-from quorate._io.choosing import Columns
-from quorate._io.opening import is_many
+from quorate._io.opening import Columns, is_many
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out
@@ -188,7 +187,7 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
             out=arguments.output,
             ids=options["ids"],
             missing=options.get("missing", DEFAULT),
-            sep=None,
+            sep=options["sep"],
             memory=arguments.memory,
             overwrite=arguments.force,
             label=arguments.label,

@@ -195,7 +195,7 @@ def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--sep",
         metavar="CHAR",
-        help="what separates columns of text: comma, semicolon, tab, pipe (default: recognised)",
+        help="what separates columns of a text table: comma, semicolon, tab, pipe (default: recognised)",
     )
 
 

@@ -38,8 +38,9 @@ from quorate._io.load import (
     load_labelling,
     load_with_truth,
 )
-from quorate._io.paths import format_of, share_read
-from quorate._io.text import DELIMITERS, Choice
+from quorate._io.opening import members_alone
+from quorate._io.paths import share_read
+from quorate._io.text import Choice
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._trust.evaluate import evaluate_within
 from quorate._trust.number import chooses_number, explore
@@ -79,7 +80,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             column=arguments.label,
             ids=arguments.id,
             truth=arguments.truth,
-            sep=arguments.sep if format_of(arguments.labelling) in DELIMITERS else None,
+            sep=arguments.sep,
             formulas=formulas_of(arguments),
         )
     truth = labelling.truth if truth is None else truth
@@ -107,15 +108,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
     options = table_options(arguments)
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        known = tuple(name for name in columns if name in members)
-        if columns and not known:
-            raise ValueError(
-                f"{arguments.new} has none of the columns of {arguments.labels} that are clusterings, or no label in "
-                f"them ({', '.join(map(repr, members[:5]))}); columns are matched by their names"
-            )
-        if columns and options["ids"] not in (None, *columns):
-            raise ValueError(f"{arguments.new} has no column {options['ids']!r} with the names of the objects")
-        return Choice(options["ids"] if columns else None, known)
+        return members_alone(columns, members, options["ids"], arguments.new, arguments.labels)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     reading = Reading(

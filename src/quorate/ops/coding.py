@@ -86,17 +86,6 @@ def _code_rows(values, low, starts, lookup, seen, codes):
 
 
 @njit(cache=True, nogil=True)
-def recode_columns(labels, starts, lookup, codes):
-    """Replace the codes of every column by others: lookup[starts[h] + 1 + v] is the new code of v in column h.
-
-    labels (n, H) holds codes from -1 on; codes (n, H) is written.
-    """
-    for row in range(labels.shape[0]):
-        for column in range(labels.shape[1]):
-            codes[row, column] = lookup[starts[column] + 1 + labels[row, column]]
-
-
-@njit(cache=True, nogil=True)
 def canonical(labels: NDArray[Any], n_labels: int) -> NDArray[np.int32]:
     """Renumber labels 0..n_labels-1 by first appearance; labels must not be negative."""
     name = np.full(n_labels, -1, dtype=np.int32)
