@@ -92,7 +92,6 @@ KNOWN_NAMES = {
     "place": DOOR,
     "refine": "the public one moves objects; that of the CA-tree carries nodes to rows that were split",
     "refuse_shape": "of a matrix of measurements, and of a table of labels",
-    "side_by_side": "members of several ensembles, and columns of two tables in blocks",
 }
 
 
@@ -254,6 +253,7 @@ def test_modules_stay_small(module: str) -> None:
 UNTYPED = {
     "info": "the facts about a result or an ensemble, which each method chooses",
     "facts": "the JSON object that a command of the shell writes",
+    "arrays": "the arrays of a file by their names",
     "state": "what pickle hands to __setstate__",
     "__": "what a callback is handed and leaves alone",
     "method_options": "a parameter of an estimator, which keeps what it is given",

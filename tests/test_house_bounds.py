@@ -10,13 +10,12 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 217
-MOST_LINES = 42_360  # 220 for the confidence that knows how much is known (0070), the rest: verdicts, typed options
+MOST_MODULES = 216
+MOST_LINES = 42_300  # 220 for the confidence that knows how much is known (0070), the rest: verdicts, typed options
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
     "quorate.ops": 18,  # all kernels, flat
-    "quorate._io": 16,  # one file for each format
     "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
 }
 MOST_WALKED = {

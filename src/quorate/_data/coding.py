@@ -365,10 +365,10 @@ def as_array(values: list[Any]) -> Array:
         # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
         if array.ndim == 1 and array.tolist() == values:
             return array
-    return as_objects(values)
+    return object_array(values)
 
 
-def as_objects(values: Sequence[Any]) -> Array:
+def object_array(values: Sequence[Any]) -> Array:
     """Return the values as a 1-D array of Python objects, also if they are sequences themselves."""
     array = np.empty(len(values), dtype=object)
     array[:] = values

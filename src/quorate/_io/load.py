@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.alignment import order_of, refuse_repeated
 from quorate._data.blocks import CodedColumn, Kind, code_column
-from quorate._data.coding import DEFAULT, MissingRule, as_objects, code_table, missing_rule, stack_columns
+from quorate._data.coding import DEFAULT, MissingRule, code_table, missing_rule, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
 from quorate._data.ids import computable
 from quorate._data.joining import without_unlabelled
@@ -188,7 +188,7 @@ def _from_columns(
 
 
 def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
-    columns = [CodedColumn(codes, as_objects(known)) for codes, known in texts.columns]
+    columns = [CodedColumn(codes, object_array(known)) for codes, known in texts.columns]
     ids = None if texts.ids is None else text_ids(texts.ids)
     return _from_columns(columns, texts.names, "text", ids, texts.id_name, name, how)
 

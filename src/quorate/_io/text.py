@@ -27,7 +27,7 @@ from quorate._check import brief, counted, option
 from quorate._check import places as places_of
 from quorate._data.alignment import first_fault
 from quorate._data.blocks import CodedColumn
-from quorate._data.coding import as_number, as_objects, narrowest
+from quorate._data.coding import as_number, narrowest, object_array
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.source import Block, Part, Source, given, stamp
@@ -377,8 +377,8 @@ def _blocks(path: Path, choice: Choice, sep: str | None, n_rows: int) -> Iterato
                 return
             if any("\0" in text for _, known in columns for text in known):
                 raise no_text(name)
-            coded = [CodedColumn(codes, as_objects(known)) for codes, known in columns]
-            yield Block(coded, None if ids is None else as_objects(ids))
+            coded = [CodedColumn(codes, object_array(known)) for codes, known in columns]
+            yield Block(coded, None if ids is None else object_array(ids))
 
 
 def _coded(

@@ -34,7 +34,7 @@ def beside_name(place: int) -> str:
     return f"\0beside {place}"
 
 
-def side_by_side(table: Source, beside: Source) -> Source:
+def read_together(table: Source, beside: Source) -> Source:
     """Return a source with the columns of both tables; objects are matched by their order, and ids must agree."""
 
     def parts(most_rows: int) -> Iterator[Part]:
@@ -247,7 +247,7 @@ def read_labelled(
     members = [name for name in table.names if name != truth]
     if not members:
         raise ValueError(f"the truth {truth!r} is the only column of labels; at least one column must be a member.")
-    joined = side_by_side(table, beside)
+    joined = read_together(table, beside)
     plain = how._replace(weights=None, check=False, takes_all=False)
     settled = read_source(joined, as_budget(memory), store, plain)
     return _split(settled, joined.names.index(beside_name(0)), truth, how, store, table, beside)
