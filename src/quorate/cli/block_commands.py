@@ -88,7 +88,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving:
     if solving.device == "cuda":
         raise ValueError("--device cuda does not go together with tables in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     start = time.perf_counter()
     with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
         result = stream.consensus(
@@ -171,7 +171,7 @@ def score_in_blocks(arguments: argparse.Namespace, test: NullTest, step: Step) -
 
 def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
     """Place new objects in blocks and write their labels."""
-    refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    refuse_out(arguments.output, arguments.force)
     with temporary_store() as store:
         read = read_for_scores(arguments, store, step)
     labelling = code_beside(read.labels, "labels", read.ensemble)
@@ -254,7 +254,7 @@ def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str,
         if given:
             raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     return {
         "base": generating.base,
         "columns": generating.columns,

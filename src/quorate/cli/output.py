@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
     if arguments.json and "-" in outputs.values():
         option = next(option for option, place in outputs.items() if place == "-")
         raise ValueError(f"--json and {option} - both write to standard output; write the results to a file")
+    from quorate._io.paths import replaced_input
+
     taken: dict[str, str] = {}
     for option, place in outputs.items():
         real = place if place == "-" else os.path.realpath(place)
@@ -39,18 +42,26 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
             where = "standard output" if place == "-" else place
             raise ValueError(f"{taken[real]} and {option} both write to {where}; name two files")
         taken[real] = option
-    for path in _inputs_of(arguments):
-        option = taken.get(os.path.realpath(path), "") if path != "-" else ""
-        if option:
+    for option, place in outputs.items():
+        path = None if place == "-" else replaced_input(place, _inputs_of(arguments))
+        if path is not None:
             raise ValueError(
                 f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
             )
 
 
 def _inputs_of(arguments: argparse.Namespace) -> list[str]:
-    """Return the files that the command reads."""
+    """Return the files that the command reads, those of folders and patterns among them."""
+    from quorate._io.opening import expanded, is_many
+
     single = [getattr(arguments, name, None) for name in ("features", "labelling", "new")]
-    return [*getattr(arguments, "labels", []), *(path for path in single if path is not None)]
+    named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
+    files: list[str] = []
+    for path in named:
+        # what cannot be read is refused in the words of the function that reads it
+        with suppress(OSError, ValueError):
+            files += map(str, expanded(path)) if is_many(path) else [path]
+    return files
 
 
 def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
