@@ -48,7 +48,7 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
     except BaseException as error:
         aside.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _named(error, target) from error
+            raise cannot_write(error, target) from error
         raise
     finally:
         del _being_written[aside]
@@ -73,7 +73,7 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
         _put_back(aside, target)
         _remove_for_good(aside)
         if isinstance(error, OSError):
-            raise _named(error, target) from error
+            raise cannot_write(error, target) from error
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -172,7 +172,8 @@ def _put_back(aside: Path, target: Path) -> None:
         os.replace(aside / OLD, target)
 
 
-def _named(error: OSError, target: Path) -> OSError:
+def cannot_write(error: OSError, target: Path) -> OSError:
+    """Return an error of the same kind that names the file."""
     return type(error)(f"cannot write {target}: {error.strerror or error}")
 
 

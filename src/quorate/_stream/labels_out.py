@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.ids import as_numpy
-from quorate._io.aside import keep_access
+from quorate._io.aside import cannot_write, keep_access
 from quorate._io.parquet import arrow_table, need_pyarrow
 from quorate._io.paths import (
     FilePath,
@@ -171,7 +171,7 @@ def write_labels(
     except OSError as error:
         if str(out) in str(error):
             raise
-        raise type(error)(error.errno, f"cannot write {out}: {error.strerror or error}") from error
+        raise cannot_write(error, out) from error
     _put_in_place(aside, output)
 
 

@@ -24,7 +24,7 @@ from quorate._data.blocks import Settled
 from quorate._data.ids import as_numpy
 from quorate._data.proof import vary
 from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays, write_npz
-from quorate._io.aside import NAME, FolderLock, checksum, short_name
+from quorate._io.aside import NAME, FolderLock, cannot_write, checksum, short_name
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.paths import files_below, strange_in_zarr
 from quorate._io.text import Choice
@@ -146,7 +146,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise type(error)(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+        raise cannot_write(error, path) from error
 
 
 def all_numbers(store: Store) -> NDArray[np.uint32]:
@@ -189,7 +189,7 @@ class Checks:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise type(error)(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+            raise cannot_write(error, path) from error
         self._noted[name] = facts
 
     def holds(self, path: Path) -> bool:
