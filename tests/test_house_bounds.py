@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 216
-MOST_LINES = 42_300  # 220 for the confidence that knows how much is known (0070), the rest: verdicts, typed options
+MOST_LINES = 42_700  # 390: no file of the user is lost (0085); 220: confidence (0070); verdicts, typed options
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path

@@ -217,7 +217,7 @@ def replaced_input(out: FilePath, inputs: Iterable[FilePath]) -> FilePath | None
     folders: dict[Path, FilePath] = {}
     for path in inputs:
         place = Path(os.path.realpath(path))
-        if _same(place, out) or any(_same(place, folder) for folder in above_out if place.is_dir()):
+        if _same(place, out) or (is_zarr(place) and any(_same(place, folder) for folder in above_out)):
             return path
         folders.setdefault(place.parent, path)
     if not os.path.isdir(out):

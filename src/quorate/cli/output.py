@@ -45,9 +45,8 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
     for option, place in outputs.items():
         path = None if place == "-" else replaced_input(place, _inputs_of(arguments))
         if path is not None:
-            raise ValueError(
-                f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
-            )
+            advice = "a folder of that name is there; choose another" if os.path.isdir(place) else "name another file"
+            raise ValueError(f"{option} would replace {path}, which is read, and --force does not allow that; {advice}")
 
 
 def _inputs_of(arguments: argparse.Namespace) -> list[str]:
