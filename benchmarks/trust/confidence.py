@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.accuracy.sets import development_sets, group_of, prepared
 from benchmarks.trust.tables import Table, planted_table, random_table
 from quorate import Consensus, Ensemble, EnsembleClustering, as_ensemble, compress, consensus, generate
-from quorate._evaluation.binning import matched
 from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.contingency import matched
 
 Record = dict[str, Any]
 Labels = NDArray[Any]
