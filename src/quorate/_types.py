@@ -391,6 +391,7 @@ class Method:
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
+    With all weights times c, the objective is c to the power `weighs` times what it was.
     """
 
     solve: Callable[..., Consensus]
@@ -407,6 +408,7 @@ class Method:
     soft: bool = False
     own_order: str = ""
     by_member: tuple[str, ...] = ()
+    weighs: int = 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,6 +25,8 @@ MAX_OBJECTS = 2**53
 float64 as well as in int64."""
 MAX_LABELS = 2**60
 """The largest number of objects times members, so that twice the number of labels, as in `correlation`, fits int64."""
+MOST_WEIGHT = 1e100
+"""The largest weight of a member, and one over the least: products of weights and counts then are finite numbers."""
 _ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
 
 
@@ -87,7 +89,8 @@ def _prove_members(ensemble: AnyEnsemble) -> None:
     _require(
         weights.shape == (n_members,) and weights.dtype == np.float64, "weights must be float64, one each", weights
     )
-    _require(bool(np.all((weights > 0) & (weights < np.inf))), "weights must be positive and finite", weights)
+    within = (weights >= 1 / MOST_WEIGHT) & (weights <= MOST_WEIGHT)
+    _require(bool(within.all()), "weights must be positive and finite, from 1e-100 to 1e100", weights)
     named, known = len(ensemble.member_names), [len(values) for values in ensemble.categories]
     if named != n_members or known != clusters.tolist():
         raise ValueError(
