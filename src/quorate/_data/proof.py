@@ -140,6 +140,28 @@ def _prove_memberships(ensemble: SoftEnsemble) -> None:
         _require(bool(within), f"memberships must lie between 1 and {ensemble.unit}", memberships)
 
 
+def prove_tree(tree: Array, n_leaves: int) -> None:
+    """Raise unless this is a linkage matrix of so many leaves: kernels follow its numbers from node to node."""
+    if tree.dtype != np.float64 or tree.shape != (n_leaves - 1, 4):
+        raise ValueError(f"a tree of shape {tree.shape} and type {tree.dtype} does not belong to {n_leaves:,} leaves")
+    if not len(tree):
+        return
+    nodes, heights, sizes = tree[:, :2], tree[:, 2], tree[:, 3]
+    later = n_leaves + np.arange(len(tree))
+    if not ((nodes >= 0) & (nodes < later[:, None]) & (nodes == np.floor(nodes))).all():
+        raise ValueError("the tree merges nodes that do not exist before the merge")
+    if len(np.unique(nodes)) != nodes.size:
+        raise ValueError("the tree merges a node twice")
+    if not (np.isfinite(heights).all() and heights.min() > -1e-6):
+        raise ValueError("the tree has heights that are not finite, or below 0")
+    # a leaf stands for one object or more
+    below = np.concatenate([np.ones(n_leaves), sizes])[nodes.astype(np.intp)].sum(axis=1)
+    within = (sizes == np.floor(sizes)) & (sizes >= below) & (sizes <= MAX_OBJECTS)
+    exact = (nodes >= n_leaves).all(axis=1)
+    if not within.all() or (sizes[exact] != below[exact]).any():
+        raise ValueError("the sizes in the tree do not add up")
+
+
 def prove_compressed(starts: Array, indices: Array, shape: tuple[int, int], name: str) -> None:
     """Raise unless indices[starts[i]:starts[i + 1]] lie within [0, shape[1]) for each i below shape[0]."""
     n_rows, n_columns = shape
