@@ -253,8 +253,9 @@ def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter:
     return with_standing(ensemble, result)
 
 
-SHARED_OPTIONS = ("n_init", "max_iter")
-"""Options that mean the same in every method that has them: a number of runs or sweeps, at least 1."""
+SHARED_OPTIONS = {"n_init": 1_000_000, "max_iter": None}
+"""Options that mean the same in every method that has them: a number of runs or sweeps, from 1 to this number. Sweeps
+end when nothing changes any more, but runs would never end."""
 
 
 def resolve(ensemble: AnyEnsemble, n_clusters: object, solving: Solving) -> tuple[Solving, str]:
@@ -295,7 +296,11 @@ def _checked_options(method: str, options: MethodOptions) -> MethodOptions:
         has = f"its options are {', '.join(sorted(known))}" if known else "it has none"
         meant = _check.did_you_mean(unknown[0], known)
         raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; {has}.")
-    shared = {name: _check.integer(options[name], name, low=1) for name in SHARED_OPTIONS if name in options}
+    shared = {
+        name: _check.integer(options[name], name, low=1, high=most)
+        for name, most in SHARED_OPTIONS.items()
+        if name in options
+    }
     return {**options, **shared}
 
 

@@ -118,7 +118,7 @@ def write_labels(store: Store, rows: RowLabels, out: Path, aside: Path, name_of:
     except OSError as error:
         if str(out) in str(error):
             raise
-        raise type(error)(error.errno, f"cannot write {out}: {error.strerror or error}") from error
+        raise type(error)(f"cannot write {out}: {error.strerror or error}") from error
     put_in_place(aside, out)
 
 

@@ -130,7 +130,7 @@ def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise type(error)(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+        raise type(error)(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def all_numbers(store: Store) -> NDArray[np.uint32]:
