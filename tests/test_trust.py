@@ -286,7 +286,7 @@ def test_a_z_of_a_handful_of_permutations_says_nothing() -> None:
 
 
 def evidence(z: float, p_value: float, n_permutations: int) -> Evidence:
-    scores = {name: None for name in Evidence._fields}
+    scores = dict.fromkeys(Evidence._fields)
     known = {"mean_member": 0.1, "expected": 0.1, "z": z, "p_value": p_value, "adjusted": 0.1, "reproducibility": 0.1}
     return Evidence(**{**scores, **known, "n_permutations": n_permutations, "from_measurements": False})
 

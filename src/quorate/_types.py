@@ -91,6 +91,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # Whether the table had a default index of pandas, which is a name beside other integers: _data/alignment.py.
+    has_default_index: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -107,7 +109,7 @@ class _Rows:
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("compressed", "is_distinct", "is_proven")
+        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index")
         return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property

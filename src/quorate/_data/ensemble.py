@@ -131,7 +131,7 @@ def read_ensemble(
     if check and counts is None:
         refuse_suspects(matrix, table.names, categories)
     given_ids = table.ids if ids is None or isinstance(ids, str) else ids
-    return build_ensemble(
+    ensemble = build_ensemble(
         matrix,
         table.names,
         categories,
@@ -141,6 +141,8 @@ def read_ensemble(
         id_name=table.id_name,
         keep_unlabelled=True,
     )
+    ensemble.remember(has_default_index=table.has_index and given_ids is None)
+    return ensemble
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:

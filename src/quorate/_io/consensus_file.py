@@ -257,7 +257,7 @@ def _prove_arrays(arrays: Mapping[str, Array], names: list[str] | None) -> None:
         fits = values is None or (values.dtype.kind == "i" and values.min() >= low and values.max() < high)
         _require(fits, f"{name} must be integers from {low} to {high - 1:,}")
     confidence = arrays.get("confidence", np.ones(1))
-    fits = confidence.dtype == np.float64 and ((confidence >= 0) & (confidence <= 1)).all()
+    fits = confidence.dtype == np.float64 and bool(((confidence >= 0) & (confidence <= 1)).all())
     _require(fits, "confidence must be float64, from 0 to 1")
     ids = arrays.get("ids")
     _require(ids is None or ids.dtype.kind in "biufUSmM", "ids must be numbers, texts or times")

@@ -51,7 +51,7 @@ def read_sheet(path: FilePath, choose: Choose) -> Sheet:
 
 
 def _load(openpyxl: Any, file: Any) -> Any:
-    """Load a workbook as `openpyxl.load_workbook` does, without its chart sheets, which it cannot read without a chart."""
+    """Load a workbook as `openpyxl.load_workbook` does, but not its chart sheets: it fails at one without a chart."""
     reader = openpyxl.reader.excel.ExcelReader(file, read_only=True, data_only=True)
     reader.read_chartsheet = lambda *_: None
     reader.read()

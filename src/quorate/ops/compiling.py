@@ -25,8 +25,8 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
     def compiled(function: Any) -> Any:
         kernel = numba.njit(**options)(function)
         if not hasattr(kernel, "enable_caching"):
-            # with NUMBA_DISABLE_JIT the kernel is the function itself: there is nothing to keep, and NumPy would warn of
-            # each product of hashes that wraps around, which compiled code does silently
+            # with NUMBA_DISABLE_JIT the kernel is the function itself: there is nothing to keep, and NumPy would warn
+            # of each product of hashes that wraps around, which compiled code does silently
             return np.errstate(over="ignore")(kernel)
         if cache:
             _enable_cache(kernel)
