@@ -345,7 +345,7 @@ def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
 
 def _table_of_two(first: Any, second: Any) -> Contingency:
     one = code_labelling(first, "first")
-    other = code_labelling(second, "second", ids=one.ids)
+    other = code_labelling(second, "second", ids=one.ids, default_index=one.default_index)
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "

@@ -72,7 +72,12 @@ def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> 
         write_json(facts)
     elif not arguments.quiet:
         stream = sys.stderr if "-" in outputs_of(arguments).values() else sys.stdout
-        stream.write(summary)
+        stream.write(printable(summary))
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters spelt out, except ends of lines: a name in a table could hold any."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def write_json(facts: dict[str, Any]) -> None:

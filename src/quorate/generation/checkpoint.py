@@ -225,7 +225,7 @@ def _read(folder: Path) -> dict[str, Any] | None:
         if not 0 <= int(stored["seed"]) < 2**1024 or not isinstance(stored.get("options"), dict):
             raise ValueError("its seed or its options are not valid")
         return dict(stored)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         reason = _check.brief(error, quoted=False)
         raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 

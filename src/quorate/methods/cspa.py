@@ -106,4 +106,5 @@ METHOD = Method(
     memory_for=_bytes_needed,
     instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
     own_order=WHOLE_SUMS,
+    weighs=1,
 )
