@@ -433,6 +433,11 @@ class Scores:
     nmi_arithmetic: float | None = None
     ari: float | None = None
     accuracy: float | None = None
+    ami: float | None = None
+    jaccard: float | None = None
+    fowlkes_mallows: float | None = None
+    element_similarity: float | None = None
+    variation_of_information: float | None = None
     agreement: float | None = None
     agreement_mean_member: float | None = None
     agreement_best_member: float | None = None

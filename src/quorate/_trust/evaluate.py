@@ -96,7 +96,8 @@ def evaluate(
         `density` are those of the functions of the same names; `inter_density` is the mean co-association of two
         objects in different clusters, or 0 if there is only one cluster. `best_member` is the highest ANMI (geometric)
         of a member with the others, and `mean_member` the mean NMI over pairs of members, with the same weights; both
-        are None if there is no pair [1]_. With `truth` there are also `nmi`, `nmi_arithmetic`, `ari` and `accuracy`.
+        are None if there is no pair [1]_. With `truth` there are also `nmi`, `nmi_arithmetic`, `ari`, `accuracy`,
+        `ami`, `jaccard`, `fowlkes_mallows`, `element_similarity` and `variation_of_information`.
 
         For a Consensus, `agreement` is its mean NMI with members that it was not made from: members are left out in
         turn, one by one or in five groups, and the same method is run on the others. `agreement_mean_member` and
