@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import counted
-from quorate._summaries import MemberTable, Placement, Profiles, ResultTable
+from quorate._summaries import MemberTable, Placement, Profiles, ResultTable, StabilityTable
 from quorate._verdict import Evidence, Verdict, verdict_of
 
 
@@ -285,6 +285,17 @@ class Consensus(ResultTable):
     def n_clusters(self) -> int:
         return int(self.labels.max()) + 1
 
+    @property
+    def stability(self) -> FloatArray | None:
+        """For each cluster, how alike it and the nearest cluster are when the procedure is repeated: 0 to 1.
+
+        This is the mean Jaccard similarity over repetitions with halves of the members and with halves of the objects,
+        on at most 2,000 objects; `quorate.evaluate` has it in words. It is measured together with the confidence, so
+        that it is None if that was left out, or if there is one member or one cluster.
+        """
+        found: FloatArray | None = self.info.get("confidence", {}).get("stability")
+        return found
+
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
@@ -454,6 +465,8 @@ class Scores:
     n_draws: int | None = None
     problem: str | None = field(default=None, repr=False)
     """What is wrong with the labelling itself, in a sentence; None if it is as good as a repetition of its method."""
+    stability: StabilityTable | None = field(default=None, repr=False)
+    """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
     # not a score, but the verdict must know it: whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

@@ -145,16 +145,21 @@ def _profile(labels: Sequence[LabelShare]) -> str:
 
 
 def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
-    """Return the rows with size, confidence and density of each cluster."""
+    """Return the rows with size, confidence, stability and density of each cluster."""
     total = int(subject.labelled.sizes.sum())
     rows = []
     for cluster in largest_clusters(subject):
         size = int(subject.labelled.sizes[cluster])
         rows.append(
             f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
-            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{subject.densities[cluster]:.2f}</td></tr>"
+            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{_two_digits(subject.cluster_stability[cluster])}</td>"
+            f"<td>{subject.densities[cluster]:.2f}</td></tr>"
         )
-    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
+    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 6, "clusters")
+
+
+def _two_digits(value: float) -> str:
+    return NONE if value != value else f"{value:.2f}"
 
 
 def member_table(subject: Subject) -> str:
