@@ -36,6 +36,42 @@ def test_the_python_blocks_of_a_guide_run(name: str) -> None:
     plt.close("all")
 
 
+COMING_FROM = sorted(name for name in GUIDES if name.startswith("coming-from"))
+
+
+@pytest.mark.parametrize("name", COMING_FROM)
+def test_the_calls_in_the_tables_of_a_page_run(name: str) -> None:
+    """What stands in the last column of a table runs after the block of the page, as far as it names known things."""
+    import matplotlib.pyplot as plt
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+    from sklearn.mixture import GaussianMixture
+
+    import quorate
+
+    text = (DOCS / name).read_text(encoding="utf-8")
+    names: dict[str, object] = {public: getattr(quorate, public) for public in quorate.__all__}
+    names |= {part.__name__: part for part in (AgglomerativeClustering, GaussianMixture, KMeans)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+            exec(compile(block, name, "exec"), names)
+        names |= {"k": 3, "data": names.get("X"), "ens": names.get("ensemble")}
+        columns = [line.split("|")[-2] for line in text.splitlines() if line.startswith("|")]
+        calls = [call for column in columns for call in re.findall(r"`([^`]*)`", column) if "..." not in call]
+        for call in calls:
+            try:
+                code = compile(call, name, "eval")
+            except SyntaxError:  # an option such as method="eac"
+                continue
+            if (
+                set(code.co_names[:1]) <= set(names)
+                and "(" in call
+                and not re.search(r"\b(soft|table_of_labels|X_new|a, b)\b", call)
+            ):
+                eval(code, names)
+    plt.close("all")
+
+
 def test_there_are_guides() -> None:
     assert len(GUIDES) >= 12
 

@@ -33,6 +33,7 @@ GROUPS = {
         "members",
         "profiles",
         "co_association",
+        "linkage",
         "nmi",
         "ari",
         "ami",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
-    from quorate._evaluation.co_association import CoAssociation, co_association
+    from quorate._evaluation.co_association import CoAssociation, co_association, linkage
     from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import (
         accuracy,
@@ -78,6 +78,7 @@ __all__ = [
     "harden",
     "jaccard",
     "join",
+    "linkage",
     "load_consensus",
     "load_labels",
     "members",
@@ -130,6 +131,7 @@ _HOMES = {
     "harden": "_data.soft_members",
     "jaccard": "_evaluation.scores",
     "join": "_data.joining",
+    "linkage": "_evaluation.co_association",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",

@@ -252,7 +252,8 @@ class Consensus(ResultTable):
         The estimated probability that the same procedure would place the object in the same cluster on a fresh
         ensemble; docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
     tree : array or None
-        A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
+        A linkage matrix whose leaves are rows of the compressed ensemble (see `rows`). Its last column counts objects,
+        so that SciPy takes it only as `linkage` returns it.
     info : mapping
         Further facts that the method reports.
     method : str
@@ -326,6 +327,12 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
+
+    def linkage(self, *, objects: bool = False) -> FloatArray:
+        """Return the tree as a linkage matrix of SciPy, over rows or over objects; see `quorate.linkage`."""
+        import quorate
+
+        return quorate.linkage(self, objects=objects)
 
 
 class Reading(NamedTuple):
@@ -467,7 +474,9 @@ class Scores:
     """What is wrong with the labelling itself, in a sentence; None if it is as good as a repetition of its method."""
     stability: StabilityTable | None = field(default=None, repr=False)
     """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
-    # not a score, but the verdict must know it: whether `generate` made the members from measurements
+    # not scores, but the verdict must know them: how many times as many clusters as the labelling members have on average
+    more_clusters: float | None = field(default=None, repr=False)
+    # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 
     @property
@@ -484,9 +493,16 @@ class Scores:
         return "\n".join(
             f"{name.replace('_', ' '):<{width}}  {value:>12,}"
             if isinstance(value, int)
-            else f"{name.replace('_', ' '):<{width}}  {value:>12.6f}"
+            else f"{name.replace('_', ' '):<{width}}  {value:>12.6f}{self._note(name)}"
             for name, value in known.items()
         )
+
+    def _note(self, name: str) -> str:
+        """Say that a p-value is the least that so few repetitions can give, where it is."""
+        times = {"p_value": self.n_permutations, "reference_p_value": self.n_draws}.get(name)
+        if not times or getattr(self, name) > 1.5 / (1 + times):
+            return ""
+        return f"  (the least that {times:,} {'permutations' if name == 'p_value' else 'draws'} can give)"
 
     __repr__ = __str__
 

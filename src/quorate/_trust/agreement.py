@@ -296,6 +296,7 @@ class Trust(NamedTuple):
     reproducibility: float | None = None
     n_permutations: int | None = None
     stability: FloatArray | None = None
+    more_clusters: float | None = None
     problem: str | None = None
     from_measurements: bool = False
     valley: float | None = None
@@ -346,6 +347,7 @@ def trust_in(
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
         from_measurements=from_measurements,
+        more_clusters=float(ensemble.n_clusters @ ensemble.weights / ensemble.weights.sum()) / labelling.n_clusters,
         stability=stability_of(drawn, procedure, halvings) if stability is None else stability,
         **known,
     )

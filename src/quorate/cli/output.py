@@ -253,10 +253,14 @@ def _sizes_line(sizes: list[int]) -> str:
 
 def _agreement_lines(scores: Scores) -> dict[str, str]:
     """The agreement with clusterings that were left out; and the ANMI with those that the consensus was fitted to."""
+    from quorate._verdict import is_unfair
+
     lines = {"ANMI": f"{scores.anmi:.4f} with the clusterings that it was made from"}
     if scores.agreement is None or scores.agreement_best_member is None or scores.agreement_mean_member is None:
         return lines
     others = f"best clustering {scores.agreement_best_member:.4f}, mean clustering {scores.agreement_mean_member:.4f}"
+    if is_unfair(scores.agreement, scores.agreement_best_member, scores.more_clusters):
+        others += f", but clusterings have {scores.more_clusters:.2g} times as many clusters as the consensus"
     return {"agreement": f"{scores.agreement:.4f} with clusterings left out ({others})", **lines}
 
 

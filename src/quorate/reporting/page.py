@@ -20,7 +20,7 @@ from quorate._evaluation.member_table import APART
 from quorate._summaries import Choice, LabelShare
 from quorate._trust.subject import Subject
 from quorate._verdict import CLEAR as CLEAR_GRADE
-from quorate._verdict import GRADES, NO_STRUCTURE, STRONG
+from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
 from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, SAME, Point
 
@@ -240,6 +240,8 @@ def _agreement(subject: Subject) -> NumberCard:
         return NumberCard(f"{agreement:.2f}", name, f"better than the best member, {best:.2f}", GOOD)
     if agreement >= best - SAME:
         return NumberCard(f"{agreement:.2f}", name, "as good as the best member", MIDDLING)
+    if is_unfair(agreement, best, subject.trust.more_clusters):
+        return NumberCard(f"{agreement:.2f}", name, f"best member {best:.2f}, but members have more clusters", MIDDLING)
     return NumberCard(f"{agreement:.2f}", name, f"below the best member, {best:.2f}", BAD)
 
 
