@@ -474,7 +474,7 @@ class Scores:
     """What is wrong with the labelling itself, in a sentence; None if it is as good as a repetition of its method."""
     stability: StabilityTable | None = field(default=None, repr=False)
     """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
-    # not scores, but the verdict must know them: how many times as many clusters as the labelling members have on average
+    # not scores, but the verdict must know them: how many times as many clusters members have on average
     more_clusters: float | None = field(default=None, repr=False)
     # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
