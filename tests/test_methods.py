@@ -16,7 +16,7 @@ from quorate.solvers.label_rows import take
 from quorate.solvers.label_space import lookup
 from quorate.solvers.label_space.lookup import LookupRun, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.local_weights import cluster_certainty, jaccard
+from quorate.solvers.local_weights import cluster_certainty, cluster_overlap
 from quorate.solvers.spectral.transfer_cut import leading_values, transfer_embedding
 
 
@@ -215,7 +215,7 @@ def test_a_cluster_without_members_is_no_fault(method: str) -> None:
 def test_what_a_cluster_without_members_weighs() -> None:
     rows = _without_one_cluster()
     assert cluster_certainty(rows, 0.4)[2] == 1.0
-    assert jaccard(rows)[2].tolist() == [0.0] * 20
+    assert cluster_overlap(rows)[2].tolist() == [0.0] * 20
     table, values = transfer_embedding(rows, np.ones(20), 3, np.random.default_rng(0))
     assert np.isfinite(table).all()
     sparse = leading_values(rows, np.ones(20), 3, np.random.default_rng(0), dense=False)

@@ -87,7 +87,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    compared = candidates(n_clusters, ensemble)
+    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)

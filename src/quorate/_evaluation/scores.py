@@ -113,9 +113,9 @@ def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dic
         "nmi_arithmetic": tables_of.nmi(table, "arithmetic"),
         "ari": tables_of.ari(table),
         "accuracy": tables_of.accuracy(table),
-        "ami": tables_of.ami(table, "arithmetic"),
+        "ami": tables_of.adjusted_information(table, "arithmetic"),
         "jaccard": tables_of.pair_jaccard(table),
-        "fowlkes_mallows": tables_of.fowlkes_mallows(table),
+        "fowlkes_mallows": tables_of.pair_fowlkes_mallows(table),
         "element_similarity": _mean_of_elements(table),
         "variation_of_information": tables_of.variation(table),
     }
@@ -231,7 +231,7 @@ def ami(first: Any, second: Any, *, average: Average = "arithmetic") -> float:
     0.571429
     """
     _check.choice(average, "average", AVERAGES)
-    return tables_of.ami(_table_of_two(first, second), average)
+    return tables_of.adjusted_information(_table_of_two(first, second), average)
 
 
 def jaccard(first: Any, second: Any) -> float:
@@ -265,7 +265,7 @@ def fowlkes_mallows(first: Any, second: Any) -> float:
     >>> round(fowlkes_mallows([0, 0, 1, 1], [0, 0, 1, 2]), 6)
     0.707107
     """
-    return tables_of.fowlkes_mallows(_table_of_two(first, second))
+    return tables_of.pair_fowlkes_mallows(_table_of_two(first, second))
 
 
 def variation_of_information(first: Any, second: Any) -> float:
