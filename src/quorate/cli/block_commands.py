@@ -28,7 +28,15 @@ from quorate._stream.running import temporary_store
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._types import MAX_BYTES, Reading, Solving
 from quorate.cli.options import Generating, NullTest, ambiguity_threshold, names, null_test
-from quorate.cli.output import consensus_facts, consensus_summary, ensemble_facts, ensemble_summary, table_facts, tell
+from quorate.cli.output import (
+    consensus_facts,
+    consensus_summary,
+    ensemble_facts,
+    ensemble_summary,
+    scores_facts,
+    table_facts,
+    tell,
+)
 from quorate.cli.progress import Step
 from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
 from quorate.generation.plans import entropy_of
@@ -110,8 +118,7 @@ def block_facts(result: stream.BlockConsensus, seconds: float, below: float) -> 
 
 def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Scores) -> None:
     """Write the summary of a consensus in blocks, or the JSON object."""
-    everything = {**facts, "scores": scores.as_dict(), "verdict": scores.verdict._asdict()}
-    tell(arguments, everything, consensus_summary(facts, scores))
+    tell(arguments, {**facts, **scores_facts(scores)}, consensus_summary(facts, scores))
 
 
 def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
