@@ -161,10 +161,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         features, card = self._features_and_card(X)
         if self.scale is None:
             warn_of_scales(features, 2)
-        n_clusters, info = self._number(lambda: features, entropy)
-        options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
-        request = self._request().towards(n_clusters)
-        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        n_clusters, info, made = self._number(lambda: features, entropy)
+        if made is None or card is not None:
+            options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
+            made = generate_with_models(features, self._request().towards(n_clusters), entropy, options, card=card)
+        self.ensemble_, self._models = made
         self._solve(self.ensemble_, n_clusters, entropy)
         info |= self._compared(features, info)
         self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **info})
@@ -187,7 +188,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
         """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
-        n_clusters, info = self._number(lambda: as_features(_sample(X, entropy)), entropy)
+        n_clusters, info, _ = self._number(lambda: as_features(_sample(X, entropy)), entropy)
         if is_dask(X):
             self._fit_dask(X, n_clusters, entropy)
             self.consensus_ = replace(self.consensus_, info={**self.consensus_.info, **info})
@@ -232,11 +233,16 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the consensus function with its options."""
         return Solving(self.method).with_options(self.method_options or {})
 
-    def _number(self, read: Callable[[], Features], entropy: int) -> tuple[int | None, dict[str, Any]]:
-        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
+    def _number(
+        self, read: Callable[[], Features], entropy: int
+    ) -> tuple[int | None, dict[str, Any], tuple[Ensemble, list[Any]] | None]:
+        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice.
+
+        Last come the members of all objects, with their models, if they were made to choose the number.
+        """
         draws = checked_draws(self.reference)
         if not chooses_number(self.n_clusters, self.method):
-            return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}
+            return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}, None
         explored = explore(
             read(),
             self._request(),
@@ -246,7 +252,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             n_jobs=self.n_jobs,
             draws=draws,
         )
-        return explored.choice.n_clusters, explored.info()
+        return explored.choice.n_clusters, explored.info(), explored.made()
 
     def _compared(self, features: Features, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return the comparison with measurements without clusters if it was asked for and is not in the info yet."""
