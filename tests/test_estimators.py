@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
-from quorate.generation import Projection, Share, Views
+from quorate.generation import Projection, Share, Views, runner
 
 NOT_FOR_LABELS = {
     "check_clustering": "clusters standardised measurements; X is a table of labels, where negative ones are errors",
@@ -152,6 +152,23 @@ def test_estimators_choose_the_number_unless_one_is_given() -> None:
     chosen = ConsensusClustering(random_state=0).fit(labels)
     assert np.array_equal(chosen.labels_, consensus(labels, random_state=0).labels)
     assert chosen.consensus_.info["choice"].n_clusters == chosen.n_clusters_
+
+
+def test_no_member_is_made_twice_to_choose_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[object, ...]] = []
+
+    def counted(features, plans, *others):
+        if features.n_objects == len(BLOBS) and features.n_columns == 3 and np.array_equal(features.data, BLOBS):
+            made.extend((plan.base.name, plan.number, plan.k) for plan in plans)
+        return run_members(features, plans, *others)
+
+    run_members = runner.run_members
+    monkeypatch.setattr(runner, "run_members", counted)
+    model = EnsembleClustering(random_state=0).fit(BLOBS)
+    assert len(made) == len(set(made)) >= 40
+    monkeypatch.undo()
+    assert np.array_equal(EnsembleClustering(3, random_state=0).fit(BLOBS).ensemble_.labels, model.ensemble_.labels)
+    assert np.array_equal(model.predict(BLOBS), model.labels_)
 
 
 def test_columns_on_other_scales_are_reported_once_and_scaled() -> None:
