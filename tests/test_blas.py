@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401, loads its BLAS library
 from threadpoolctl import threadpool_info
 
-from quorate.generation.spectral import one_blas_thread
+from quorate.ops.threads import one_blas_thread
+from quorate.solvers.spectral import eigen
 
 
 def numbers() -> set[int]:
@@ -39,3 +41,17 @@ def test_the_limit_holds_while_any_thread_needs_it() -> None:
                 assert other.result() == {1}
                 assert numbers() == {1}
         assert numbers() == before
+
+
+@pytest.mark.parametrize(("size", "limited"), [(300, True), (eigen.MANY_ROWS, False)])
+def test_small_eigenproblems_are_solved_by_one_thread(
+    size: int, limited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More threads of BLAS spin while they wait: on a busy machine that took a hundred times as long."""
+    seen = []
+    real = eigen._part
+    monkeypatch.setattr(eigen, "_part", lambda matrix, wanted: (seen.append(numbers()), real(matrix, wanted))[1])
+    before = numbers()
+    eigen.leading_eigenvectors(np.eye(size), 2)
+    assert seen == [{1} if limited else before]
+    assert numbers() == before

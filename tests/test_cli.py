@@ -152,7 +152,7 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
     assert main([*arguments, "--weights", "1,2.5", "-o", "-"]) == 0
     head, first = capsys.readouterr().out.splitlines()[:2]
     assert head == "id,label,confidence"
-    assert first.startswith("x,0,0.99")
+    assert first.startswith("x,0,0.9")
     assert "--weights must be numbers" in fails(capsys, *common, "--weights", "1;2")
     assert "one value per member, 2 in all" in fails(capsys, *common, "--weights", "1")
 

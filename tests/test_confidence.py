@@ -29,9 +29,9 @@ from quorate import (
     solve,
 )
 from quorate._consensus import confidence as module
-from quorate._evaluation.binning import matched
 from quorate._trust.subject import subject_of
 from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.contingency import matched
 
 
 def same_places(result: Consensus, other: Consensus) -> np.ndarray:

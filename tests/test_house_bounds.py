@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 216
-MOST_LINES = 42_600  # measuring what coarsening loses, scale="z" and its warning
+MOST_LINES = 42_640  # imports in functions for the shell; measuring what coarsening loses, scale="z" and its warning
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
@@ -19,13 +19,13 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
 }
 MOST_WALKED = {
-    "quorate consensus": 59,
+    "quorate consensus": 53,
     "EnsembleClustering('auto')": 64,
-    "stream.consensus": 52,
-    "report": 55,
+    "stream.consensus": 49,
+    "report": 53,
 }
 """The files that calls of tests/walks.py walk through; a fit with a number walks through a part of that with "auto"."""
-MOST_IMPORTED = 170
+MOST_IMPORTED = 140
 """The modules that the first of these calls imports."""
 
 

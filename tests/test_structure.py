@@ -15,11 +15,11 @@ from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._choose_k.criteria import link_gaps
+from quorate._trust.agreement import checked_draws
 from quorate._trust.number import chooses_number
 from quorate._trust.reference import (
     How,
     Reference,
-    checked_draws,
     compare_with_reference,
     drawn_reference,
     judged_clusters,

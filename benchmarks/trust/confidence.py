@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.sets import development_sets, group_of, prepared
-from benchmarks.trust.tables import Table, planted_table, random_table
+from benchmarks.trust.tables import GAPS, gap_table, planted_table, random_table
 from quorate import Consensus, Ensemble, EnsembleClustering, as_ensemble, compress, consensus, generate
-from quorate._evaluation.binning import matched
 from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.contingency import matched
 
 Record = dict[str, Any]
 Labels = NDArray[Any]
@@ -20,8 +20,10 @@ FRESH = 3
 """Fresh ensembles for each case."""
 BINS = 10
 TABLE_SEED, N_TABLES = 7, 40
-GROUPS = ("default", "k-means members", "planted labels", "random labels")
+GROUPS = ("default", "k-means members", "planted labels", "labels with gaps", "random labels")
 """Kinds of cases: the default of `EnsembleClustering`, 20 k-means members, and tables of labels."""
+MANY = 200
+"""Objects with the same number of labels from which on their mean confidence is compared by itself."""
 
 
 class Made(NamedTuple):
@@ -63,6 +65,8 @@ def measure_confidence(name: str) -> Record:
         "before": counted(before, same, right),
         "times": round(first.times, 2),
     }
+    if first.ensemble.has_missing:
+        record["by_number"] = by_number(first, same)
     if group in GROUPS[:2]:
         record["clusters"] = _clusters(first.result, before, same, truth)
     return record
@@ -75,6 +79,18 @@ def counted(confidence: NDArray[np.float64], same: Labels, right: Labels | None)
     sums += [] if right is None else [np.bincount(bins, weights=right, minlength=BINS)]
     table = np.column_stack([np.bincount(bins, minlength=BINS), *sums])
     return [[round(float(value), 2) for value in row] for row in table]
+
+
+def by_number(made: Made, same: Labels) -> list[list[float]]:
+    """For each number of labels that many objects have: objects, mean confidence, and the share that stays."""
+    assert made.result.confidence is not None
+    known = (made.ensemble.labels >= 0).sum(axis=1)
+    groups = [(number, known == number) for number in np.unique(known).tolist()]
+    return [
+        [number, int(own.sum()), round(float(made.result.confidence[own].mean()), 4), round(float(same[own].mean()), 4)]
+        for number, own in groups
+        if own.sum() >= MANY
+    ]
 
 
 def _from_features(group: str, name: str) -> tuple[list[Made], Labels | None]:
@@ -105,7 +121,10 @@ def _solved(ensemble: Ensemble, k: int, seed: int) -> Made:
 def _from_labels(group: str, number: str) -> tuple[list[Made], Labels | None]:
     """Tables of four times as many members, divided into four; objects that one of them does not label are left out."""
     rng = np.random.default_rng((TABLE_SEED, int(number)))
-    table: Table = (planted_table if group == GROUPS[2] else random_table)(rng, times=FRESH + 1)
+    if group == GROUPS[3]:
+        table = gap_table(rng, GAPS[int(number) // 2 % len(GAPS)], times=FRESH + 1)
+    else:
+        table = (planted_table if group == GROUPS[2] else random_table)(rng, times=FRESH + 1)
     parts = np.split(table.labels, FRESH + 1, axis=1)
     kept = np.all([(part >= 0).any(axis=1) for part in parts], axis=0)
     made = [

@@ -9,12 +9,13 @@ import numpy as np
 
 from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
-from benchmarks.trust.confidence import GROUPS, half_of
+from benchmarks.trust.confidence import GROUPS, MANY, half_of
 from benchmarks.trust.fresh_page import fresh_lines, fresh_section
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.noise_sets import kind_of
 from benchmarks.trust.numbers import numbers_section, read_results
 from benchmarks.trust.runs import Record, Results
+from benchmarks.trust.tables import GAPS
 from quorate._verdict import GRADES, NO_STRUCTURE
 
 PAGE = Path("docs/trust.md")
@@ -93,7 +94,7 @@ def calibration_error(bins: list[list[float]], column: int = 2) -> float:
 def calibration_errors(results: Results, which: str, half: str) -> dict[str, float]:
     """For each kind of cases with clusters, the mean error over its cases of one half."""
     found = {}
-    for group in GROUPS[:3]:
+    for group in GROUPS[:4]:
         errors = [calibration_error(record[which]) for record in of_group(results, group, half).values()]
         if errors:
             found[group] = _mean(errors)
@@ -175,12 +176,43 @@ the share of objects that are in the cluster matched with their class, and the m
 
 {table_text(CALIBRATION_HEAD, rows)}
 
+{_gaps(results)}
+
 ![Confidence, and the share of objects that fresh ensembles place in the same cluster](images/{RELIABILITY})
 
 With confidence a consensus takes {np.median(cost):.1f} times as long (median; at most five times as long in \
 {within} of {len(cost)} cases). Random labels have no clusters; what stays there, stays by chance.
 
 {_tight_groups(results)}"""
+
+
+def _gaps(results: Results) -> str:
+    """Tables with gaps by the reason for the gaps; how far mean confidence is off within a number of labels."""
+    rows = []
+    for place, kind in enumerate(GAPS):
+        for half in HALVES:
+            cases = of_group(results, GROUPS[3], half)
+            own = [record for name, record in cases.items() if int(name.split(" / ")[1]) // 2 % len(GAPS) == place]
+            if own:
+                errors = [calibration_error(record["now"]) for record in own]
+                apart = [abs(mean - stay) for record in own for _, _, mean, stay in record["by_number"]]
+                rows.append(
+                    [
+                        f"{kind}, {half}",
+                        str(len(own)),
+                        f"{_mean(errors):.3f}",
+                        f"{_mean(apart):.3f}",
+                        f"{max(apart):.2f}",
+                    ]
+                )
+    if not rows:
+        return ""
+    head = ["labels missing", "cases", "ECE", "within a number of labels", "largest"]
+    return f"""Objects with few labels must not look sure. In the tables with gaps the same labels are missing in the \
+fresh ensembles. The last columns compare the mean confidence of objects that have the same number of labels with the \
+share of them that stays, wherever {MANY} objects have that number.
+
+{table_text(head, rows)}"""
 
 
 def _calibration_row(title: str, records: list[Record]) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 MEMBERS = (3, 4, 5, 8, 12, 20, 40, 100)
 CLUSTERS = (2, 3, 5, 8, 12, 20, 50)
+GAP_CLUSTERS = (3, 4, 5, 8)
 
 
 class Table(NamedTuple):
@@ -43,6 +44,51 @@ def planted_table(rng: np.random.Generator, *, times: int = 1) -> Table:
         seen = _joined_or_divided(truth, k, n_own, rng)
         columns.append(np.where(rng.random(n_objects) < right, seen, rng.integers(n_own, size=n_objects)))
     return Table(_with_gaps(np.stack(columns, axis=1), rng), truth, right, k)
+
+
+GAPS = ("at random", "departments", "parts", "unequal members")
+"""Why labels are missing: by chance, because a member knows some clusters only, because each member knows a part of the
+objects (as when data lie in several places), or by chance for members of unequal quality, size and coverage."""
+
+
+def gap_table(rng: np.random.Generator, kind: str, *, times: int = 1) -> Table:
+    """Make a table with planted clusters of which labels are missing.
+
+    With `times`, so many tables stand side by side: their labels are independent, and the same ones are missing.
+    """
+    n_objects, k, n_members = (
+        int(rng.integers(1_000, 2_501)),
+        int(rng.choice(GAP_CLUSTERS)),
+        int(rng.choice(MEMBERS[2:6])),
+    )
+    truth = rng.choice(k, size=n_objects, p=_sizes(rng, k))
+    errors, own = np.full(n_members, rng.choice((0.15, 0.3, 0.4, 0.5))), np.full(n_members, k)
+    if kind == "unequal members":
+        errors = rng.uniform(0.05, 0.7, n_members)
+        own = np.where(rng.random(n_members) < 0.4, np.maximum(2, k - rng.integers(1, 3, n_members)), k)
+    maps = [np.arange(k) if size == k else rng.permutation(np.arange(k) % size) for size in own]
+    missing = _missing(rng, kind, truth, n_members)
+    kept = ~missing.all(axis=1)
+    columns = [
+        np.where(rng.random(n_objects) < errors[q], rng.integers(own[q], size=n_objects), maps[q][truth])
+        for _ in range(times)
+        for q in range(n_members)
+    ]
+    labels = np.where(np.tile(missing, times), -1, np.stack(columns, axis=1))[kept]
+    return Table(labels, truth[kept], float(1 - errors.mean()), k)
+
+
+def _missing(rng: np.random.Generator, kind: str, truth: NDArray[Any], n_members: int) -> NDArray[np.bool_]:
+    shape = (len(truth), n_members)
+    if kind == "departments":
+        known = rng.random((truth.max() + 1, n_members)) < 0.6
+        known[rng.integers(len(known), size=n_members), np.arange(n_members)] = True
+        return ~known[truth] | (rng.random(shape) < 0.15)
+    if kind == "parts":
+        place = rng.permutation(len(truth))[:, None] / len(truth)
+        return (place - np.arange(n_members) / n_members) % 1 > rng.choice((0.35, 0.5))
+    share = rng.uniform(0.1, 0.8, n_members) if kind == "unequal members" else rng.uniform(0.2, 0.7)
+    return np.asarray(rng.random(shape) < share)
 
 
 def _shape(rng: np.random.Generator, times: int) -> tuple[int, int, int]:

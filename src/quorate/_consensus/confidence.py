@@ -33,15 +33,13 @@ from quorate._data.labelling import Labelling, Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
 from quorate._device.choose import array_library, arrays_on_host, lives_on_card
-from quorate._evaluation.binning import matched
-from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
-from quorate._solve.resample import two_halves
+from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat, two_halves
 from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.solvers.cluster_means import own_shares
-from quorate.solvers.contingency import ari, contingency
+from quorate.solvers.contingency import ari, contingency, matched
 from quorate.solvers.label_rows import entries_of, known_shares
 from quorate.solvers.members import in_content_order
 

@@ -16,7 +16,6 @@ from quorate import _check
 from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
-from quorate._consensus.place import cluster_profiles, place_rows
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.proof import proven
@@ -26,8 +25,7 @@ from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._solve.auto import AUTO, DEFAULT_METHOD
-from quorate._solve.procedure import Procedure
-from quorate._solve.resample import some_rows
+from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
 from quorate.methods import METHODS
@@ -93,7 +91,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    compared = candidates(n_clusters, ensemble)
+    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)
@@ -330,6 +328,8 @@ def _sampled(rows: Ensemble, k: int | None, solving: Solving, most: int) -> Cons
 
     None if the sample has too few rows for the method or it needs too much memory.
     """
+    from quorate._consensus.place import cluster_profiles, place_rows
+
     drawn, counts = some_rows(rows, most, np.random.default_rng(0))
     part = replace(rows, labels=read_only(rows.labels[drawn]), counts=counts)
     try:

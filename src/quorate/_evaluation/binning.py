@@ -18,7 +18,7 @@ from quorate._data.labelling import Pairing, code_beside, pair_rows
 from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.contingency import contingency
+from quorate.solvers.contingency import matched
 from quorate.solvers.linkage.dendrogram import row_counts
 from quorate.solvers.weights import cluster_weight_shares
 
@@ -243,23 +243,3 @@ def matched_rows(results: Sequence[Consensus]) -> tuple[IntArray, NDArray[np.int
     for member in range(1, rows.n_members):
         columns.append(matched(columns[-1], rows.labels[:, member].astype(np.int64), rows.counts))
     return np.column_stack(columns), rows.counts
-
-
-def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
-    """Renumber labels by the clusters of `before` that they are matched with.
-
-    Clusters without a match get new numbers.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1
-    table = contingency(before, labels, n_before, n_labels, counts)
-    shared = np.zeros((n_before, n_labels))
-    shared[table.first, table.second] = table.counts
-    old, new = linear_sum_assignment(shared, maximize=True)
-    met = shared[old, new] > 0
-    number = np.full(n_labels, -1, dtype=np.int64)
-    number[new[met]] = old[met]
-    missing = number < 0
-    number[missing] = n_before + np.arange(int(missing.sum()))
-    return number[labels]

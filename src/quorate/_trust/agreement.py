@@ -15,8 +15,7 @@ from quorate import _check
 from quorate._data.labelling import Labelling
 from quorate._data.selection import as_objects, permuted, select_members
 from quorate._solve.auto import AUTO
-from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat
-from quorate._solve.resample import two_halves, until_clear
+from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat, two_halves, until_clear
 from quorate._solve.run_method import collapsed
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
@@ -33,6 +32,15 @@ def checked_permutations(null: Any) -> int | None:
     if null is True or (isinstance(null, str) and null == AUTO):
         return 0
     return _check.integer(null, "null", low=1, high=100_000)
+
+
+def checked_draws(reference: Any) -> int | None:
+    """Return the number of draws asked for, 0 for "as many as are needed", or None for no comparison."""
+    if reference is None or reference is False:
+        return None
+    if reference is True or (isinstance(reference, str) and reference == "auto"):
+        return 0
+    return _check.integer(reference, "reference", low=2, high=10_000)
 
 
 MOST_FOLDS = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
@@ -17,11 +17,12 @@ from quorate._evaluation.scores import (
     scores_of_truth,
 )
 from quorate._solve.procedure import Drawn
-from quorate._trust.agreement import checked_permutations, reference_facts, trust_in
-from quorate._trust.reference import Reference, checked_draws, reference_of
+from quorate._trust.agreement import checked_draws, checked_permutations, reference_facts, trust_in
 from quorate._types import Ensemble, Scores
-from quorate.generation.features import Features, as_features
 from quorate.solvers.members import member_scores
+
+if TYPE_CHECKING:
+    from quorate._trust.reference import Reference
 
 
 def evaluate_within(
@@ -139,12 +140,17 @@ def evaluate(
     """
     draws, found = checked_draws(reference), None
     if features is not None and draws is not None:
-        found = _compared(labels, as_ensemble(ensemble), as_features(features), draws)
+        found = _compared(labels, as_ensemble(ensemble), features, draws)
     told = None if found is None else found._asdict()
     return evaluate_within(labels, ensemble, None, truth=truth, null=null, reference=told)
 
 
-def _compared(labels: Any, members: Ensemble, features: Features, draws: int) -> Reference | None:
+def _compared(labels: Any, members: Ensemble, measurements: Any, draws: int) -> Reference | None:
+    # making members needs more of the library than comparing them
+    from quorate._trust.reference import reference_of
+    from quorate.generation.features import as_features
+
+    features = as_features(measurements)
     if features.n_objects != members.n_rows:
         raise ValueError(
             f"features must have one row per row of the ensemble, got {_check.counted(features.n_objects, 'row')} for "

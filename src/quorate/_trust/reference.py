@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import _check
 from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
-from quorate._solve.procedure import procedure_of
-from quorate._solve.resample import until_clear
+from quorate._solve.procedure import procedure_of, until_clear
 from quorate._trust.separation import Separation, separation
 from quorate._types import Ensemble, FloatArray, Solving
 from quorate.generation.bases import BASES
@@ -149,15 +147,6 @@ def compare_with_reference(
     step = "drawing measurements without clusters"
     found = until_clear(draw, is_clear, limits=(FEWEST, MOST), wanted=n_draws, step=step)
     return _compared(observed, found, len(points))
-
-
-def checked_draws(reference: Any) -> int | None:
-    """Return the number of draws asked for, 0 for "as many as are needed", or None for no comparison."""
-    if reference is None or reference is False:
-        return None
-    if reference is True or (isinstance(reference, str) and reference == "auto"):
-        return 0
-    return _check.integer(reference, "reference", low=2, high=10_000)
 
 
 def _is_clear(observed: Separation, found: list[Separation]) -> bool:

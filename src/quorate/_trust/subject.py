@@ -15,7 +15,7 @@ from quorate._data.alignment import aligned_result
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, Pairing, code_beside, locate_pairs, pair_rows
 from quorate._data.rows import compress
-from quorate._evaluation.binning import LabelledRows, matched, mean_co_association, with_places
+from quorate._evaluation.binning import LabelledRows, mean_co_association, with_places
 from quorate._evaluation.member_table import profiles_of_pairs
 from quorate._evaluation.scores import Scored, densities_within, score_labelling, score_pairs, scores_of_truth
 from quorate._summaries import AMBIGUOUS, Profiles
@@ -24,6 +24,7 @@ from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate._verdict import Evidence, Verdict, verdict_of
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.contingency import matched
 from quorate.solvers.label_rows import known_shares
 from quorate.solvers.members import MOST_MEMBERS, member_pairs, member_scores, missing_shares, pair_scores
 

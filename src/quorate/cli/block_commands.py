@@ -21,7 +21,7 @@ from quorate._consensus.place import places_of
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
-from quorate._io.opening import Columns, is_many
+from quorate._io.opening import Columns
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out
@@ -54,31 +54,9 @@ def share_arenas() -> bool:
     return False
 
 
-def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
-    """Whether a command is asked to work in blocks; raise if another option does not go together with it."""
-    output = getattr(arguments, "output", None)
-    into_folder = output not in (None, "-") and _is_folder(str(output))
-    if not (any(map(is_many, paths)) or arguments.memory is not None or into_folder):
-        return False
-    if getattr(arguments, "orientation", None) == "members":
-        raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
-    if getattr(arguments, "report", None) is not None:
-        raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
-    if getattr(arguments, "safe_cells", False):
-        raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
-    if output == "-":
-        raise ValueError("labels of a table in blocks cannot go to standard output; name a folder or a file")
-    return True
-
-
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table; those of text cells alone are left out."""
     return {name: value for name, value in table_options(arguments).items() if name != "formulas"}
-
-
-def _is_folder(output: str) -> bool:
-    """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
-    return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving: Solving, step: Step) -> None:

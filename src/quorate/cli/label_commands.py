@@ -30,6 +30,7 @@ from quorate.cli.options import (
     null_test,
     number_of_clusters,
     solving_of,
+    works_in_blocks,
 )
 from quorate.cli.output import (
     aligned,
@@ -79,9 +80,10 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
-        from quorate.cli.block_commands import consensus_in_blocks, works_in_blocks
         from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
     if works_in_blocks(arguments, *arguments.labels):
+        from quorate.cli.block_commands import consensus_in_blocks
+
         consensus_in_blocks(arguments, n_clusters, solving, step)
         return
     refuse_outputs(arguments)
@@ -118,11 +120,12 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate import members, profiles
         from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
         from quorate._trust.evaluate import evaluate_within
-        from quorate.cli.block_commands import score_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling
     test = null_test(arguments, AFFORDABLE_SECONDS)
     checked_permutations(test.null)
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
+        from quorate.cli.block_commands import score_in_blocks
+
         scores, read = score_in_blocks(arguments, test, step)
         ensemble, named = read.ensemble, read.labels
     else:
@@ -162,9 +165,10 @@ def run_place(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
-        from quorate.cli.block_commands import place_in_blocks, works_in_blocks
         from quorate.cli.work import read_labels_and_labelling, read_new_labels
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling, arguments.new):
+        from quorate.cli.block_commands import place_in_blocks
+
         blocks, read = place_in_blocks(arguments, step)
         _tell_placed(arguments, read.ensemble, blocks, blocks.placed, blocks.n_known)
         return

@@ -24,6 +24,7 @@ from quorate.cli.options import (
     generating_of,
     number_of_clusters,
     solving_of,
+    works_in_blocks,
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
@@ -117,9 +118,10 @@ def run_generate(arguments: argparse.Namespace) -> None:
     generating = generating_of(arguments, progress=shows_progress(arguments))
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.block_commands import generate_in_blocks, works_in_blocks
         from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
     if works_in_blocks(arguments, arguments.features):
+        from quorate.cli.block_commands import generate_in_blocks
+
         generate_in_blocks(arguments, generating, step)
         return
     refuse_ensemble_output(arguments, arguments.output)
@@ -141,7 +143,6 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     solving = solving_of(arguments)
     step = steps(arguments)
     with step("loading"):
-        from quorate.cli.block_commands import cluster_in_blocks, works_in_blocks
         from quorate.cli.work import (
             choose_number,
             find_consensus,
@@ -156,6 +157,8 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         )
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
+        from quorate.cli.block_commands import cluster_in_blocks
+
         cluster_in_blocks(arguments, given, generating, solving, step)
         return
     refuse_outputs(arguments)

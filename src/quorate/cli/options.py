@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -441,3 +443,27 @@ def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generatin
         checkpoint=arguments.checkpoint,
         device=arguments.device,
     )
+
+
+def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
+    """Whether a command is asked to work in blocks; raise if another option does not go together with it."""
+    from quorate._io.opening import is_many
+
+    output = getattr(arguments, "output", None)
+    into_folder = output not in (None, "-") and is_folder(str(output))
+    if not (any(map(is_many, paths)) or arguments.memory is not None or into_folder):
+        return False
+    if getattr(arguments, "orientation", None) == "members":
+        raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
+    if getattr(arguments, "report", None) is not None:
+        raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "safe_cells", False):
+        raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
+    if output == "-":
+        raise ValueError("labels of a table in blocks cannot go to standard output; name a folder or a file")
+    return True
+
+
+def is_folder(output: str) -> bool:
+    """Whether labels are to be written to a folder: a name that ends in a slash, or has no suffix."""
+    return output.endswith(("/", os.sep)) or (output != "" and not Path(output).suffix)

@@ -11,7 +11,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quorate import (
     Consensus,
@@ -19,7 +19,6 @@ from quorate import (
     Scores,
     as_ensemble,
     consensus,
-    generate,
     load_labels,
     save_ensemble,
     save_labels,
@@ -39,10 +38,8 @@ from quorate._io.load import (
 from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
 from quorate._io.text import Choice
-from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
+from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations
 from quorate._trust.evaluate import evaluate_within
-from quorate._trust.number import chooses_number, explore
-from quorate._trust.reference import checked_draws, reference_of
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
     Generating,
@@ -55,8 +52,9 @@ from quorate.cli.options import (
 )
 from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
 from quorate.cli.progress import Step
-from quorate.generation.features import as_features, standardised
-from quorate.generation.plans import Request, entropy_of
+
+if TYPE_CHECKING:
+    from quorate.generation.plans import Request
 
 
 def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
@@ -218,6 +216,9 @@ def _with_reference(
     arguments: argparse.Namespace, result: Consensus, ensemble: Ensemble, features: Any, step: Step
 ) -> Consensus:
     """Compare the clusters with those of measurements without clusters, unless this is done or not wanted."""
+    from quorate._trust.reference import reference_of
+    from quorate.generation.features import as_features
+
     draws = checked_draws(reference_setting(arguments))
     if draws is None or "reference_test" in result.info:
         return result
@@ -270,12 +271,16 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
 
 def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating) -> Ensemble:
     """Make the ensemble, which keeps the names of the objects."""
+    from quorate import generate
+
     named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
 def request_of(generating: Generating) -> Request:
     """Return what the clusterings are made of, without how they are made."""
+    from quorate.generation.plans import Request
+
     return Request(generating.n_members, generating.k, generating.base, generating.rows, generating.columns)
 
 
@@ -291,6 +296,10 @@ def choose_number(
 
     `values` are the measurements, or a function that reads those of a sample of the objects.
     """
+    from quorate._trust.number import chooses_number, explore
+    from quorate.generation.features import as_features
+    from quorate.generation.plans import entropy_of
+
     if not chooses_number(n_clusters, solving.method):
         return n_clusters, {}
     with step("choosing the number of clusters"):
@@ -320,6 +329,9 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
 
 
 def _scaled(values: Any) -> Any:
+    """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
+    from quorate.generation.features import as_features, standardised
+
     features = as_features(values)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")

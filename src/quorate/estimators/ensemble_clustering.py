@@ -18,8 +18,9 @@ from quorate._data.proof import prove_sparse
 from quorate._device.choose import copied_in_kind, lives_on_card
 from quorate._solve.auto import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
+from quorate._trust.agreement import checked_draws
 from quorate._trust.number import chooses_number, explore
-from quorate._trust.reference import checked_draws, reference_of
+from quorate._trust.reference import reference_of
 from quorate._types import Consensus, Ensemble, Solving
 from quorate.generation.features import SCALES, Features, Standard, as_features, standardised, warn_of_scales
 from quorate.generation.generating import features_for, generate_with_models

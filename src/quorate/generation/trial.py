@@ -26,7 +26,7 @@ from quorate.generation.landmarks import (
 from quorate.generation.members import Member, Plan
 from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import FinishedMembers, Options, as_coded, run_plans
-from quorate.generation.spectral import one_blas_thread
+from quorate.ops.threads import one_blas_thread
 
 KINDS = ("spectral", "kmeans")
 """The kinds that are compared; the first is taken if they are equal or if they cannot be compared."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
+from quorate._types import Ensemble, FloatArray, IntArray
 from quorate.solvers.label_rows import is_on_card, tally
 
 Average = Literal["geometric", "arithmetic"]
@@ -190,3 +190,23 @@ def members_with(ensemble: Ensemble, n_clusters: int | None) -> NDArray[np.intp]
     if n_clusters is None:
         return np.arange(ensemble.n_members)
     return np.flatnonzero(ensemble.n_clusters == n_clusters)
+
+
+def matched(before: IntArray, labels: IntArray, counts: NDArray[np.int64]) -> IntArray:
+    """Renumber labels by the clusters of `before` that they are matched with.
+
+    Clusters without a match get new numbers.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    n_before, n_labels = int(before.max()) + 1, int(labels.max()) + 1
+    table = contingency(before, labels, n_before, n_labels, counts)
+    shared = np.zeros((n_before, n_labels))
+    shared[table.first, table.second] = table.counts
+    old, new = linear_sum_assignment(shared, maximize=True)
+    met = shared[old, new] > 0
+    number = np.full(n_labels, -1, dtype=np.int64)
+    number[new[met]] = old[met]
+    missing = number < 0
+    number[missing] = n_before + np.arange(int(missing.sum()))
+    return number[labels]
