@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 216
-MOST_LINES = 42_705  # 390: no file of the user is lost (0085); imports in functions, so that the shell loads less
+MOST_LINES = 42_700  # 390: no file of the user is lost (0085); imports in functions, so that the shell loads less
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
