@@ -169,7 +169,8 @@ def _confidence(results: Results) -> str:
     within = sum(value <= 5 for value in cost)
     return f"""Each case is one ensemble and three fresh ones, made with other seeds (tables of labels: with other \
 members). Clusters are matched one to one by the Hungarian method. The expected calibration error (ECE) is the mean \
-distance of confidence and the share that stays, over ten bins of confidence. Settings were chosen on half A. \
+distance of confidence and the share that stays, over ten bins of confidence. Settings of the halves were chosen on \
+half A, those of fresh labels on 69 other tables. \
 "Before" is the confidence of earlier versions, the co-association of an object with its own cluster divided by the \
 sum of that and its co-association with the closest other cluster. Where classes are known, the last columns tell \
 the share of objects that are in the cluster matched with their class, and the mean distance of confidence from it.
