@@ -372,3 +372,18 @@ def test_labels_that_have_collapsed_are_said_to_have() -> None:
         assert scores.problem == result.info["collapsed"]
         assert "use the clusters" not in str(scores.verdict).lower().replace("do not use", "")
     assert evaluate(consensus(labels, 4, method="eac", random_state=0), labels).problem is None
+
+
+def test_words_for_p_values_and_members_of_many_clusters() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 60)
+    fine = 8 * truth + rng.integers(8, size=180)
+    table = np.column_stack([np.where(rng.random(180) < 0.1, rng.integers(24, size=180), fine) for _ in range(8)])
+    result = consensus(table, 3, orientation="objects", random_state=0)
+    scores = evaluate(result, as_ensemble(table, orientation="objects"), null="auto")
+    assert scores.p_value == 0.05
+    assert "0.050000  (the least that 19 permutations can give)" in str(scores)
+    assert scores.agreement < scores.agreement_best_member
+    assert "Members have 8 times as many clusters as the consensus" in scores.verdict.reason
+    few = evaluate(consensus(table // 8, 3, orientation="objects"), as_ensemble(table // 8, orientation="objects"))
+    assert "times as many clusters" not in few.verdict.reason

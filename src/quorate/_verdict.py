@@ -22,6 +22,9 @@ SEVERAL, SEVERAL_SHARE = 3, 0.1
 CLEAR_FROM, STRONG_FROM = 0.2, 0.5
 """The reproducibility from which structure is called clear, and strong."""
 
+MANY_MORE = 1.5
+"""Members have many more clusters than the consensus if they have this many times as many on average."""
+
 CANNOT_TELL = (
     "The comparison is with labels permuted within each member. Members that were made from the same measurements "
     "agree more than that even if the measurements have no clusters, and this is not tested."
@@ -106,6 +109,7 @@ class Evidence(NamedTuple):
     reference_z: float | None = None
     n_draws: int | None = None
     problem: str | None = None
+    more_clusters: float | None = None
 
 
 TEXTS = {
@@ -194,7 +198,17 @@ def _reason(evidence: Evidence) -> str:
             f"With members that had no part in it, the consensus has a mean NMI of {evidence.agreement:.2f}, and the "
             f"best single member one of {evidence.agreement_best_member:.2f}."
         )
+        if is_unfair(evidence.agreement, evidence.agreement_best_member, evidence.more_clusters):
+            parts.append(
+                f"Members have {evidence.more_clusters:.2g} times as many clusters as the consensus, and NMI is higher "
+                f"between labellings with as many clusters, so this does not show that a member is better."
+            )
     return " ".join(parts)
+
+
+def is_unfair(agreement: float, best_member: float, more_clusters: float | None) -> bool:
+    """Whether a member agrees better with the others than the consensus does, but members have many more clusters."""
+    return best_member > agreement and (more_clusters or 1.0) > MANY_MORE
 
 
 def _reference(evidence: Evidence) -> str:
