@@ -200,7 +200,7 @@ def _judge(writer: str, outcome: Outcome, folder: Path | None) -> list[str]:
         status, _, err = run_here(case.run, folder)
         if status != 0:
             found.append(f"not taken up again: {err}")
-        elif _content(folder / out) != expected(writer, out):
+        elif writer != "report" and _content(folder / out) != expected(writer, out):  # a report tells the time
             found.append("taken up again, the result differs")
         elif "in blocks" in writer and (folder / f".{out}.quorate").exists():
             found.append("the unfinished work is still there")

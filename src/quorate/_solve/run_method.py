@@ -467,11 +467,11 @@ def _refuse_memory(ensemble: AnyEnsemble, n_clusters: int | None, solving: Solvi
         return
     usable = {name: other for name, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
     fitting = [name for name in usable if bytes_beyond_linear(usable[name], ensemble, {}, n_clusters) <= max_bytes]
-    others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
+    others = f"use a method that needs less ({', '.join(fitting)}), or " if fitting else ""
     chosen = ", ".join([repr(solving.method), *(f"{option}={value!r}" for option, value in solving.options.items())])
     _check.memory(
         needed,
         max_bytes,
         f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
-        entry.instead or f"coarsen the rows (coarsen='auto'){others}",
+        entry.instead or f"{others}coarsen='auto', which measures what it loses,",
     )

@@ -179,7 +179,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
-        "objects": f"{facts['n_objects']:,} ({facts['n_rows']:,} distinct rows)",
+        "objects": f"{facts['n_objects']:,} ({_distinct_rows(facts):,} distinct rows)",
+        **_coarsen_lines(facts),
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
@@ -220,6 +221,23 @@ def _stability_lines(scores: Scores) -> dict[str, str]:
     told = ", ".join(f"{count:,} {meaning}" for meaning, count in times.items())
     last = "" if lowest.stability is None else f"; lowest {lowest.stability:.2f} (cluster {lowest.cluster})"
     return {"stability": told + last}
+
+
+def _distinct_rows(facts: dict[str, Any]) -> int:
+    """Return the number of distinct rows before any were merged."""
+    return int(facts["coarsen"]["n_distinct_rows"] if "coarsen" in facts else facts["n_rows"])
+
+
+def _coarsen_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return how rows were merged, and what that lost."""
+    if "coarsen" not in facts:
+        return {}
+    done = facts["coarsen"]
+    how = f"theta {done['theta']:g}, keep {done['keep']:g}"
+    lost = f"; merging loses {done['loss']:.1%} of the agreement" if "loss" in done else ""
+    if done.get("way", "merged") != "merged":
+        return {"coarsen": f"{done['way']}, the others placed, instead of merged rows with {how}{lost}"}
+    return {"coarsen": f"{done['n_distinct_rows']:,} distinct rows became {done['n_rows']:,} ({how}){lost}"}
 
 
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
