@@ -42,3 +42,37 @@ def profiles(table, labels):
             for label, objects in counts.items():
                 found[cluster, member, label] = (objects, objects / sum(counts.values()))
     return found
+
+
+def _common(first, second):
+    """The objects that both labellings label, as pairs of labels."""
+    return [(a, b) for a, b in zip(first, second, strict=True) if a >= 0 and b >= 0]
+
+
+def pairs_together(first, second):
+    """The pairs of objects that are together in the first labelling, in the second one, and in both."""
+    both = _common(first, second)
+    pairs = [(both[i], both[j]) for i in range(len(both)) for j in range(i)]
+    one = {place for place, (x, y) in enumerate(pairs) if x[0] == y[0]}
+    other = {place for place, (x, y) in enumerate(pairs) if x[1] == y[1]}
+    return len(one), len(other), len(one & other)
+
+
+def variation(first, second):
+    """H(A | B) + H(B | A) in nats, from the joint frequencies."""
+    both = _common(first, second)
+    joint, one, other = Counter(both), Counter(a for a, _ in both), Counter(b for _, b in both)
+    n = len(both)
+    return -sum(c / n * (np.log(c / one[a]) + np.log(c / other[b])) for (a, b), c in joint.items())
+
+
+def element_similarities(first, second, alpha=0.9):
+    """1 - |p - q| / (2 alpha) of the walks with restart from each object in the graphs of both labellings (Gates)."""
+    both = _common(first, second)
+    walks = []
+    for side in (0, 1):
+        labels = np.array([pair[side] for pair in both])
+        step = (labels[:, None] == labels[None, :]).astype(float)
+        step /= step.sum(axis=1, keepdims=True)
+        walks.append((1 - alpha) * np.linalg.inv(np.eye(len(both)) - alpha * step))
+    return 1 - np.abs(walks[0] - walks[1]).sum(axis=1) / (2 * alpha)

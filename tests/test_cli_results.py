@@ -135,3 +135,18 @@ def test_compare_refuses(table: Path, capsys: Output) -> None:
     assert "-k must be an integer" in fails(capsys, *start, "-k", "x")
     assert "--repeats must be an integer" in fails(capsys, *start, "--repeats", "many")
     assert "n_repeats must be at least 0" in fails(capsys, *start, "--repeats", "-1")
+
+
+def test_the_summary_names_the_label_of_each_size_and_how_stable_clusters_are(tmp_path: Path, capsys: Output) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [20, 80, 60])
+    table = np.where(rng.random((160, 9)) < 0.15, rng.integers(3, size=(160, 9)), truth[:, None])
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join([",".join("abcdefghi"), *(",".join(map(str, row)) for row in table.tolist())]))
+    assert main(["consensus", str(path), "-k", "3"]) == 0
+    told = capsys.readouterr().out
+    assert "sizes        0: 20, 1: 80, 2: 60\n" in told
+    assert "stability    3 highly stable; lowest " in told
+    assert main(["consensus", str(path), "-k", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["meaning"] for row in found["stability"]] == ["highly stable"] * 3

@@ -33,6 +33,7 @@ def scores_of(capsys: Output, *arguments: Any) -> dict[str, Any]:
     assert main(["score", *map(str, arguments), "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [member["name"] for member in found.pop("clusterings")] == list("abcd")
+    assert [sorted(row) for row in found["stability"]] == [["cluster", "meaning", "objects", "stability"]] * 3
     return found
 
 
@@ -42,11 +43,14 @@ def test_score(table: Path, labelled: Path, capsys: Output) -> None:
     expected = evaluate(labels, ensemble).as_dict()
     found = scores_of(capsys, table, labelled, *MEMBERS, "--no-null")
     assert found.pop("verdict")["grade"] is None
-    assert found == expected
+    table_of_clusters = evaluate(labels, ensemble).stability
+    assert table_of_clusters is not None
+    assert found == {**expected, **table_of_clusters.as_dict()}
     assert main(["score", str(table), str(labelled), *MEMBERS, "--no-null"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(f"{evaluate(labels, ensemble)}\nclusterings  4: a (")
     assert "verdict      The agreement was not compared with chance" in told
+    assert str(table_of_clusters) in told
 
 
 def test_score_compares_with_chance(table: Path, labelled: Path, capsys: Output) -> None:
@@ -56,6 +60,7 @@ def test_score_compares_with_chance(table: Path, labelled: Path, capsys: Output)
         expected = evaluate(labels, ensemble, null=null)
         found = scores_of(capsys, table, labelled, *MEMBERS, "--null", asked)
         assert found.pop("verdict") == expected.verdict._asdict()
+        del found["stability"]
         assert found == expected.as_dict()
     assert expected.n_permutations == 7
     assert main(["score", str(table), str(labelled), *MEMBERS]) == 0
@@ -69,7 +74,7 @@ def test_the_truth_is_no_member(table: Path, labelled: Path, capsys: Output) -> 
     expected = evaluate(labels, ensemble, truth=np.repeat([0, 1, 2], 20)).as_dict()
     for columns in ([], ["--columns", "a,b,c,d"], ["--columns", "a,b,c,d,truth"]):
         found = scores_of(capsys, table, labelled, "--id", "name", "--truth", "truth", "--no-null", *columns)
-        del found["verdict"]
+        del found["verdict"], found["stability"]
         assert found == expected
     assert expected["accuracy"] is not None
     assert expected["accuracy"] > 0.9
@@ -107,10 +112,16 @@ def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> 
 def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output) -> None:
     expected = scores_of(capsys, table, table, *MEMBERS, "--label", "truth")
     np.save(tmp_path / "truth.npy", np.repeat([3, 5, 4], 20))
-    assert scores_of(capsys, table, tmp_path / "truth.npy", *MEMBERS) == expected
+    found = scores_of(capsys, table, tmp_path / "truth.npy", *MEMBERS)
+    # the table has the names of the file
+    assert [row.pop("cluster") for row in found["stability"]] == ["3", "5", "4"]
+    assert [row.pop("cluster") for row in expected["stability"]] == ["A", "B", "C"]
+    assert found == expected
     path = tmp_path / "named.csv"
     path.write_text("\n".join(["segment", *np.repeat(["x", "y", "z"], 20)]))
-    assert scores_of(capsys, table, path, *MEMBERS) == expected
+    found = scores_of(capsys, table, path, *MEMBERS)
+    assert [row.pop("cluster") for row in found["stability"]] == ["x", "y", "z"]
+    assert found == expected
     path.write_text("\n".join(["one,two", *["1,2"] * 60]))
     assert "Name the column that holds the labelling with --label" in fails(capsys, "score", table, path, *MEMBERS)
     np.save(tmp_path / "two.npy", np.ones((60, 2), dtype=int))
@@ -139,3 +150,15 @@ def test_sep_is_that_of_the_table(table: Path, tmp_path: Path, mark: str, labels
     assert len((tmp_path / "new.csv").read_text().splitlines()) == len(table.read_text().splitlines())
     if not memory:
         assert main(["report", str(other), str(out), *how, "-o", str(page)]) == 0
+
+
+def test_names_reach_the_terminal_without_control_characters(tmp_path: Path, capsys: Output) -> None:
+    """A name of a column or a label could clear the screen, or write to the clipboard."""
+    table, out = tmp_path / "table.csv", tmp_path / "out.csv"
+    table.write_text("id,a,b\x1b[2Jx\n1,\x1b]0;title\x07,y\n2,x,y\n3,z,w\n4,z,w\n")
+    assert main(["consensus", str(table), "--id", "id", "-k", "2", "--no-null", "-o", str(out)]) == 0
+    assert main(["score", str(table), str(out), "--id", "id", "--no-null", "--members", "--profiles"]) == 0
+    printed = capsys.readouterr().out
+    assert "\\x1b[2Jx" in printed
+    assert "\\x1b]0;title\\x07" in printed
+    assert all(character == "\n" or character.isprintable() for character in printed)

@@ -21,6 +21,7 @@ from quorate import (
     as_ensemble,
     compress,
     consensus,
+    evaluate,
     harden,
     load_consensus,
     place,
@@ -170,7 +171,7 @@ def test_soft_members_are_halved_as_their_likeliest_labels() -> None:
     assert soft.confidence.mean() == pytest.approx(hard.confidence.mean(), abs=0.05)
 
 
-def test_it_costs_four_runs_on_at_most_2000_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_costs_four_runs_on_at_most_2000_objects_and_two_on_half_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     entry, sizes = METHODS["eac"], []
 
     def counting(ensemble, n_clusters, **options):
@@ -180,7 +181,44 @@ def test_it_costs_four_runs_on_at_most_2000_objects(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(METHODS, "eac", replace(entry, solve=counting, time="linear"))
     truth = np.random.default_rng(0).integers(3, size=(5_000, 1))
     consensus(as_ensemble((truth + np.random.default_rng(1).integers(2, size=(5_000, 7))) % 3), 3, method="eac")
-    assert sizes == [(5_000, 7), (2_000, 4), (2_000, 3), (2_000, 4), (2_000, 3)]
+    assert sizes == [(5_000, 7), (2_000, 4), (2_000, 3), (2_000, 4), (2_000, 3), (1_000, 7), (1_000, 7)]
+
+
+def test_the_stability_of_clusters_tells_real_ones_from_others() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [120, 80, 60])
+    labels = np.where(rng.random((260, 12)) < 0.3, rng.integers(3, size=(260, 12)), truth[:, None])
+    good, poor = (consensus(labels, k, orientation="objects", random_state=0) for k in (3, 5))
+    assert good.stability is not None
+    assert good.stability.min() > 0.85
+    assert poor.stability is not None
+    assert poor.stability.min() < 0.5
+    # nothing is repeated again
+    scores = evaluate(poor, as_ensemble(labels, orientation="objects"))
+    assert scores.stability is not None
+    assert [row.stability for row in scores.stability.rows] == poor.stability.tolist()
+    words = {row.meaning for row in scores.stability.rows}
+    assert words >= {"dissolves"}
+    assert str(scores.stability).splitlines()[0].split() == ["cluster", "objects", "stability"]
+    # labels of unknown origin: the default method stands for the procedure
+    other = evaluate(good.labels, labels.T.tolist()).stability
+    assert other is not None
+    assert min(row.stability or 0.0 for row in other.rows) > 0.8
+    swapped = evaluate(np.array(["b", "c", "a"])[good.labels], labels.T.tolist()).stability
+    assert swapped is not None
+    assert [(row.objects, row.stability) for row in swapped.rows] == [
+        (row.objects, row.stability) for row in other.rows
+    ]
+    assert [row.cluster for row in swapped.rows] == ["b", "c", "a"]
+
+
+def test_stability_is_none_where_nothing_can_be_repeated() -> None:
+    labels = [[0, 0, 1, 1], [0, 0, 1, 1]]
+    assert consensus(labels[:1], 2).stability is None
+    assert consensus(labels, 1).stability is None
+    assert consensus(labels, 2, confidence=False).stability is None
+    assert evaluate([0, 0, 1, 1], labels[:1]).stability is None
+    assert evaluate([0, 0, 0, 0], labels).stability is None
 
 
 @settings(max_examples=30, deadline=None)

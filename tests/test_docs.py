@@ -36,6 +36,39 @@ def test_the_python_blocks_of_a_guide_run(name: str) -> None:
     plt.close("all")
 
 
+COMING_FROM = sorted(name for name in GUIDES if name.startswith("coming-from"))
+
+
+@pytest.mark.parametrize("name", COMING_FROM)
+def test_the_calls_in_the_tables_of_a_page_run(name: str) -> None:
+    """What stands in the last column of a table runs after the block of the page, as far as it names known things."""
+    import matplotlib.pyplot as plt
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+    from sklearn.mixture import GaussianMixture
+
+    import quorate
+
+    text = (DOCS / name).read_text(encoding="utf-8")
+    names: dict[str, object] = {public: getattr(quorate, public) for public in quorate.__all__}
+    names |= {part.__name__: part for part in (AgglomerativeClustering, GaussianMixture, KMeans)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+            exec(compile(block, name, "exec"), names)
+        names |= {"k": 3, "data": names.get("X"), "ens": names.get("ensemble")}
+        columns = [line.split("|")[-2] for line in text.splitlines() if line.startswith("|")]
+        calls = [call for column in columns for call in re.findall(r"`([^`]*)`", column) if "..." not in call]
+        n_run = 0
+        for call in calls:
+            try:
+                eval(compile(call, name, "eval"), names)
+                n_run += 1
+            except (SyntaxError, NameError):  # an option such as method="eac", or data that the page does not have
+                continue
+    assert n_run
+    plt.close("all")
+
+
 def test_there_are_guides() -> None:
     assert len(GUIDES) >= 12
 

@@ -7,12 +7,28 @@ from dataclasses import replace
 
 import numpy as np
 import oracle
+import oracle_results
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import labelled_tables, labelling_pairs
 
-from quorate import Consensus, accuracy, anmi, ari, as_ensemble, density, evaluate, nmi
+from quorate import (
+    Consensus,
+    accuracy,
+    ami,
+    anmi,
+    ari,
+    as_ensemble,
+    density,
+    element_similarities,
+    element_similarity,
+    evaluate,
+    fowlkes_mallows,
+    jaccard,
+    nmi,
+    variation_of_information,
+)
 from quorate._evaluation.scores import cluster_density, inter_density, member_anmi, member_nmi_matrix
 
 CLOSE = {"rel": 1e-10, "abs": 1e-12}
@@ -53,6 +69,54 @@ def test_scores_agree_with_scikit_learn(n, k):
         expected = normalized_mutual_info_score(first, second, average_method=average)
         assert nmi(first, second, average=average) == pytest.approx(expected, **CLOSE)
     assert ari(first, second) == pytest.approx(adjusted_rand_score(first, second), **CLOSE)
+
+
+@given(labelling_pairs())
+def test_scores_of_pairs_and_objects(pair):
+    one, other, both = oracle_results.pairs_together(*pair)
+    either = one + other - both
+    assert jaccard(*pair) == pytest.approx(both / either if either else 1.0, **CLOSE)
+    expected = both / math.sqrt(one * other) if one * other else float(one == other)
+    assert fowlkes_mallows(*pair) == pytest.approx(expected, **CLOSE)
+    assert variation_of_information(*pair) == pytest.approx(oracle_results.variation(*pair), **CLOSE)
+    similar = element_similarities(*pair)
+    known = (np.asarray(pair[0]) >= 0) & (np.asarray(pair[1]) >= 0)
+    np.testing.assert_array_equal(np.isnan(similar), ~known)
+    np.testing.assert_allclose(similar[known], oracle_results.element_similarities(*pair), atol=1e-10)
+    assert element_similarity(*pair) == pytest.approx(similar[known].mean(), **CLOSE)
+
+
+@pytest.mark.parametrize(("n", "k"), [(12, 3), (60, 3), (500, 17), (400, 400), (20_000, 150)])
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_ami_and_fowlkes_mallows_agree_with_scikit_learn(n, k):
+    from sklearn.metrics import adjusted_mutual_info_score, fowlkes_mallows_score
+
+    rng = np.random.default_rng(n)
+    first = rng.integers(0, k, n)
+    second = np.where(rng.random(n) < 0.4, rng.integers(0, k + 2, n), first)
+    for average in AVERAGES:
+        expected = adjusted_mutual_info_score(first, second, average_method=average)
+        assert ami(first, second, average=average) == pytest.approx(expected, abs=1e-9)
+        assert ami(first, first, average=average) == 1.0
+        assert ami(first, np.zeros(n, dtype=int), average=average) == 0.0
+        assert ami(first, np.arange(n), average=average) == pytest.approx(0.0, abs=1e-9)
+    assert fowlkes_mallows(first, second) == pytest.approx(fowlkes_mallows_score(first, second), abs=1e-9)
+
+
+def test_labels_without_partner_are_left_out_of_the_other_scores():
+    first, second = [0, 0, 1, 1, 1, None], ["a", "a", "b", "c", None, "c"]
+    for score in (ami, jaccard, fowlkes_mallows, variation_of_information, element_similarity):
+        assert score(first, second) == score(first[:4], second[:4])
+    with pytest.raises(ValueError, match="no labelled object in common"):
+        jaccard([0, None], [None, 0])
+    assert np.isnan(element_similarities([0, None], [None, 0])).all()
+
+
+def test_truth_gives_all_scores_of_two_labellings():
+    labels, truth = [0, 0, 1, 1], [0, 0, 1, 2]
+    scores = evaluate(labels, [[0, 0, 1, 1], [0, 0, 1, 2]], truth=truth)
+    for score in (ami, jaccard, fowlkes_mallows, variation_of_information, element_similarity):
+        assert getattr(scores, score.__name__) == score(labels, truth)
 
 
 @pytest.mark.parametrize(("n", "k"), [(200, 12), (900, 40)])
@@ -282,7 +346,7 @@ def test_scores_print_and_convert():
     scores = evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]], truth=["a", "a", "b", "c"])
     assert str(scores).splitlines()[0].split() == ["n", "objects", "4"]
     known = {name: value for name, value in scores.as_dict().items() if value is not None}
-    assert len(str(scores).splitlines()) == len(known) == 12
+    assert len(str(scores).splitlines()) == len(known) == 17
     assert all(type(value) in (int, float) for value in known.values())
     assert "\nnmi" not in str(evaluate([0, 0, 1, 1], [[0, 0, 1, 1]]))
 

@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 216
-MOST_LINES = 42_640  # imports in functions for the shell; measuring what coarsening loses, scale="z" and its warning
+MOST_LINES = 44_060  # +390 (0085), +370 (28): proven results, weights; +970 (27): stability, scores, scale, coarsening
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
@@ -19,7 +19,7 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
 }
 MOST_WALKED = {
-    "quorate consensus": 53,
+    "quorate consensus": 54,  # the summary has words for the stability of clusters (0101)
     "EnsembleClustering('auto')": 64,
     "stream.consensus": 49,
     "report": 53,

@@ -9,7 +9,7 @@ from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from quorate import as_ensemble, compress
+from quorate import ari, as_ensemble, compress, consensus, solve
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.linkage.co_association import dense_co_association, shared_pairs
 from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, longest_lifetime, row_counts
@@ -159,3 +159,43 @@ def test_expanded_tree_is_one_over_objects() -> None:
     for k in (2, 5, rows.n_rows):
         assert np.array_equal(cut(whole, k), cut(tree, k)[inverse])
     assert is_valid_linkage(row_counts(tree))
+
+
+@pytest.mark.parametrize("method", ["eac", "hne"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_linkage_is_valid_in_scipy(method: str, seed: int) -> None:
+    from scipy.cluster.hierarchy import cut_tree, dendrogram, fcluster, is_valid_linkage
+
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=90)
+    table = np.where(rng.random((90, 5)) < 0.25, rng.integers(3, size=(90, 5)), truth[:, None])
+    result = consensus(table, 3, method=method, orientation="objects")
+    if result.tree is None:
+        with pytest.raises(ValueError, match="Consensus with a tree"):
+            result.linkage()
+        return
+    over_rows, over_objects = result.linkage(), result.linkage(objects=True)
+    assert len(over_rows) + 1 == len(np.unique(table, axis=0)) < 90
+    assert len(over_objects) == 89
+    for tree, labels in ((over_rows, None), (over_objects, result.labels)):
+        assert is_valid_linkage(tree, throw=True)
+        dendrogram(tree, no_plot=True)
+        found = cut_tree(tree, 3).ravel()
+        found = found[result.rows] if labels is None else found
+        assert ari(found, result) == 1.0
+        # SciPy cuts at a height
+        if tree[-3, 2] < tree[-2, 2]:
+            flat = fcluster(tree, 3, "maxclust")
+            assert ari(flat[result.rows] if labels is None else flat, result) == 1.0
+    np.testing.assert_allclose(np.sort(over_objects[:, 2])[-len(over_rows) :], np.sort(over_rows[:, 2]))
+
+
+def test_a_linkage_over_objects_needs_the_objects() -> None:
+    rows = compress(as_ensemble([[0, 0, 1, 1, 2], [0, 0, 1, 1, 1]]))[0]
+    result = solve(rows, 2, method="eac")
+    assert len(result.linkage()) == 2
+    with pytest.raises(ValueError, match="rows that stand for several objects"):
+        result.linkage(objects=True)
+    with pytest.raises(ValueError, match="Consensus with a tree"):
+        consensus([[0, 0, 1]], 2, method="kmeans").linkage()
+    assert consensus([[0, 0, 0, 0]], 1, method="eac").linkage(objects=True)[:, 3].tolist() == [2.0, 3.0, 4.0]

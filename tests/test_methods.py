@@ -16,7 +16,7 @@ from quorate.solvers.label_rows import take
 from quorate.solvers.label_space import lookup
 from quorate.solvers.label_space.lookup import LookupRun, Sums, best_of_restarts, means_rule, row_sums, seed_rows, sweep
 from quorate.solvers.label_space.models import euclidean
-from quorate.solvers.local_weights import cluster_certainty, jaccard
+from quorate.solvers.local_weights import cluster_certainty, cluster_overlap
 from quorate.solvers.spectral.transfer_cut import leading_values, transfer_embedding
 
 
@@ -215,7 +215,7 @@ def test_a_cluster_without_members_is_no_fault(method: str) -> None:
 def test_what_a_cluster_without_members_weighs() -> None:
     rows = _without_one_cluster()
     assert cluster_certainty(rows, 0.4)[2] == 1.0
-    assert jaccard(rows)[2].tolist() == [0.0] * 20
+    assert cluster_overlap(rows)[2].tolist() == [0.0] * 20
     table, values = transfer_embedding(rows, np.ones(20), 3, np.random.default_rng(0))
     assert np.isfinite(table).all()
     sparse = leading_values(rows, np.ones(20), 3, np.random.default_rng(0), dense=False)
@@ -229,3 +229,18 @@ def test_info_has_the_keys_that_the_method_documents(method: str) -> None:
     numbers = [3, None] if entry.finds_k else [3]
     info = [consensus(labels, k, method=method, random_state=0, confidence=False).info for k in numbers]
     assert keys - set().union(*info) == set()
+
+
+@pytest.mark.parametrize("method", ["kmeans", "lwgp", "spectral", "transfer", "voting", "kcc", "cspa", "eac"])
+def test_a_weight_of_two_is_a_copy(method: str) -> None:
+    """As docs/how-to/weights.md says: for `eac` where no two merges are equally good, so that all weights differ."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n, k, m = int(rng.integers(12, 60)), int(rng.integers(2, 5)), int(rng.integers(3, 8))
+        truth = rng.integers(0, k, n)
+        table = np.where(rng.random((n, m)) < 0.4, rng.integers(0, k, (n, m)), truth[:, None])
+        weights = rng.uniform(0.5, 1.5, m) if method == "eac" else np.ones(m)
+        options = {"method": method, "random_state": 0, "orientation": "objects", "confidence": False, "check": False}
+        heavy = consensus(table, k, weights=[2 * weights[0], *weights[1:]], **options)
+        copied = consensus(np.column_stack([table[:, 0], table]), k, weights=[weights[0], *weights], **options)
+        assert heavy.labels.tolist() == copied.labels.tolist()

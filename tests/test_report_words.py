@@ -10,7 +10,7 @@ import numpy as np
 from ensembles import noisy_with_truth
 from test_report import Page, unpack
 
-from quorate import consensus, report
+from quorate import as_ensemble, consensus, report
 from quorate._trust.subject import subject_of
 from quorate.reporting.figures import cluster_names
 from quorate.reporting.verdict import points
@@ -93,3 +93,18 @@ def test_clusters_next_to_each_other_have_different_colours(tmp_path: Path) -> N
     shades = [page.data["colours"][cluster] for cluster in order]
     assert len(order) == 40
     assert all(len(set(shades[place : place + 14])) == 14 for place in range(27))
+
+
+def test_stability_in_words() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [120, 80, 60])
+    table = np.where(rng.random((260, 12)) < 0.3, rng.integers(3, size=(260, 12)), truth[:, None])
+    ensemble = as_ensemble(table, orientation="objects")
+    told = {}
+    for k in (3, 5):
+        subject = subject_of(consensus(ensemble, k, random_state=0), ensemble)
+        told[k] = next(point.text for point in points(subject) if point.heading == "Stability")
+    assert told[3].startswith("Of 3 clusters, all 3 are highly stable (0, 1, 2). Stability is how alike")
+    assert "1 is highly stable (4), 1 is uncertain (2) and 3 are unstable (0, 1, 3). Stability" in told[5]
+    alone = subject_of([0, 0, 0, 0], as_ensemble([[0, 0, 1, 1], [0, 1, 1, 1]]))
+    assert not [point for point in points(alone) if point.heading == "Stability"]

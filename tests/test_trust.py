@@ -24,7 +24,17 @@ from quorate._trust import agreement
 from quorate._trust.agreement import folds, held_out_agreement
 from quorate._trust.evaluate import evaluate_within
 from quorate._trust.subject import subject_of
-from quorate._verdict import CLEAR, GRADES, NO_STRUCTURE, STRONG, WEAK, beyond_chance, grade_of
+from quorate._verdict import (
+    CLEAR,
+    GRADES,
+    NO_STRUCTURE,
+    STRONG,
+    WEAK,
+    Evidence,
+    beyond_chance,
+    grade_of,
+    verdict_of,
+)
 from quorate.cli import main
 from quorate.reporting.verdict import headline, points
 
@@ -253,6 +263,49 @@ def test_grades_follow_the_limits() -> None:
     assert len(set(GRADES)) == 4
 
 
+SAID_OF_RANDOM_LABELS = "Random labels would agree about as well"
+
+
+@pytest.mark.parametrize("n_permutations", [19, 39, 60, 99])
+def test_the_verdict_says_what_so_many_permutations_can_show(n_permutations: int) -> None:
+    least = 1 / (1 + n_permutations)
+    for z, above, grade in ((3.5, 0, WEAK), (7.0, 0, WEAK), (1.0, 8, NO_STRUCTURE), (2.0, 1, NO_STRUCTURE)):
+        verdict = verdict_of(evidence(z, (1 + above) * least, n_permutations))
+        assert verdict.grade == grade
+        assert (SAID_OF_RANDOM_LABELS in verdict.text) == (above == 8)
+    unsure = verdict_of(evidence(2.5, least, n_permutations))
+    assert SAID_OF_RANDOM_LABELS not in unsure.text
+    assert (unsure.grade, "null=999" in unsure.next_step) == (
+        (WEAK, False) if n_permutations == 99 else (NO_STRUCTURE, True)
+    )
+
+
+def test_a_z_of_a_handful_of_permutations_says_nothing() -> None:
+    assert verdict_of(evidence(4.0, 1 / 5, 4)).grade == NO_STRUCTURE
+    assert "too few" in verdict_of(evidence(4.0, 1 / 5, 4)).text
+
+
+def evidence(z: float, p_value: float, n_permutations: int) -> Evidence:
+    scores = dict.fromkeys(Evidence._fields)
+    known = {"mean_member": 0.1, "expected": 0.1, "z": z, "p_value": p_value, "adjusted": 0.1, "reproducibility": 0.1}
+    return Evidence(**{**scores, **known, "n_permutations": n_permutations, "from_measurements": False})
+
+
+@pytest.mark.parametrize("n_permutations", [19, 39, 60, 99])
+def test_few_permutations_find_what_was_planted_and_nothing_in_random_labels(n_permutations: int) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat(rng.integers(3, size=(150, 1)), 6, axis=1)
+        wrong = rng.random(labels.shape) < 0.55
+        labels[wrong] = rng.integers(3, size=int(wrong.sum()))
+        for name, table in (("planted", labels), ("random", rng.integers(3, size=labels.shape))):
+            ensemble = as_ensemble(table, orientation="objects", check=False)
+            result = consensus(ensemble, 3, random_state=seed, confidence=False)
+            verdict = evaluate(result, ensemble, null=n_permutations).verdict
+            assert (verdict.grade == NO_STRUCTURE) == (name == "random"), (name, seed, str(verdict))
+            assert not (name == "planted" and SAID_OF_RANDOM_LABELS in verdict.text)
+
+
 def test_members_of_measurements_are_not_praised() -> None:
     points_without_clusters = np.random.default_rng(0).normal(size=(300, 2))
     ensemble = generate(points_without_clusters, 8, base="kmeans", random_state=0)
@@ -294,7 +347,8 @@ def test_the_verdict_is_about_the_labels_that_are_delivered() -> None:
     """Coarsening that lost much, and a linkage that put nearly all objects into one cluster, are not praised."""
     _, labels = noisy_with_truth(0, 1_500, 8, 20, noise=0.3)
     good = consensus(labels, 8, method="eac", random_state=0)
-    bad = consensus(labels, 8, method="eac", coarsen=0.9, random_state=0)
+    with pytest.warns(UserWarning, match="of the agreement with the members"):
+        bad = consensus(labels, 8, method="eac", coarsen=0.9, random_state=0)
     verdict = evaluate(good, labels, null=19).verdict
     assert verdict.grade == "strong structure"
     assert "use the clusters" in str(verdict).lower()
@@ -319,3 +373,18 @@ def test_labels_that_have_collapsed_are_said_to_have() -> None:
         assert scores.problem == result.info["collapsed"]
         assert "use the clusters" not in str(scores.verdict).lower().replace("do not use", "")
     assert evaluate(consensus(labels, 4, method="eac", random_state=0), labels).problem is None
+
+
+def test_words_for_p_values_and_members_of_many_clusters() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 60)
+    fine = 8 * truth + rng.integers(8, size=180)
+    table = np.column_stack([np.where(rng.random(180) < 0.1, rng.integers(24, size=180), fine) for _ in range(8)])
+    result = consensus(table, 3, orientation="objects", random_state=0)
+    scores = evaluate(result, as_ensemble(table, orientation="objects"), null="auto")
+    assert scores.p_value == 0.05
+    assert "0.050000  (the least that 19 permutations can give)" in str(scores)
+    assert scores.agreement < scores.agreement_best_member
+    assert "Members have 8 times as many clusters as the consensus" in scores.verdict.reason
+    few = evaluate(consensus(table // 8, 3, orientation="objects"), as_ensemble(table // 8, orientation="objects"))
+    assert "times as many clusters" not in few.verdict.reason

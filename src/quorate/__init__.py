@@ -16,9 +16,21 @@ if TYPE_CHECKING:
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
-    from quorate._evaluation.co_association import CoAssociation, co_association
+    from quorate._evaluation.co_association import CoAssociation, co_association, linkage
     from quorate._evaluation.member_table import members, profiles
-    from quorate._evaluation.scores import accuracy, anmi, ari, density, nmi
+    from quorate._evaluation.scores import (
+        accuracy,
+        ami,
+        anmi,
+        ari,
+        density,
+        element_similarities,
+        element_similarity,
+        fowlkes_mallows,
+        jaccard,
+        nmi,
+        variation_of_information,
+    )
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
     from quorate._trust.compare import compare
@@ -45,6 +57,7 @@ __all__ = [
     "Scores",
     "SoftEnsemble",
     "accuracy",
+    "ami",
     "anmi",
     "ari",
     "as_ensemble",
@@ -57,10 +70,15 @@ __all__ = [
     "compress",
     "consensus",
     "density",
+    "element_similarities",
+    "element_similarity",
     "evaluate",
+    "fowlkes_mallows",
     "generate",
     "harden",
+    "jaccard",
     "join",
+    "linkage",
     "load_consensus",
     "load_labels",
     "members",
@@ -76,6 +94,7 @@ __all__ = [
     "save_labels",
     "scorer",
     "solve",
+    "variation_of_information",
 ]
 
 # Names are fetched when first used, so that `quorate --help` does not wait for numba, nor labels for scikit-learn.
@@ -91,6 +110,7 @@ _HOMES = {
     "Scores": "_types",
     "SoftEnsemble": "_types",
     "accuracy": "_evaluation.scores",
+    "ami": "_evaluation.scores",
     "anmi": "_evaluation.scores",
     "ari": "_evaluation.scores",
     "as_ensemble": "_data.ensemble",
@@ -103,10 +123,15 @@ _HOMES = {
     "compress": "_data.rows",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
+    "element_similarities": "_evaluation.scores",
+    "element_similarity": "_evaluation.scores",
     "evaluate": "_trust.evaluate",
+    "fowlkes_mallows": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
+    "jaccard": "_evaluation.scores",
     "join": "_data.joining",
+    "linkage": "_evaluation.co_association",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",
@@ -122,6 +147,7 @@ _HOMES = {
     "save_labels": "_io",
     "scorer": "scoring",
     "solve": "_consensus.consensus",
+    "variation_of_information": "_evaluation.scores",
 }
 
 

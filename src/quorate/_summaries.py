@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -454,6 +454,67 @@ class Placement(ResultTable):
         if self.n_unplaced:
             parts.append(f"not placed: {self.n_unplaced:,}")
         return f"Placement({', '.join(parts)})"
+
+
+DISSOLVES, UNCERTAIN, STABLE, HIGHLY_STABLE = STABILITY_WORDS = (
+    "dissolves",
+    "a pattern, but uncertain",
+    "stable",
+    "highly stable",
+)
+STABILITY_LIMITS = (0.6, 0.75, 0.85)
+"""The stability from which each word but the first is used; docs/decisions/0101-stability-of-clusters.md says why."""
+
+
+class ClusterStability(NamedTuple):
+    """The stability of one cluster, from 0 to 1, and what it means; both None if it could not be measured."""
+
+    cluster: str
+    objects: int
+    stability: float | None
+    meaning: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class StabilityTable:
+    """The stability of each cluster, as `evaluate` returns it; prints as a table, one `ClusterStability` a line."""
+
+    rows: tuple[ClusterStability, ...]
+
+    @classmethod
+    def of(cls, names: Iterable[Any], sizes: Iterable[Any], values: NDArray[np.float64]) -> StabilityTable:
+        """Return the table of clusters with these names, numbers of objects and stabilities; NaN is not known."""
+        lines = zip(names, sizes, values.tolist(), strict=True)
+        return cls(
+            tuple(
+                ClusterStability(str(name), int(size), *((None, None) if value != value else (value, in_words(value))))
+                for name, size, value in lines
+            )
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"stability": [row._asdict() for row in self.rows]}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with one row per cluster."""
+        library = need_library("pandas")
+        frame: pandas.DataFrame = library.DataFrame(list(self.rows), columns=list(ClusterStability._fields))
+        return frame.set_index("cluster")
+
+    def __str__(self) -> str:
+        width = max(len("cluster"), *(len(_short(row.cluster)) for row in self.rows))
+        lines = [f"{'cluster':<{width}}  {'objects':>10}  stability"]
+        for row in self.rows:
+            value = _number(row.stability, 9)
+            lines.append(f"{_short(row.cluster):<{width}}  {row.objects:>10,}  {value}  {row.meaning or ''}".rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def in_words(stability: float) -> str:
+    """Return what the stability of a cluster means."""
+    return STABILITY_WORDS[sum(stability >= limit for limit in STABILITY_LIMITS)]
 
 
 def _line(top: list[LabelShare]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import counted
-from quorate._summaries import MemberTable, Placement, Profiles, ResultTable
+from quorate._summaries import MemberTable, Placement, Profiles, ResultTable, StabilityTable
 from quorate._verdict import Evidence, Verdict, verdict_of
 
 
@@ -91,6 +91,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # Whether the table had a default index of pandas, which is a name beside other integers: _data/alignment.py.
+    has_default_index: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -107,7 +109,7 @@ class _Rows:
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("compressed", "is_distinct", "is_proven")
+        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index")
         return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
@@ -252,7 +254,8 @@ class Consensus(ResultTable):
         The estimated probability that the same procedure would place the object in the same cluster on a fresh
         ensemble; docs/trust.md says how it is estimated. None if it was left out, or if there is only one member.
     tree : array or None
-        A linkage matrix, as scipy defines it, whose leaves are rows of the compressed ensemble (see `rows`).
+        A linkage matrix whose leaves are rows of the compressed ensemble (see `rows`). Its last column counts objects,
+        so that SciPy takes it only as `linkage` returns it.
     info : mapping
         Further facts that the method reports.
     method : str
@@ -285,6 +288,17 @@ class Consensus(ResultTable):
     def n_clusters(self) -> int:
         return int(self.labels.max()) + 1
 
+    @property
+    def stability(self) -> FloatArray | None:
+        """For each cluster, how alike it and the nearest cluster are when the procedure is repeated: 0 to 1.
+
+        This is the mean Jaccard similarity over repetitions with halves of the members and with halves of the objects,
+        on at most 2,000 objects; `quorate.evaluate` has it in words. It is measured together with the confidence, so
+        that it is None if that was left out, or if there is one member or one cluster.
+        """
+        found: FloatArray | None = self.info.get("confidence", {}).get("stability")
+        return found
+
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
@@ -315,6 +329,12 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
+
+    def linkage(self, *, objects: bool = False) -> FloatArray:
+        """Return the tree as a linkage matrix of SciPy, over rows or over objects; see `quorate.linkage`."""
+        import quorate
+
+        return quorate.linkage(self, objects=objects)
 
 
 class Reading(NamedTuple):
@@ -391,6 +411,7 @@ class Method:
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
+    With all weights times c, the objective is c to the power `weighs` times what it was.
     """
 
     solve: Callable[..., Consensus]
@@ -407,6 +428,7 @@ class Method:
     soft: bool = False
     own_order: str = ""
     by_member: tuple[str, ...] = ()
+    weighs: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -433,6 +455,11 @@ class Scores:
     nmi_arithmetic: float | None = None
     ari: float | None = None
     accuracy: float | None = None
+    ami: float | None = None
+    jaccard: float | None = None
+    fowlkes_mallows: float | None = None
+    element_similarity: float | None = None
+    variation_of_information: float | None = None
     agreement: float | None = None
     agreement_mean_member: float | None = None
     agreement_best_member: float | None = None
@@ -449,7 +476,11 @@ class Scores:
     n_draws: int | None = None
     problem: str | None = field(default=None, repr=False)
     """What is wrong with the labelling itself, in a sentence; None if it is as good as a repetition of its method."""
-    # not a score, but the verdict must know it: whether `generate` made the members from measurements
+    stability: StabilityTable | None = field(default=None, repr=False)
+    """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
+    # not scores, but the verdict must know them: how many times as many clusters members have on average
+    more_clusters: float | None = field(default=None, repr=False)
+    # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 
     @property
@@ -466,9 +497,16 @@ class Scores:
         return "\n".join(
             f"{name.replace('_', ' '):<{width}}  {value:>12,}"
             if isinstance(value, int)
-            else f"{name.replace('_', ' '):<{width}}  {value:>12.6f}"
+            else f"{name.replace('_', ' '):<{width}}  {value:>12.6f}{self._note(name)}"
             for name, value in known.items()
         )
+
+    def _note(self, name: str) -> str:
+        """Say that a p-value is the least that so few repetitions can give, where it is."""
+        times = {"p_value": self.n_permutations, "reference_p_value": self.n_draws}.get(name)
+        if not times or getattr(self, name) > 1.5 / (1 + times):
+            return ""
+        return f"  (the least that {times:,} {'permutations' if name == 'p_value' else 'draws'} can give)"
 
     __repr__ = __str__
 

@@ -33,7 +33,17 @@ from quorate._data.labelling import Labelling, Pairing
 from quorate._data.selection import select_members
 from quorate._data.soft_members import harden
 from quorate._device.choose import array_library, arrays_on_host, lives_on_card
-from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat, two_halves
+from quorate._solve.procedure import (
+    Drawn,
+    Procedure,
+    draw_objects,
+    halves_of_objects,
+    jaccard_with,
+    mean_jaccard,
+    procedure_of,
+    repeat,
+    two_halves,
+)
 from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
@@ -94,8 +104,8 @@ class Scale(NamedTuple):
     `levels` and `slope` are those of the halves, of which there are `divisions` pairs: log odds of being kept at a
     share of 1/2 for each cluster, and how they rise with the share. The others are those of fresh labels: `right` is
     the probability that the row belongs where it is, `again` that fresh labels of its cluster lead there, each with
-    levels and slopes, and `found_again` says how far the halves bear this out, from 0 to 1. A result of version 0.2 has
-    the curve of the halves alone.
+    levels and slopes, and `found_again` says how far the halves bear this out, from 0 to 1. `stability` is that of each
+    cluster, see `Consensus.stability`. A result of version 0.2 has the curve of the halves alone.
     """
 
     levels: FloatArray
@@ -106,6 +116,7 @@ class Scale(NamedTuple):
     again_levels: FloatArray | None = None
     again_slopes: FloatArray | None = None
     found_again: float = 1.0
+    stability: FloatArray | None = None
 
     def confidence(self, shares: Any, labels: Any, known: Any = None) -> Any:
         """The confidence of rows with these own shares in these clusters.
@@ -196,7 +207,7 @@ def confidence_scale(
     if n_clusters == 1:
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
-    kept, seen, likeness = _kept_objects(drawn, procedure)
+    kept, seen, likeness, found = _kept_objects(drawn, procedure)
     if not seen.any() or drawn.places is None:
         return None
     drawn_shares = entries_of(ensemble, shares, drawn.places)
@@ -205,7 +216,8 @@ def confidence_scale(
     sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
     weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
     halves = _fit(x[:, None], clusters, kept / np.maximum(seen, 1), weights, n_clusters, [LEVEL, SLOPE])
-    scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()))
+    stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
+    scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()), stability=stability)
     if drawn.ensemble.n_members < 2:
         return scale
     fresh = fresh_labels(in_content_order(drawn.ensemble), clusters, n_clusters, procedure.seed)
@@ -216,11 +228,12 @@ def confidence_scale(
     features = np.column_stack(_features_of_again(np, known))
     again = _fit(features, clusters, fresh.again, counts * fresh.right, n_clusters, [0.0] * 3)
     found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
-    return Scale(*scale[:3], *right, *again, found_again)
+    return Scale(*scale[:3], *right, *again, found_again, stability)
 
 
-def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64], float]:
-    """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI.
+def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64], float, list[FloatArray]]:
+    """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI;
+    and for each half how alike the clusters and the nearest ones of the half are.
 
     The halves do not depend on the order of the members, because these are sorted by their labels first.
     """
@@ -228,7 +241,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     rng = np.random.default_rng((procedure.seed, members.n_members))
     clusters = canonical(drawn.codes, procedure.n_clusters).astype(np.int64)
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
-    likeness = []
+    likeness, found = [], []
     # two members can be divided in one way only
     for number in range(min(N_DIVISIONS, members.n_members - 1)):
         halves = np.array_split(rng.permutation(members.n_members), 2)
@@ -240,13 +253,14 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
         except (ValueError, MemoryError):
             # for example a method that takes one of the members as it is, and none of a half has so many clusters
             continue
+        found += [jaccard_with(drawn.codes, labels, members.counts, procedure.n_clusters) for labels in repeated]
         both = np.flatnonzero((repeated[0] >= 0) & (repeated[1] >= 0))
         if len(both):
             halves_there = [labels[both] for labels in repeated]
             likeness.append(_likeness(halves_there, members.counts[both]))
             kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1
-    return kept, seen, float(np.mean(likeness)) if likeness else 0.0
+    return kept, seen, float(np.mean(likeness)) if likeness else 0.0, found
 
 
 def _likeness(halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> float:

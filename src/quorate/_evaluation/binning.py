@@ -103,19 +103,39 @@ def _tree_places(result: Any, inverse: NDArray[np.intp], n_rows: int) -> NDArray
     return place
 
 
-def mean_co_association(rows: Ensemble, groups: NDArray[np.int32], n_groups: int) -> FloatArray:
+def is_sampled(ensemble: Ensemble) -> bool:
+    """Whether labels are missing because members got samples of the objects: `generate` made them, or `over_k` says so.
+
+    Pictures then divide by the members that label both objects; otherwise a perfect cluster of objects of which each
+    member gets 80% would have a co-association of about .64.
+    """
+    return ensemble.has_missing and (ensemble.info.get("k") is not None or bool(ensemble.info.get("samples")))
+
+
+def mean_co_association(
+    rows: Ensemble, groups: NDArray[np.int32], n_groups: int, *, pairwise: bool = False
+) -> FloatArray:
     """Return the (n_groups, n_groups) mean co-association of two different objects, one from each group.
 
-    It is computed from count tables. The diagonal is 1 for a group of a single object. Missing labels share nothing.
+    It is computed from count tables. The diagonal is 1 for a group of a single object. Missing labels share nothing;
+    with `pairwise` each pair of objects counts by the members that label both, and groups that no member knows share 0.
     """
     table = cluster_counts(rows.labels, rows.offsets, rows.counts, groups, n_groups).astype(np.float64)
     shares = cluster_weight_shares(rows)
     sizes = np.bincount(groups, weights=rows.counts, minlength=n_groups)
     together, pairs = table.T @ (shares[:, None] * table), np.outer(sizes, sizes)
+    own = sizes
+    if pairwise:
+        known = np.add.reduceat(table, rows.offsets[:-1], axis=0)
+        of_members = rows.weights / rows.weights.sum()
+        pairs, own = known.T @ (of_members[:, None] * known), of_members @ known
     # an object is not a pair with itself
     np.fill_diagonal(together, together.diagonal() - shares @ table)
-    np.fill_diagonal(pairs, pairs.diagonal() - sizes)
-    result: FloatArray = np.divide(together, pairs, out=np.ones_like(pairs), where=pairs > 0)
+    np.fill_diagonal(pairs, pairs.diagonal() - own)
+    unknown = (
+        np.where(np.eye(n_groups, dtype=bool) & (sizes < 2)[:, None], 1.0, 0.0) if pairwise else np.ones_like(pairs)
+    )
+    result: FloatArray = np.divide(together, pairs, out=unknown, where=pairs > 1e-9)
     return np.clip(result, 0.0, 1.0)
 
 
@@ -128,7 +148,8 @@ def cluster_ranks(labelled: LabelledRows) -> NDArray[np.int64]:
         first = np.full(labelled.n_clusters, np.iinfo(np.int64).max)
         np.minimum.at(first, labelled.labels, labelled.place)
         return np.argsort(np.argsort(first, kind="stable"))
-    between = mean_co_association(labelled.rows, labelled.labels, labelled.n_clusters)
+    pairwise = is_sampled(labelled.rows)
+    between = mean_co_association(labelled.rows, labelled.labels, labelled.n_clusters, pairwise=pairwise)
     return np.argsort(leaf_order(between))
 
 
@@ -206,7 +227,7 @@ def heatmap(labelled: LabelledRows, max_bins: int) -> Heatmap:
     rest = () if labelled.has_tree else tuple(labelled.rows.labels.T[::-1])
     bins = cut_into_bins(labelled, np.lexsort((*rest, labelled.place, ranks[labelled.labels])), max_bins)
     pieces = replace(labelled.rows, labels=labelled.rows.labels[bins.row], counts=bins.counts)
-    matrix = mean_co_association(pieces, bins.bin, len(bins.clusters))
+    matrix = mean_co_association(pieces, bins.bin, len(bins.clusters), pairwise=is_sampled(pieces))
     order = np.arange(len(matrix)) if labelled.has_tree else ordered_bins(matrix, bins.clusters)
     edges = np.concatenate([[0], np.cumsum(np.diff(bins.edges)[order])])
     return Heatmap(matrix[np.ix_(order, order)], bins.clusters[order], edges, bins.middle()[order], order, bins)

@@ -1,4 +1,4 @@
-"""`co_association`: the sparse matrix of how often two objects are put together, and its density."""
+"""`co_association`: a sparse matrix of how often two objects are put together; `linkage`: a tree for SciPy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
-from quorate._types import Ensemble
+from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, estimated_pairs, shared_pairs
+from quorate.solvers.linkage.dendrogram import expand_tree, row_counts
 
 LINEAR_RULE = 50
 """The A of the linear rule, which draws the number of clusters of a member from n / A upwards."""
@@ -124,3 +125,42 @@ def co_association(
     if triangle == "full":
         matrix = (matrix + matrix.T + eye_array(ensemble.n_rows)).tocsr()
     return CoAssociation(matrix, len(pairs.columns), ensemble)
+
+
+def linkage(result: Consensus, *, objects: bool = False) -> FloatArray:
+    """Return the tree of a consensus as a linkage matrix that SciPy's functions take.
+
+    Parameters
+    ----------
+    result : Consensus
+        The result of a method that gives a tree, such as `eac`.
+    objects : bool
+        Whether the leaves are the objects, in their order, or the distinct rows (``result.rows`` says which row stands
+        for each object). Objects of equal rows merge first, at height 0.
+
+    Returns
+    -------
+    array of shape (n_leaves - 1, 4)
+        For `scipy.cluster.hierarchy`. ``fcluster(result.linkage(objects=True), k, "maxclust")`` gives the clusters of
+        the result, unless the heights of the merges around the cut are equal: SciPy then returns fewer clusters, and
+        ``cut_tree(result.linkage(objects=True), k)`` as many as asked for.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> result = consensus([[0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]], 2, method="eac")
+    >>> linkage(result, objects=True).round(3).tolist()
+    [[0.0, 1.0, 0.0, 2.0], [2.0, 3.0, 0.0, 2.0], [4.0, 6.0, 0.333, 3.0], [5.0, 7.0, 1.0, 5.0]]
+    """
+    _check.choice(objects, "objects", (True, False))
+    if not isinstance(result, Consensus) or result.tree is None:
+        raise ValueError("result must be a Consensus with a tree; method='eac' gives one.")
+    rows = np.arange(len(result.tree) + 1) if result.rows is None else result.rows
+    if objects and result.rows is None and len(result.tree) and result.tree[-1, 3] != len(rows):
+        raise ValueError(
+            "the tree of solve is one over rows that stand for several objects, which it does not know; take the "
+            "result of consensus, or objects=False."
+        )
+    if objects and len(rows) > len(result.tree) + 1:
+        return expand_tree(result.tree, rows)
+    return row_counts(result.tree)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
 from quorate._data.selection import select_members
-from quorate._evaluation.binning import Bins, LabelledRows
+from quorate._evaluation.binning import Bins, LabelledRows, is_sampled
 from quorate._types import Ensemble, FloatArray, read_only
 from quorate.ops.pairs import ambiguous_drawn, ambiguous_pairs, pair_shares
 from quorate.ops.tables import cluster_counts
@@ -209,8 +209,17 @@ class Closeness(NamedTuple):
 
 
 def closeness(labelled: LabelledRows) -> Closeness:
-    """Return the closeness of every row, in O(rows x members x clusters)."""
+    """Return the closeness of every row, in O(rows x members x clusters).
+
+    Where members are samples, only the members that label both objects of a pair count (`row_consensus`).
+    """
     rows, labels = labelled.rows, labelled.labels
+    if is_sampled(rows):
+        values = np.nan_to_num(row_consensus(labelled))
+        place = np.arange(rows.n_rows), labels
+        own = values[place]
+        values[place] = 0.0
+        return Closeness(own, values.max(axis=1))
     means, _ = cluster_means(rows, labels, labelled.n_clusters)
     means /= rows.weights.sum()
     own, other, _ = own_and_rival(rows, means, labels)
@@ -247,6 +256,8 @@ def bin_item_consensus(labelled: LabelledRows, bins: Bins) -> FloatArray:
     An object is not compared with itself.
     """
     rows, n_bins = labelled.rows, len(bins.clusters)
+    if is_sampled(rows):
+        return np.column_stack([bins.mean(values) for values in np.nan_to_num(row_consensus(labelled)).T])
     means, _ = cluster_means(rows, labelled.labels, labelled.n_clusters)
     labels = read_only(rows.labels[bins.row])
     table = cluster_counts(labels, rows.offsets, bins.counts, bins.bin, n_bins)

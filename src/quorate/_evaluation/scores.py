@@ -105,7 +105,7 @@ def mean_density_between(scored: Scored) -> float:
 
 
 def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dict[str, float]:
-    """Return NMI, ARI and accuracy of a labelling compared with the known classes of the objects."""
+    """Return the scores of a labelling compared with the known classes of the objects, by the names of `Scores`."""
     classes = code_beside(truth, "truth", ensemble, advice="put None where the class is not known")
     table = shared_table(labelling, classes, ensemble.counts, "labels and truth")
     return {
@@ -113,7 +113,16 @@ def scores_of_truth(labelling: Labelling, truth: Any, ensemble: Ensemble) -> dic
         "nmi_arithmetic": tables_of.nmi(table, "arithmetic"),
         "ari": tables_of.ari(table),
         "accuracy": tables_of.accuracy(table),
+        "ami": tables_of.adjusted_information(table, "arithmetic"),
+        "jaccard": tables_of.pair_jaccard(table),
+        "fowlkes_mallows": tables_of.pair_fowlkes_mallows(table),
+        "element_similarity": _mean_of_elements(table),
+        "variation_of_information": tables_of.variation(table),
     }
+
+
+def _mean_of_elements(table: Contingency) -> float:
+    return float(table.counts @ tables_of.element_shares(table)) / table.total
 
 
 def shared_table(one: Labelling, other: Labelling, counts: NDArray[np.int64], names: str) -> Contingency:
@@ -146,6 +155,8 @@ def nmi(first: Any, second: Any, *, average: Average = "geometric") -> float:
     See Also
     --------
     ari : Adjusted Rand index.
+    ami : Mutual information adjusted for chance.
+    element_similarities : How alike the clusters of each object are.
     accuracy : Share of objects on which two matched labellings agree.
     anmi : Average NMI of a labelling with the members of an ensemble.
 
@@ -192,6 +203,149 @@ def accuracy(first: Any, second: Any) -> float:
     0.75
     """
     return tables_of.accuracy(_table_of_two(first, second))
+
+
+def ami(first: Any, second: Any, *, average: Average = "arithmetic") -> float:
+    """Adjusted mutual information: 1 if two labellings are the same partition, 0 on average by chance.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+    average : {"geometric", "arithmetic"}
+        The mean of the two entropies that bounds the mutual information.
+
+    Notes
+    -----
+    Chance is a random labelling with clusters of the same sizes [1]_. NMI rises with the number of clusters by chance
+    alone; AMI does not.
+
+    References
+    ----------
+    .. [1] N. X. Vinh, J. Epps, J. Bailey, "Information theoretic measures for clusterings comparison", Journal of
+       Machine Learning Research 11, 2010.
+
+    Examples
+    --------
+    >>> round(ami([0, 0, 1, 1], [0, 0, 1, 2]), 6)
+    0.571429
+    """
+    _check.choice(average, "average", AVERAGES)
+    return tables_of.adjusted_information(_table_of_two(first, second), average)
+
+
+def jaccard(first: Any, second: Any) -> float:
+    """Jaccard index: of the pairs of objects that either labelling puts together, the share that both do.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+
+    Examples
+    --------
+    >>> jaccard([0, 0, 1, 1], [0, 0, 1, 2])
+    0.5
+    """
+    return tables_of.pair_jaccard(_table_of_two(first, second))
+
+
+def fowlkes_mallows(first: Any, second: Any) -> float:
+    """Fowlkes-Mallows index: how many of the pairs that one labelling puts together the other does, in both directions.
+
+    It is the geometric mean of the two shares, and 1 for equal partitions.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+
+    Examples
+    --------
+    >>> round(fowlkes_mallows([0, 0, 1, 1], [0, 0, 1, 2]), 6)
+    0.707107
+    """
+    return tables_of.pair_fowlkes_mallows(_table_of_two(first, second))
+
+
+def variation_of_information(first: Any, second: Any) -> float:
+    """Variation of information: what each labelling leaves open about the other, in nats; 0 if they are the same.
+
+    It is a distance between partitions: the sum of the two conditional entropies. Divided by the logarithm of the
+    number of objects it lies in [0, 1].
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+
+    Examples
+    --------
+    >>> round(variation_of_information([0, 0, 1, 1], [0, 0, 1, 2]), 6)
+    0.346574
+    """
+    return tables_of.variation(_table_of_two(first, second))
+
+
+def element_similarity(first: Any, second: Any) -> float:
+    """Element-centric similarity: the mean over the objects of how alike their clusters are in two labellings.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+
+    See Also
+    --------
+    element_similarities : The value of each object.
+
+    Examples
+    --------
+    >>> element_similarity([0, 0, 1, 1], [0, 0, 1, 2])
+    0.75
+    """
+    return _mean_of_elements(_table_of_two(first, second))
+
+
+def element_similarities(first: Any, second: Any) -> FloatArray:
+    """Element-centric similarity of each object: how alike its clusters are in two labellings, from 0 to 1.
+
+    Parameters
+    ----------
+    first, second : array of labels, or Consensus
+        See `nmi`.
+
+    Returns
+    -------
+    array of shape (n_objects,)
+        NaN for objects without a label in either.
+
+    Notes
+    -----
+    The similarity compares the random walks with restart from an object within its cluster in either labelling [1]_. In
+    partitions it is |A & B| / max(|A|, |B|), where A and B are the clusters of the object, for any chance of a restart.
+
+    References
+    ----------
+    .. [1] A. J. Gates, I. B. Wood, W. P. Hetrick, Y.-Y. Ahn, "Element-centric clustering comparison unifies overlaps
+       and hierarchy", Scientific Reports 9, 2019, doi:10.1038/s41598-019-44892-y.
+
+    Examples
+    --------
+    >>> element_similarities([0, 0, 1, 1, 1], ["a", "a", "b", "c", None])
+    array([1. , 1. , 0.5, 0.5, nan])
+    """
+    one, other = _two_labellings(first, second)
+    table = tables_of.contingency(
+        one.codes, other.codes, one.n_clusters, other.n_clusters, np.ones(len(one.codes), dtype=np.int64)
+    )
+    known = (one.codes >= 0) & (other.codes >= 0)
+    cells = table.first.astype(np.int64) * other.n_clusters + table.second
+    wanted = one.codes[known].astype(np.int64) * other.n_clusters + other.codes[known]
+    values = np.full(len(known), np.nan)
+    # the cells of a table are in rising order
+    values[known] = tables_of.element_shares(table)[np.searchsorted(cells, wanted)]
+    return values
 
 
 def anmi(labels: Any, ensemble: Any, *, average: Average = "geometric") -> float:
@@ -344,14 +498,19 @@ def member_anmi(ensemble: Any, *, average: Average = "geometric") -> FloatArray:
 
 
 def _table_of_two(first: Any, second: Any) -> Contingency:
+    one, other = _two_labellings(first, second)
+    return shared_table(one, other, np.ones(len(one.codes), dtype=np.int64), "first and second")
+
+
+def _two_labellings(first: Any, second: Any) -> tuple[Labelling, Labelling]:
     one = code_labelling(first, "first")
-    other = code_labelling(second, "second", ids=one.ids)
+    other = code_labelling(second, "second", ids=one.ids, default_index=one.default_index)
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "
             f"labels; put None where an object has no label."
         )
-    return shared_table(one, other, np.ones(len(one.codes), dtype=np.int64), "first and second")
+    return one, other
 
 
 def _scored(labels: Any, ensemble: Any) -> Scored:

@@ -16,9 +16,11 @@ from quorate._data.selection import select_rows
 from quorate._device.choose import lives_on_card
 from quorate._solve.auto import AUTO
 from quorate._solve.run_method import known_options, resolve, run_method
-from quorate._types import MAX_BYTES, Consensus, Ensemble, Solving
+from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray, Solving
 from quorate.methods import METHODS
+from quorate.solvers.contingency import contingency, nearest_jaccard
 from quorate.solvers.label_rows import entries_of, take
+from quorate.solvers.members import in_content_order
 
 MOST_OBJECTS = 2_000
 """Objects on which a procedure is repeated at most, so that the cost does not grow with the number of objects."""
@@ -130,6 +132,45 @@ def repeat(procedure: Procedure, ensemble: Ensemble, number: int) -> NDArray[np.
     result = run_method(rows, k, resolve(rows, k, wanted)[0])
     labels[known] = result.labels[inverse]
     return labels
+
+
+def jaccard_with(
+    codes: NDArray[np.int32], repeated: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int
+) -> FloatArray:
+    """The Jaccard similarity of each cluster of a labelling with the nearest cluster of a repetition.
+
+    Rows that either does not label are left out; NaN for a cluster without rows.
+    """
+    table = contingency(codes, repeated, n_clusters, int(repeated.max()) + 1, counts)
+    return nearest_jaccard(table, n_clusters)
+
+
+def halves_of_objects(drawn: Drawn, procedure: Procedure) -> list[FloatArray]:
+    """Repeat the procedure on two halves of the objects, and return `jaccard_with` of the labels and of each half."""
+    found = []
+    rng = np.random.default_rng((procedure.seed, drawn.ensemble.n_members, 2))
+    members = in_content_order(drawn.ensemble)
+    rows = np.repeat(np.arange(members.n_rows), members.counts)
+    for number, half in enumerate(two_halves(rng.permutation(len(rows)))):
+        places, counts = np.unique(rows[half], return_counts=True)
+        part = select_rows(members, places, counts.astype(np.int64))
+        try:
+            repeated = repeat(procedure, part, 100 + number)
+        except (ValueError, MemoryError):
+            continue
+        found.append(jaccard_with(drawn.codes[places], repeated, part.counts, procedure.n_clusters))
+    return found
+
+
+def mean_jaccard(found: list[FloatArray]) -> FloatArray | None:
+    """The mean over repetitions, for each cluster; NaN for clusters that none of them met, None without repetitions."""
+    if not found:
+        return None
+    values = np.array(found)
+    known = ~np.isnan(values)
+    times = known.sum(axis=0)
+    mean: FloatArray = np.where(known, values, 0.0).sum(axis=0) / np.maximum(times, 1)
+    return np.where(times > 0, mean, np.nan)
 
 
 logger = logging.getLogger("quorate")

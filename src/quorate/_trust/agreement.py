@@ -15,7 +15,18 @@ from quorate import _check
 from quorate._data.labelling import Labelling
 from quorate._data.selection import as_objects, permuted, select_members
 from quorate._solve.auto import AUTO
-from quorate._solve.procedure import Drawn, Procedure, draw_objects, procedure_of, repeat, two_halves, until_clear
+from quorate._solve.procedure import (
+    Drawn,
+    Procedure,
+    draw_objects,
+    halves_of_objects,
+    jaccard_with,
+    mean_jaccard,
+    procedure_of,
+    repeat,
+    two_halves,
+    until_clear,
+)
 from quorate._solve.run_method import collapsed
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
@@ -89,11 +100,13 @@ def held_out_agreement(drawn: Drawn, procedure: Procedure) -> Agreement:
     return Agreement(*map(_mean, judged))
 
 
-def reproducibility(drawn: Drawn, procedure: Procedure) -> float | None:
-    """Return how alike the consensuses of two halves of the members are: the mean ARI over random halvings.
+Halvings = list[tuple[NDArray[np.int32], NDArray[np.int32]]]
 
-    It is about 0 if the members share nothing, and 1 if either half leads to the same clusters. None if there is a
-    single member, or if the method refuses the halves.
+
+def halved_members(drawn: Drawn, procedure: Procedure) -> Halvings | None:
+    """Repeat the procedure on both halves of the members, for several random halvings, and return their labels.
+
+    None if there is a single member, or if the method refuses the halves.
     """
     n_members = drawn.ensemble.n_members
     if n_members < 2:
@@ -110,10 +123,34 @@ def reproducibility(drawn: Drawn, procedure: Procedure) -> float | None:
             )
         except (ValueError, MemoryError):
             return None
-        table = contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, drawn.ensemble.counts)
-        if len(table.counts):
-            found.append(ari(table))
+        found.append((one, other))
+    return found
+
+
+def reproducibility(drawn: Drawn, halvings: Halvings | None) -> float | None:
+    """Return how alike the consensuses of two halves of the members are: the mean ARI over random halvings.
+
+    It is about 0 if the members share nothing, and 1 if either half leads to the same clusters. None if there is
+    nothing to compare.
+    """
+    tables = [
+        contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, drawn.ensemble.counts)
+        for one, other in halvings or []
+    ]
+    found = [ari(table) for table in tables if len(table.counts)]
     return math.fsum(found) / len(found) if found else None
+
+
+def stability_of(drawn: Drawn, procedure: Procedure, halvings: Halvings | None) -> FloatArray | None:
+    """Return the stability of each cluster, as `Consensus.stability` defines it, for a labelling that has none."""
+    if procedure.n_clusters < 2 or not halvings:
+        return None
+    found = [
+        jaccard_with(drawn.codes, labels, drawn.ensemble.counts, procedure.n_clusters)
+        for pair in halvings
+        for labels in pair
+    ]
+    return mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
 
 
 def folds(ensemble: Ensemble) -> list[NDArray[np.intp]]:
@@ -268,6 +305,8 @@ class Trust(NamedTuple):
     adjusted: float | None = None
     reproducibility: float | None = None
     n_permutations: int | None = None
+    stability: FloatArray | None = None
+    more_clusters: float | None = None
     problem: str | None = None
     from_measurements: bool = False
     valley: float | None = None
@@ -309,6 +348,8 @@ def trust_in(
     procedure = procedure_of(result, labelling.n_clusters)
     drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
+    stability = result.stability if isinstance(result, Consensus) else None
+    halvings = halved_members(drawn, procedure) if stability is None and labelling.n_clusters > 1 else None
     sizes = np.bincount(labelling.codes[labelling.codes >= 0], ensemble.counts[labelling.codes >= 0])
     trust = Trust(
         problem=collapsed(sizes, ensemble) or worse_than_repeated(drawn, procedure),
@@ -316,12 +357,14 @@ def trust_in(
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
         from_measurements=from_measurements,
+        more_clusters=float(ensemble.n_clusters @ ensemble.weights / ensemble.weights.sum()) / labelling.n_clusters,
+        stability=stability_of(drawn, procedure, halvings) if stability is None else stability,
         **known,
     )
     if n_permutations is None:
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
-    return trust if found is None else _with_chance(trust, found, drawn, procedure)
+    return trust if found is None else _with_chance(trust, found, drawn, procedure, halvings)
 
 
 def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
@@ -351,8 +394,8 @@ def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: found[key] for name, key in {**names, "n_draws": "n_draws"}.items()} if found else {}
 
 
-def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure) -> Trust:
-    repeated = reproducibility(drawn, procedure)
+def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure, halvings: Halvings | None) -> Trust:
+    repeated = reproducibility(drawn, halvings or halved_members(drawn, procedure))
     if repeated is not None and not procedure.is_known:
         repeated = min(repeated, _likeness(drawn, procedure))
     return trust._replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import locate_pairs
 from quorate._data.rows import compress
-from quorate._evaluation.binning import labelled_rows
+from quorate._evaluation.binning import is_sampled, labelled_rows
 from quorate._evaluation.consensus_index import (
     IndexDistribution,
     by_size,
@@ -31,6 +31,7 @@ from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
 from quorate.generation.generating import generate
 from quorate.generation.kmeans import KMeans
+from quorate.methods import METHODS
 from quorate.ops.pairs import pair_shares
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 BOUNDS = (0.1, 0.9)
 """A pair of objects is ambiguous if its consensus index lies between these values."""
 USUAL = (2, 9)
+MOST_LABELS = 100
+"""Different integers in each column of a table up to which it is taken for a table of labels."""
 
 
 class AtK(NamedTuple):
@@ -137,15 +140,16 @@ class OverK:
         small[first, second] = small[second, first] = np.where(shares < 0, np.nan, shares)
         return small[np.ix_(inverse, inverse)]
 
-    def cluster_consensus(self) -> pandas.DataFrame:
-        """Return a table of the mean consensus index within each cluster, for all numbers of clusters.
+    def cluster_consensus(self, n_clusters: int | None = None) -> pandas.DataFrame:
+        """Return a table of the mean consensus index within each cluster, for one number of clusters or for all.
 
         Its columns are n_clusters, cluster, objects and consensus.
         """
+        numbers = self.numbers if n_clusters is None else (self._known(n_clusters),)
         library = need_library("pandas")
         rows = [
             (k, cluster, int(size), value)
-            for k in self.numbers
+            for k in numbers
             for cluster, (size, value) in enumerate(zip(self.results[k].sizes, self._cluster_values(k), strict=True))
         ]
         frame: pandas.DataFrame = library.DataFrame(rows, columns=["n_clusters", "cluster", "objects", "consensus"])
@@ -225,7 +229,7 @@ def over_k(
     source : features X, Ensemble, or mapping {k: Ensemble}
         Features are clustered by `generate`. The members of a single Ensemble are grouped by their number of clusters;
         numbers that fewer than five members have are left out. A table of labels must be made an Ensemble first, by
-        `as_ensemble`, because it cannot be distinguished from features.
+        `as_ensemble`; texts and columns of few integers are refused, because they look like one.
     n_clusters : int, range, (lowest, highest) or list of numbers, optional
         By default 2 to 9 for features, otherwise all numbers for which there are members.
     method : str
@@ -260,8 +264,10 @@ def over_k(
     both [1]_. Its distribution is counted over all pairs if there are up to 1,500 distinct rows, and over a million
     drawn pairs if there are more. The consensus of an object with a cluster is the mean index of its pairs with the
     objects of the cluster, in which each pair counts by the number of members that label both objects;
-    ConsensusClusterPlus [2]_ weighs all pairs equally, which is the same if no label is missing. The proportion of
-    ambiguous pairs (PAC) [3]_ falls with k even on data without clusters, so the lowest is not always the best.
+    ConsensusClusterPlus [2]_ weighs all pairs equally, which is the same if no label is missing.
+    ``method="eac"`` is average link on the consensus matrix as long as that fits into 4 GB, and divides by all members
+    beyond. The proportion of ambiguous pairs (PAC) [3]_ falls with k even on data without clusters, so the lowest is
+    not always the best.
 
     References
     ----------
@@ -284,7 +290,8 @@ def over_k(
     ensembles = _ensembles(source, n_clusters, {"n_members": n_members, "rows": rows, **options}, rng)
     results, distributions = {}, {}
     for k, ensemble in ensembles.items():
-        results[k] = consensus(ensemble, k, method=method, random_state=int(rng.integers(2**62)))
+        of_pairs = _of_known_pairs(ensemble, method)
+        results[k] = consensus(ensemble, k, method=method, random_state=int(rng.integers(2**62)), **of_pairs)
         distributions[k] = index_distribution(ensemble, rng)
     return OverK(ensembles, results, distributions, (low, high))
 
@@ -303,14 +310,46 @@ def _ensembles(source: Any, n_clusters: Any, options: dict[str, Any], rng: np.ra
                 f"{', '.join(map(str, parts))}."
             )
         return {k: parts[k] for k in asked}
+    _refuse_labels(source)
     asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
     options = {"base": KMeans(init="k-means++"), **options}
     return {k: generate(source, k=k, random_state=int(rng.integers(2**62)), **options) for k in asked}
 
 
+def _of_known_pairs(ensemble: Ensemble, method: str) -> dict[str, Any]:
+    """Return the option of average link that makes its tree one of the consensus matrix, if that fits into memory."""
+    n_bytes = METHODS["eac"].memory_for
+    options = {"normalization": "pairwise"}
+    if method != "eac" or not is_sampled(ensemble) or n_bytes is None:
+        return {}
+    return options if n_bytes(compress(ensemble)[0], options) <= MAX_BYTES else {}
+
+
+def _refuse_labels(source: Any) -> None:
+    """Raise if measurements look like a table of labels: texts, or whole numbers of which each column has few."""
+    values = source.to_numpy() if hasattr(source, "to_numpy") else source
+    if isinstance(values, list | tuple | np.ndarray):
+        table = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else object)
+        if table.ndim == 2 and table.size and all(_is_like_labels(column) for column in table.T):
+            raise ValueError(
+                "over_k got a table of labels (each column has texts, or few different integers), and would cluster "
+                "its codes as if they were measurements. For members of your own pass {k: members with k clusters} or "
+                "as_ensemble(table); for one consensus of them call consensus, for several methods compare. If these "
+                "are measurements, pass them as floats: X.astype(float)."
+            )
+
+
+def _is_like_labels(column: NDArray[Any]) -> bool:
+    values = {value for value in column.tolist() if value is not None and value == value}
+    if any(isinstance(value, str) for value in values):
+        return True
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+    return whole and len(values) <= min(MOST_LABELS, max(2, len(column) // 3))
+
+
 def _given(source: Any) -> dict[int, Ensemble]:
     if isinstance(source, Ensemble):
-        parts = {k: part for k, part in by_size(source).items() if isinstance(k, int) and k >= 2}
+        parts = {k: _as_samples(part) for k, part in by_size(source).items() if isinstance(k, int) and k >= 2}
         if not parts:
             raise ValueError(
                 "an Ensemble must have at least five members with one number of clusters; pass the features, or a "
@@ -320,11 +359,16 @@ def _given(source: Any) -> dict[int, Ensemble]:
     if not source:
         raise ValueError("a mapping {k: members} must have at least one number of clusters, got none.")
     keys = {k: _check.integer(k, "a key of the mapping, a number of clusters,", low=2) for k in source}
-    parts = {keys[k]: as_ensemble(source[k]) for k in sorted(source)}
+    parts = {keys[k]: _as_samples(as_ensemble(source[k])) for k in sorted(source)}
     lengths = {k: part.n_rows for k, part in parts.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"members must have the same number of objects for every number of clusters, got {lengths}.")
     return parts
+
+
+def _as_samples(ensemble: Ensemble) -> Ensemble:
+    """Note that missing labels are those of objects that a member did not get, for the pictures."""
+    return replace(ensemble, info={**ensemble.info, "samples": True}) if ensemble.has_missing else ensemble
 
 
 def _bounds(bounds: Any) -> tuple[float, float]:

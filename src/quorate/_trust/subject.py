@@ -170,6 +170,12 @@ class Subject:
         sums = np.bincount(labels, weights=self.confidence[self.known] * weights, minlength=self.n_clusters)
         return np.asarray(sums / self.labelled.sizes, dtype=np.float64)
 
+    @property
+    def cluster_stability(self) -> FloatArray:
+        """The stability of each cluster; NaN where it is not known."""
+        known = self.trust.stability
+        return np.full(self.n_clusters, np.nan) if known is None else known
+
 
 def subject_of(result: Any, ensemble: Any, truth: Any = None, *, ambiguous: float = AMBIGUOUS) -> Subject:
     """Check and code everything that a report is about."""

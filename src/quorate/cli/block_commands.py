@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from quorate import Scores, stream
@@ -30,7 +28,15 @@ from quorate._stream.running import temporary_store
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._types import MAX_BYTES, Reading, Solving
 from quorate.cli.options import Generating, NullTest, ambiguity_threshold, names, null_test
-from quorate.cli.output import consensus_facts, consensus_summary, ensemble_facts, ensemble_summary, table_facts, tell
+from quorate.cli.output import (
+    consensus_facts,
+    consensus_summary,
+    ensemble_facts,
+    ensemble_summary,
+    scores_facts,
+    table_facts,
+    tell,
+)
 from quorate.cli.progress import Step
 from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
 from quorate.generation.plans import entropy_of
@@ -66,7 +72,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving:
     if solving.device == "cuda":
         raise ValueError("--device cuda does not go together with tables in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     start = time.perf_counter()
     with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
         result = stream.consensus(
@@ -112,8 +118,7 @@ def block_facts(result: stream.BlockConsensus, seconds: float, below: float) -> 
 
 def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Scores) -> None:
     """Write the summary of a consensus in blocks, or the JSON object."""
-    everything = {**facts, "scores": scores.as_dict(), "verdict": scores.verdict._asdict()}
-    tell(arguments, everything, consensus_summary(facts, scores))
+    tell(arguments, {**facts, **scores_facts(scores)}, consensus_summary(facts, scores))
 
 
 def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
@@ -149,7 +154,7 @@ def score_in_blocks(arguments: argparse.Namespace, test: NullTest, step: Step) -
 
 def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
     """Place new objects in blocks and write their labels."""
-    refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    refuse_out(arguments.output, arguments.force)
     with temporary_store() as store:
         read = read_for_scores(arguments, store, step)
     labelling = code_beside(read.labels, "labels", read.ensemble)
@@ -232,7 +237,7 @@ def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str,
         if given:
             raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     return {
         "base": generating.base,
         "columns": generating.columns,

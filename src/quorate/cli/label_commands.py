@@ -36,6 +36,7 @@ from quorate.cli.output import (
     aligned,
     place_of,
     refuse_clashes,
+    stability_facts,
     table_facts,
     table_summary,
     tell,
@@ -130,14 +131,17 @@ def run_score(arguments: argparse.Namespace) -> None:
         ensemble, named = read.ensemble, read.labels
     else:
         ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
-        with step("scoring"):
-            scores = evaluate_within(labelling.labels, ensemble, test.seconds, truth=truth, null=test.null)
+        # tables show clusters by their names in the file, not by their codes
         named = labelling.named()
+        with step("scoring"):
+            scores = evaluate_within(named, ensemble, test.seconds, truth=truth, null=test.null)
     with step("scoring"):
-        # the tables show clusters by their names in the file, not by their codes
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
+    facts |= stability_facts(scores)
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
+    if scores.stability is not None:
+        parts.append(str(scores.stability))
     for table in tables:
         facts |= table.as_dict()
         parts.append(str(table))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
     if arguments.json and "-" in outputs.values():
         option = next(option for option, place in outputs.items() if place == "-")
         raise ValueError(f"--json and {option} - both write to standard output; write the results to a file")
+    from quorate._io.paths import replaced_input
+
     taken: dict[str, str] = {}
     for option, place in outputs.items():
         real = place if place == "-" else os.path.realpath(place)
@@ -39,18 +42,25 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
             where = "standard output" if place == "-" else place
             raise ValueError(f"{taken[real]} and {option} both write to {where}; name two files")
         taken[real] = option
-    for path in _inputs_of(arguments):
-        option = taken.get(os.path.realpath(path), "") if path != "-" else ""
-        if option:
-            raise ValueError(
-                f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
-            )
+    for option, place in outputs.items():
+        path = None if place == "-" else replaced_input(place, _inputs_of(arguments))
+        if path is not None:
+            advice = "a folder of that name is there; choose another" if os.path.isdir(place) else "name another file"
+            raise ValueError(f"{option} would replace {path}, which is read, and --force does not allow that; {advice}")
 
 
 def _inputs_of(arguments: argparse.Namespace) -> list[str]:
-    """Return the files that the command reads."""
+    """Return the files that the command reads, those of folders and patterns among them."""
+    from quorate._io.opening import expanded, is_many
+
     single = [getattr(arguments, name, None) for name in ("features", "labelling", "new")]
-    return [*getattr(arguments, "labels", []), *(path for path in single if path is not None)]
+    named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
+    files: list[str] = []
+    for path in named:
+        # what cannot be read is refused in the words of the function that reads it
+        with suppress(OSError, ValueError):
+            files += map(str, expanded(path)) if is_many(path) else [path]
+    return files
 
 
 def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
@@ -62,7 +72,12 @@ def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> 
         write_json(facts)
     elif not arguments.quiet:
         stream = sys.stderr if "-" in outputs_of(arguments).values() else sys.stdout
-        stream.write(summary)
+        stream.write(printable(summary))
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters spelt out, except ends of lines: a name in a table could hold any."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def write_json(facts: dict[str, Any]) -> None:
@@ -169,6 +184,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
+        **_stability_lines(scores),
         **_ambiguous_lines(facts),
         **_agreement_lines(scores),
         "density": f"{scores.density:.4f}",
@@ -198,6 +214,30 @@ def _coarsen_lines(facts: dict[str, Any]) -> dict[str, str]:
     if done.get("way", "merged") != "merged":
         return {"coarsen": f"{done['way']}, the others placed, instead of merged rows with {how}{lost}"}
     return {"coarsen": f"{done['n_distinct_rows']:,} distinct rows became {done['n_rows']:,} ({how}){lost}"}
+
+
+def stability_facts(scores: Scores) -> dict[str, Any]:
+    """Return the stability of each cluster for the JSON object; nothing if it is not known."""
+    return {} if scores.stability is None else scores.stability.as_dict()
+
+
+def scores_facts(scores: Scores) -> dict[str, Any]:
+    """Return scores, verdict and stability of a consensus for the JSON object."""
+    return {"scores": scores.as_dict(), "verdict": scores.verdict._asdict(), **stability_facts(scores)}
+
+
+def _stability_lines(scores: Scores) -> dict[str, str]:
+    """Say how many clusters are how stable, the most stable first."""
+    from collections import Counter
+
+    if scores.stability is None:
+        return {}
+    rows = sorted(scores.stability.rows, key=lambda row: -(row.stability or 0.0))
+    times = Counter(row.meaning for row in rows if row.meaning)
+    lowest = rows[-1]
+    told = ", ".join(f"{count:,} {meaning}" for meaning, count in times.items())
+    last = "" if lowest.stability is None else f"; lowest {lowest.stability:.2f} (cluster {lowest.cluster})"
+    return {"stability": told + last}
 
 
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
@@ -237,17 +277,23 @@ def _memory_lines(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _sizes_line(sizes: list[int]) -> str:
-    """Return the sizes of the clusters, the largest first."""
-    largest = ", ".join(f"{size:,}" for size in sorted(sizes, reverse=True)[:MAX_SIZES])
-    return largest + (", ..." if len(sizes) > MAX_SIZES else "")
+    """Return the size of each cluster behind its label; of many clusters the largest, which come first."""
+    shown: Any = range(len(sizes))
+    if len(sizes) > MAX_SIZES:
+        shown = sorted(shown, key=lambda label: -sizes[label])[:MAX_SIZES]
+    return ", ".join(f"{label}: {sizes[label]:,}" for label in shown) + (", ..." if len(sizes) > MAX_SIZES else "")
 
 
 def _agreement_lines(scores: Scores) -> dict[str, str]:
     """The agreement with clusterings that were left out; and the ANMI with those that the consensus was fitted to."""
+    from quorate._verdict import is_unfair
+
     lines = {"ANMI": f"{scores.anmi:.4f} with the clusterings that it was made from"}
     if scores.agreement is None or scores.agreement_best_member is None or scores.agreement_mean_member is None:
         return lines
     others = f"best clustering {scores.agreement_best_member:.4f}, mean clustering {scores.agreement_mean_member:.4f}"
+    if is_unfair(scores.agreement, scores.agreement_best_member, scores.more_clusters):
+        others += f", but clusterings have {scores.more_clusters:.2g} times as many clusters as the consensus"
     return {"agreement": f"{scores.agreement:.4f} with clusterings left out ({others})", **lines}
 
 

@@ -50,7 +50,7 @@ from quorate.cli.options import (
     reference_setting,
     weights,
 )
-from quorate.cli.output import consensus_facts, consensus_summary, table_facts, tell
+from quorate.cli.output import consensus_facts, consensus_summary, scores_facts, table_facts, tell
 from quorate.cli.progress import Step
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def tell_outcome(arguments: argparse.Namespace, outcome: Outcome, *made: str) ->
     if arguments.report is not None:
         facts["report"] = arguments.report
     summary = consensus_summary(facts, outcome.scores)
-    tell(arguments, {**facts, "scores": outcome.scores.as_dict(), "verdict": outcome.scores.verdict._asdict()}, summary)
+    tell(arguments, {**facts, **scores_facts(outcome.scores)}, summary)
 
 
 def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> None:

@@ -107,4 +107,5 @@ METHOD = Method(
     instead="pass neighbours=50 to keep only each row's strongest co-associations, use 'lwgp' or 'kmeans', or "
     "coarsen='auto', which measures what it loses,",
     own_order=WHOLE_SUMS,
+    weighs=1,
 )

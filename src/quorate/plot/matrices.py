@@ -42,8 +42,9 @@ def consensus_heatmap(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Ax
     Notes
     -----
     A cell is the mean co-association of two different objects, one from each bin. All objects of a bin are in one
-    cluster. The means are computed from count tables in O(rows x members + base clusters x bins^2), without a matrix
-    over pairs of objects.
+    cluster. If members are samples (of `generate` or `over_k`), a pair of objects counts by the members that label
+    both, otherwise by all members. The means are computed from count tables in
+    O(rows x members + base clusters x bins^2), without a matrix over pairs of objects.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _check
-from quorate._evaluation.binning import cluster_ranks, cut_into_bins, labelled_rows, runs
+from quorate._evaluation.binning import cluster_ranks, cut_into_bins, is_sampled, labelled_rows, runs
 from quorate._evaluation.consensus_index import bin_item_consensus, closeness, silhouettes
 from quorate._evaluation.consensus_index import cluster_consensus as cluster_consensus_index
 from quorate._evaluation.scores import cluster_density
@@ -43,8 +43,9 @@ def item_consensus(result: Any, ensemble: Any, *, max_bins: int = 200, ax: Axes 
 
     Notes
     -----
-    This is the item consensus of Monti et al. (2003). An object is not compared with itself, and missing labels share
-    nothing. Within a cluster, the objects are sorted by decreasing consensus with it. The cost is
+    This is the item consensus of Monti et al. (2003). An object is not compared with itself. Missing labels share
+    nothing, but if members are samples (of `generate` or `over_k`), a pair counts by the members that label both.
+    Within a cluster, the objects are sorted by decreasing consensus with it. The cost is
     O(rows x members x clusters).
 
     References
@@ -110,7 +111,8 @@ def cluster_consensus(results: Any, ensemble: Any = None, *, ax: Axes | None = N
 
     Notes
     -----
-    The cluster consensus of Monti et al. (2003) is the density of the cluster; 0 for a cluster of one object.
+    The cluster consensus of Monti et al. (2003) is the density of the cluster; 0 for a cluster of one object. If
+    members are samples (of `generate` or `over_k`), a pair counts by the members that label both objects.
 
     Examples
     --------
@@ -147,7 +149,14 @@ def _cluster_groups(results: Any, ensemble: Any) -> tuple[bool, list[FloatArray]
     if ensemble is None:
         raise TypeError("ensemble must be the members that the results were made from, got None.")
     several = isinstance(results, Sequence) and len(results) and all(isinstance(part, Consensus) for part in results)
-    return bool(several), [cluster_density(part, ensemble) for part in (results if several else [results])]
+    return bool(several), [_within(part, ensemble) for part in (results if several else [results])]
+
+
+def _within(result: Any, ensemble: Any) -> FloatArray:
+    labelled = labelled_rows(result, ensemble)
+    if is_sampled(labelled.rows):
+        return np.nan_to_num(cluster_consensus_index(labelled))
+    return cluster_density(result, ensemble)
 
 
 def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | None = None) -> Axes:
@@ -172,8 +181,8 @@ def silhouette(result: Any, ensemble: Any, *, max_bins: int = 400, ax: Axes | No
     -----
     The silhouette is (b - a) / max(a, b), where a is the mean distance to the other objects of the cluster and b the
     mean distance to the objects of the closest other cluster; the distance of two objects is 1 minus their
-    co-association. It is 0 for a cluster of one object. The means are computed from count tables in
-    O(rows x members x clusters).
+    co-association, among the members that label both if members are samples. It is 0 for a cluster of one object. The
+    means are computed from count tables in O(rows x members x clusters).
 
     References
     ----------

@@ -20,7 +20,7 @@ from quorate._evaluation.member_table import APART
 from quorate._summaries import Choice, LabelShare
 from quorate._trust.subject import Subject
 from quorate._verdict import CLEAR as CLEAR_GRADE
-from quorate._verdict import GRADES, NO_STRUCTURE, STRONG
+from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
 from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, SAME, Point
 
@@ -145,16 +145,21 @@ def _profile(labels: Sequence[LabelShare]) -> str:
 
 
 def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
-    """Return the rows with size, confidence and density of each cluster."""
+    """Return the rows with size, confidence, stability and density of each cluster."""
     total = int(subject.labelled.sizes.sum())
     rows = []
     for cluster in largest_clusters(subject):
         size = int(subject.labelled.sizes[cluster])
         rows.append(
             f"<tr>{_head(subject, cluster, shades)}<td>{size:,}</td><td>{size / total:.1%}</td>"
-            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{subject.densities[cluster]:.2f}</td></tr>"
+            f"<td>{subject.cluster_confidence[cluster]:.2f}</td><td>{_two_digits(subject.cluster_stability[cluster])}</td>"
+            f"<td>{subject.densities[cluster]:.2f}</td></tr>"
         )
-    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
+    return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 6, "clusters")
+
+
+def _two_digits(value: float) -> str:
+    return NONE if value != value else f"{value:.2f}"
 
 
 def member_table(subject: Subject) -> str:
@@ -235,6 +240,8 @@ def _agreement(subject: Subject) -> NumberCard:
         return NumberCard(f"{agreement:.2f}", name, f"better than the best member, {best:.2f}", GOOD)
     if agreement >= best - SAME:
         return NumberCard(f"{agreement:.2f}", name, "as good as the best member", MIDDLING)
+    if is_unfair(agreement, best, subject.trust.more_clusters):
+        return NumberCard(f"{agreement:.2f}", name, f"best member {best:.2f}, but members have more clusters", MIDDLING)
     return NumberCard(f"{agreement:.2f}", name, f"below the best member, {best:.2f}", BAD)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._evaluation.member_table import APART, standing_apart
+from quorate._summaries import STABILITY_LIMITS, STABILITY_WORDS, in_words
 from quorate._trust.subject import Subject
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
@@ -54,7 +56,8 @@ def headline(subject: Subject) -> str:
 
 def points(subject: Subject) -> list[Point]:
     """Return the verdict point by point; points that do not apply are left out."""
-    first = [*_verdict(subject), _agreement(subject), _clusters(subject), _objects(subject), _members(subject)]
+    first = [*_verdict(subject), _agreement(subject), _clusters(subject), _stability(subject)]
+    first += [_objects(subject), _members(subject)]
     return [point for point in (*first, _gaps(subject), _truth(subject)) if point is not None]
 
 
@@ -105,6 +108,27 @@ def _clusters(subject: Subject) -> Point:
     }
     if subject.n_clusters == 1:
         return Point("Clusters", "There is one cluster, so nothing can be said about borders between clusters.")
+    return _point("Clusters", [*_in_groups(subject, groups), "."])
+
+
+def _stability(subject: Subject) -> Point | None:
+    """Say which clusters are found again when the consensus is repeated; nothing if that is not known."""
+    values = subject.cluster_stability
+    if np.isnan(values).all():
+        return None
+    words = np.array([in_words(value) for value in values.tolist()])
+    names = dict(zip(reversed(STABILITY_WORDS), ("highly stable", "stable", "uncertain", "unstable"), strict=True))
+    groups = {name: np.flatnonzero((words == word) & ~np.isnan(values)) for word, name in names.items()}
+    told = (
+        f". Stability is how alike a cluster and the nearest one are when the consensus is repeated on halves of the "
+        f"members and of the objects (mean Jaccard similarity); the lowest is {np.nanmin(values):.2f}. Clusters from "
+        f"{STABILITY_LIMITS[1]:g} on are mostly found again, those below {STABILITY_LIMITS[0]:g} hardly ever."
+    )
+    return _point("Stability", [*_in_groups(subject, groups), told])
+
+
+def _in_groups(subject: Subject, groups: Mapping[str, NDArray[np.intp]]) -> list[str | Named]:
+    """Say which clusters are of which kind."""
     told = [(word, group.tolist()) for word, group in groups.items() if len(group)]
     parts: list[str | Named] = [f"Of {subject.n_clusters:,} clusters, "]
     for place, (word, group) in enumerate(told):
@@ -112,7 +136,7 @@ def _clusters(subject: Subject) -> Point:
         all_of_them = "both are" if len(group) == 2 else f"all {len(group):,} are"
         number = all_of_them if len(told) == 1 else f"{len(group):,} {_is(len(group))}"
         parts += [f"{joint}{number} {word} (", *_few_clusters(subject, group), ")"]
-    return _point("Clusters", [*parts, "."])
+    return parts
 
 
 def _objects(subject: Subject) -> Point:

@@ -110,6 +110,90 @@ def ari(table: Contingency) -> float:
     return 2 * (together * pairs - first * second) / scale if scale else 1.0
 
 
+def adjusted_information(table: Contingency, average: Average) -> float:
+    """Adjusted mutual information: NMI minus what is expected of random labellings with clusters of the same sizes."""
+    first, second = (sizes[sizes > 0] for sizes in (table.first_sizes, table.second_sizes))
+    if len(table.counts) == len(first) == len(second):
+        return 1.0
+    total = float(table.total)
+    entropies = [_entropy(sizes.astype(np.float64), total) for sizes in (first, second)]
+    expected = _expected_information(first, second, table.total)
+    mean = math.sqrt(entropies[0] * entropies[1]) if average == "geometric" else sum(entropies) / 2
+    information = sum(entropies) / 2 - variation(table) / 2
+    # without room above chance, as with one cluster, or one for each object, nothing can be beyond it
+    return (information - expected) / (mean - expected) if mean - expected > 1e-12 else 0.0
+
+
+def variation(table: Contingency) -> float:
+    """Variation of information in nats: the two conditional entropies; exactly 0 for equal partitions."""
+    counts = table.counts.astype(np.float64)
+    first, second = table.first_sizes[table.first], table.second_sizes[table.second]
+    return _sum(counts / float(table.total) * (np.log(first / counts) + np.log(second / counts)))
+
+
+def pair_jaccard(table: Contingency) -> float:
+    """Pairs of objects that both labellings put together, among those that at least one does; 1 if there is none."""
+    together, first, second = (_pairs(sizes) for sizes in (table.counts, table.first_sizes, table.second_sizes))
+    either = first + second - together
+    return together / either if either else 1.0
+
+
+def pair_fowlkes_mallows(table: Contingency) -> float:
+    """The geometric mean of the shares of pairs that the other labelling puts together; 1 if neither has a pair."""
+    together, first, second = (_pairs(sizes) for sizes in (table.counts, table.first_sizes, table.second_sizes))
+    if not first or not second:
+        return float(first == second)
+    return math.sqrt(together / first) * math.sqrt(together / second)
+
+
+def element_shares(table: Contingency) -> FloatArray:
+    """The element-centric similarity of the objects in each cell: their number by the larger of its two clusters."""
+    larger = np.maximum(table.first_sizes[table.first], table.second_sizes[table.second])
+    shares: FloatArray = table.counts / larger
+    return shares
+
+
+def nearest_jaccard(table: Contingency, n_first: int) -> FloatArray:
+    """For each of the first clusters, its Jaccard similarity with the most similar second one; NaN without objects."""
+    shared = table.counts.astype(np.float64)
+    either = table.first_sizes[table.first] + table.second_sizes[table.second] - shared
+    found = np.full(n_first, -1.0)
+    np.maximum.at(found, table.first, shared / either)
+    return np.where(found < 0, np.nan, found)
+
+
+def _expected_information(first: NDArray[Any], second: NDArray[Any], total: int) -> float:
+    """The mean mutual information of random labellings with clusters of these sizes.
+
+    Clusters of equal size have equal terms, so that the cost is that of the different sizes. Numbers of shared objects
+    that are farther than 12 standard deviations (and 60 objects) from their mean add less than rounding.
+    """
+    from scipy.special import gammaln
+
+    def log_factorial(numbers: Any) -> Any:
+        return gammaln(np.asarray(numbers, dtype=np.float64) + 1.0)
+
+    values = []
+    others, other_times = np.unique(second.astype(np.int64), return_counts=True)
+    for size, times in zip(
+        *(part.tolist() for part in np.unique(first.astype(np.int64), return_counts=True)), strict=True
+    ):
+        mean = size * others / total
+        reach = 12 * np.sqrt(mean) + 60
+        low = np.maximum(np.maximum(1, size + others - total), (mean - reach).astype(np.int64))
+        lengths = np.minimum(np.minimum(size, others), (mean + reach).astype(np.int64)) - low + 1
+        place = np.repeat(np.arange(len(others)), lengths)
+        shared = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths - low, lengths)
+        other = others[place]
+        fixed = log_factorial(size) + log_factorial(total - size) - log_factorial(total)
+        logs = fixed + (log_factorial(others) + log_factorial(total - others))[place]
+        logs -= log_factorial(shared) + log_factorial(size - shared) + log_factorial(other - shared)
+        logs -= log_factorial(total - size - other + shared)
+        parts = shared / total * np.log(total * (shared / (size * other.astype(np.float64)))) * np.exp(logs)
+        values.append(times * float(other_times[place] @ parts))
+    return math.fsum(values)
+
+
 def accuracy(table: Contingency) -> float:
     """Share of the objects in cells of the best one-to-one matching of clusters.
 

@@ -32,7 +32,7 @@ def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
     return upper + upper.T - np.diag(np.diag(upper))
 
 
-def jaccard(ensemble: Ensemble) -> FloatArray:
+def cluster_overlap(ensemble: Ensemble) -> FloatArray:
     """The Jaccard index (d, d) of any two base clusters, in objects; 0 within a member and on the diagonal."""
     both = fold(ensemble, ensemble.counts.astype(np.float64))
     sizes = np.diag(both).copy()

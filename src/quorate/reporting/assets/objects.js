@@ -109,7 +109,7 @@ function turn(step) {
   drawTable();
 }
 
-/** Draws the table of clusters for the stop of the slider; only the consensus itself has a confidence. */
+/** Draws the table of clusters for the stop of the slider; only the consensus itself has confidence and stability. */
 function drawClusterTable() {
   const { clusters, sizes, densities } = stop();
   const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -124,6 +124,7 @@ function drawClusterTable() {
       counted(sizes[place]),
       `${((100 * sizes[place]) / total).toFixed(1)}%`,
       fixed(isOwn() ? data.clusterConfidence[cluster] : null),
+      fixed(isOwn() ? data.clusterStability[cluster] : null),
       fixed(densities[place]),
     ];
     const line = element("tr");
@@ -132,7 +133,7 @@ function drawClusterTable() {
   });
   if (order.length > lines.length) {
     const more = element("tr");
-    more.append(element("td", `and ${counted(order.length - lines.length)} more clusters`, { colspan: 5 }));
+    more.append(element("td", `and ${counted(order.length - lines.length)} more clusters`, { colspan: 6 }));
     lines.push(more);
   }
   byId("cluster-table").tBodies[0].replaceChildren(...lines);

@@ -13,7 +13,7 @@ from quorate._types import Ensemble, FloatArray
 from quorate.ops.neighbours import inverted_lists, mirror, place_block, shared_block, shared_matrix
 from quorate.ops.threads import map_blocks, map_fixed_blocks
 from quorate.solvers.linkage.average_link import WORK, near_order
-from quorate.solvers.local_weights import jaccard
+from quorate.solvers.local_weights import cluster_overlap
 from quorate.solvers.weights import relative_weights
 
 Normalization = Literal["ensemble", "pairwise"]
@@ -144,7 +144,7 @@ def cluster_similarities(ensemble: Ensemble) -> list[FloatArray]:
     Two clusters of a member are linked by the clusters c of other members that overlap with both: the sum over c of
     min(w(C_i, c), w(C_j, c)), w = Jaccard, over the largest such sum in the ensemble, times DECAY.
     """
-    overlap = jaccard(ensemble)
+    overlap = cluster_overlap(ensemble)
     edges = ensemble.offsets
     links = []
     for member in range(ensemble.n_members):

@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate._types import Ensemble, FloatArray
 from quorate.solvers.label_rows import one_hot
-from quorate.solvers.local_weights import jaccard
+from quorate.solvers.local_weights import cluster_overlap
 from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
 
@@ -71,7 +71,7 @@ def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
     A walk is described by the probabilities of its places after 1, 2, ..., `steps` steps. A step goes to a cluster with
     probability proportional to its Jaccard index times its member's weight; the index of a cluster with itself is 1.
     """
-    overlap = jaccard(ensemble)
+    overlap = cluster_overlap(ensemble)
     np.fill_diagonal(overlap, 1.0)
     overlap *= cluster_weights(ensemble)
     step = overlap / overlap.sum(axis=1, keepdims=True)
