@@ -32,6 +32,7 @@ from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main
 from quorate.generation.features import as_features
 from quorate.generation.plans import Request
+from quorate.generation.runner import Options
 
 
 def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
@@ -172,7 +173,7 @@ def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:
 def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
     X = blobs()
     request = Request(20, None, "auto", 1.0, 1.0)
-    how = How(request, Solving(), 0, None)
+    how = How(request, Solving(), 0, Options(), {})
     found = judged_clusters(as_features(X), how, 3, draws=3)
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
     assert found is not None

@@ -347,7 +347,8 @@ def test_the_verdict_is_about_the_labels_that_are_delivered() -> None:
     """Coarsening that lost much, and a linkage that put nearly all objects into one cluster, are not praised."""
     _, labels = noisy_with_truth(0, 1_500, 8, 20, noise=0.3)
     good = consensus(labels, 8, method="eac", random_state=0)
-    bad = consensus(labels, 8, method="eac", coarsen=0.9, random_state=0)
+    with pytest.warns(UserWarning, match="of the agreement with the members"):
+        bad = consensus(labels, 8, method="eac", coarsen=0.9, random_state=0)
     verdict = evaluate(good, labels, null=19).verdict
     assert verdict.grade == "strong structure"
     assert "use the clusters" in str(verdict).lower()
