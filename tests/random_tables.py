@@ -72,6 +72,16 @@ def weights_scaled(method: str, seed: int) -> bool:
     return np.array_equal(labels_of(method, case._replace(weights=4 * case.weights)), plain_labels(method, seed))
 
 
+CONSTANTS = (1e-300, 1e-30, 1e-8, 0.7, 3.0, 1e8, 1e18, 1e101, 1e300)
+
+
+def weights_times_any_constant(method: str, seed: int) -> bool:
+    """Whether weights times a constant from 1e-300 to 1e300, another one for each table, give the same labels."""
+    case = random_case(seed)
+    weights = CONSTANTS[seed % len(CONSTANTS)] * case.weights
+    return np.array_equal(labels_of(method, case._replace(weights=weights)), plain_labels(method, seed))
+
+
 def members_permuted(method: str, seed: int) -> bool:
     """Whether another order of the members gives the same labels."""
     case = random_case(seed)
@@ -98,7 +108,7 @@ def objects_permuted(method: str, seed: int) -> bool:
     )
 
 
-LAWS = (objects_repeated, weights_scaled, members_permuted, objects_permuted)
+LAWS = (objects_repeated, weights_scaled, weights_times_any_constant, members_permuted, objects_permuted)
 
 
 def main() -> None:

@@ -266,3 +266,28 @@ def test_an_error_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sys.stderr", Full())
     assert main(["consensus", "nowhere.csv", "-k", "2"]) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"], ["--version"], ["methods"]])
+def test_help_that_cannot_be_written_is_an_error(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "quorate", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode != 0
+    assert "No space left" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("setting", [{"NUMBA_NUM_THREADS": "abc"}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_settings_of_numba_cost_one_line_at_most(setting: dict[str, str], tmp_path: Path) -> None:
+    """Kernels that are not compiled warned of each product of hashes: 2,280 times."""
+    (tmp_path / "t.csv").write_text("id,a,b\n1,x,y\n2,x,y\n3,z,w\n4,z,w\n")
+    command = [sys.executable, "-m", "quorate", "consensus", str(tmp_path / "t.csv"), "--id", "id", "-k", "2"]
+    done = subprocess.run(
+        [*command, "--no-null"], env={**os.environ, **setting}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr.count("\n") <= 1
+    assert "Traceback" not in done.stderr

@@ -61,6 +61,21 @@ def test_cluster_in_one_go(table, tmp_path, capsys):
     assert load_labels(ensemble).n_members == 20
 
 
+@pytest.mark.parametrize("verb", ["generate", "cluster"])
+def test_columns_on_other_scales_are_reported(table, tmp_path, capsys, verb):
+    wide = tmp_path / "wide.csv"
+    frame = pd.read_csv(table)
+    frame["z"] *= 1000
+    frame.to_csv(wide, index=False)
+    command = [verb, str(wide), *COLUMNS, *(["-k", "3"] if verb == "cluster" else ["--k", "3"])]
+    assert main([*command, "-o", str(tmp_path / "plain.csv")]) == 0
+    told = capsys.readouterr().err
+    assert told.count("the columns differ in scale: column 2 varies") == 1
+    assert "--scale z in the shell" in told
+    assert main([*command, "--scale", "z", "-o", str(tmp_path / "scaled.csv")]) == 0
+    assert "differ in scale" not in capsys.readouterr().err
+
+
 def test_json_and_checkpoint(table, tmp_path, capsys):
     folder = tmp_path / "run"
     command = ["generate", str(table), *COLUMNS, "--k", "sqrt", "--checkpoint", str(folder), "--json", "--jobs", "1"]

@@ -150,3 +150,15 @@ def test_sep_is_that_of_the_table(table: Path, tmp_path: Path, mark: str, labels
     assert len((tmp_path / "new.csv").read_text().splitlines()) == len(table.read_text().splitlines())
     if not memory:
         assert main(["report", str(other), str(out), *how, "-o", str(page)]) == 0
+
+
+def test_names_reach_the_terminal_without_control_characters(tmp_path: Path, capsys: Output) -> None:
+    """A name of a column or a label could clear the screen, or write to the clipboard."""
+    table, out = tmp_path / "table.csv", tmp_path / "out.csv"
+    table.write_text("id,a,b\x1b[2Jx\n1,\x1b]0;title\x07,y\n2,x,y\n3,z,w\n4,z,w\n")
+    assert main(["consensus", str(table), "--id", "id", "-k", "2", "--no-null", "-o", str(out)]) == 0
+    assert main(["score", str(table), str(out), "--id", "id", "--no-null", "--members", "--profiles"]) == 0
+    printed = capsys.readouterr().out
+    assert "\\x1b[2Jx" in printed
+    assert "\\x1b]0;title\\x07" in printed
+    assert all(character == "\n" or character.isprintable() for character in printed)

@@ -134,7 +134,7 @@ def test_options_decide_on_memory() -> None:
     for options in ({"linkage": "complete"}, {"enhanced": True}, {"normalization": "pairwise"}, {"threshold": 0.1}):
         with pytest.raises(
             MemoryError,
-            match=r"method 'eac', .* on 1\d\d distinct rows and 30 clusters of members would need .* coarsen the rows",
+            match=r"method 'eac', .* on 1\d\d distinct rows and 30 clusters of members would need .* coarsen='auto'",
         ):
             consensus(labels, 3, method="eac", max_bytes=1000, **options)
     with pytest.raises(MemoryError, match="raise theta"):

@@ -11,13 +11,14 @@ from ensembles import noisy
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
-from quorate.generation import Projection, Share, Views
+from quorate.generation import Projection, Share, Views, runner
 
 NOT_FOR_LABELS = {
     "check_clustering": "clusters standardised measurements; X is a table of labels, where negative ones are errors",
@@ -140,3 +141,69 @@ def test_float32_and_large_offsets_are_predicted_alike() -> None:
     model = EnsembleClustering(3, random_state=0).fit(X)
     assert np.array_equal(model.predict(X[::-1]), model.labels_[::-1])
     assert pickle.loads(pickle.dumps(model)).predict(X[:5]).tolist() == model.labels_[:5].tolist()
+
+
+def test_estimators_choose_the_number_unless_one_is_given() -> None:
+    noise = np.random.default_rng(3).normal(size=(150, 3))
+    assert EnsembleClustering(random_state=0).fit(noise).n_clusters_ == 1
+    model = EnsembleClustering(random_state=0).fit(BLOBS)
+    assert np.array_equal(model.labels_, EnsembleClustering("auto", random_state=0).fit(BLOBS).labels_)
+    labels = noisy(0)
+    chosen = ConsensusClustering(random_state=0).fit(labels)
+    assert np.array_equal(chosen.labels_, consensus(labels, random_state=0).labels)
+    assert chosen.consensus_.info["choice"].n_clusters == chosen.n_clusters_
+
+
+def test_no_member_is_made_twice_to_choose_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[object, ...]] = []
+
+    def counted(features, plans, *others):
+        if features.n_objects == len(BLOBS) and features.n_columns == 3 and np.array_equal(features.data, BLOBS):
+            made.extend((plan.base.name, plan.number, plan.k) for plan in plans)
+        return run_members(features, plans, *others)
+
+    run_members = runner.run_members
+    monkeypatch.setattr(runner, "run_members", counted)
+    model = EnsembleClustering(random_state=0).fit(BLOBS)
+    assert len(made) == len(set(made)) >= 40
+    monkeypatch.undo()
+    assert np.array_equal(EnsembleClustering(3, random_state=0).fit(BLOBS).ensemble_.labels, model.ensemble_.labels)
+    assert np.array_equal(model.predict(BLOBS), model.labels_)
+
+
+def test_columns_on_other_scales_are_reported_once_and_scaled() -> None:
+    X, truth = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="columns differ in scale: column 12 varies 388 times") as seen:
+        plain = EnsembleClustering(3, random_state=0).fit(X)
+    assert len(seen) == 1
+    with pytest.warns(UserWarning, match="columns differ in scale: column 'a'"):
+        generate(pd.DataFrame({"a": X[:, 12], "b": X[:, 0], "c": X[:, 2]}), 2, random_state=0)
+    model = EnsembleClustering(3, scale="z", random_state=0).fit(X)
+    before = EnsembleClustering(3, random_state=0).fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert adjusted_rand_score(before.labels_, model.labels_) > 0.95
+    assert adjusted_rand_score(truth, model.labels_) > adjusted_rand_score(truth, plain.labels_) + 0.3
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X[:1]), model.labels_[:1])
+    made = generate(X, scale="z", random_state=0, k=("default", 3))
+    assert np.array_equal(made.labels, model.ensemble_.labels)
+
+
+@pytest.mark.parametrize("X", [load_iris().data, load_digits().data[:300], np.eye(4).repeat(20, axis=0)], ids=str)
+def test_ordinary_measurements_do_not_warn(X: np.ndarray) -> None:
+    generate(X, 2, k=3, base="kmeans", random_state=0)
+
+
+def test_scaled_and_sparse_measurements_do_not_warn() -> None:
+    X = load_breast_cancer().data
+    generate(StandardScaler().fit_transform(X), 2, k=3, base="kmeans", random_state=0)
+    generate(csr_matrix(X), 2, k=3, base="kmeans", random_state=0)
+    generate(X - X.mean(axis=0), 2, k=3, base="kmeans", random_state=0)
+
+
+def test_a_scale_that_cannot_be_applied_is_refused() -> None:
+    with pytest.raises(ValueError, match="scale must be one of 'z'"):
+        EnsembleClustering(3, scale="minmax").fit(BLOBS)
+    with pytest.raises(ValueError, match="scale must be None for sparse"):
+        EnsembleClustering(3, scale="z").fit(csr_matrix(BLOBS))
+    with pytest.raises(ValueError, match="scale must be one of 'z'"):
+        generate(BLOBS, 2, scale="max")

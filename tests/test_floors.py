@@ -31,3 +31,27 @@ other = ["late>=1"]"""
     with pytest.raises(ValueError, match=r"scipy>=1\.15,<2"):
         floors(text)
     assert floors(text.replace(",<2", "")) == ["numpy==1.26", "scipy==1.15", "zarr==3.1.1; python_version >= '3.11'"]
+
+
+SAFE = {
+    "tqdm": ("4.66.3", "CVE-2024-34062"),
+    "scikit-learn": ("1.5.0", "CVE-2024-5206"),
+    "joblib": ("1.2.0", "CVE-2022-21797"),
+    "numpy": ("1.22.2", "CVE-2021-41495"),
+    "pyarrow": ("14.0.1", "CVE-2023-47248"),
+    "distributed": ("2026.1.0", "CVE-2026-23528"),
+}
+"""The first versions without the advisories that are known for our dependencies."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_no_floor_admits_a_known_advisory(name: str) -> None:
+    lines = floors((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    versions = {line.split(";")[0].partition("==")[2] for line in lines if line.startswith(f"{name}==")}
+    assert versions
+    safe, advisory = SAFE[name]
+    assert all(numbers(version) >= numbers(safe) for version in versions), f"{name} below {safe}: {advisory}"

@@ -269,3 +269,19 @@ def test_a_library_that_is_not_there(
     with pytest.raises(ImportError, match="pip install"):
         save_ensemble(tmp_path / f"b.{suffix}", example())
     assert [p.name for p in tmp_path.iterdir()] == [f"a.{suffix}"]
+
+
+def test_a_chart_sheet_is_not_a_table(tmp_path: Path) -> None:
+    """openpyxl cannot read a chart sheet without a chart: 'list' object has no attribute 'find'."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "a", "b"], [1, "x", "y"], [2, "x", "y"], [3, "z", "w"]):
+        book.active.append(row)
+    book.create_chartsheet("chart", 0)
+    book.save(tmp_path / "book.xlsx")
+    assert load_labels(tmp_path / "book.xlsx", ids="id").n_objects == 3
+    del book["Sheet"]
+    book.active = 0
+    book.save(tmp_path / "chart.xlsx")
+    with pytest.raises(ValueError, match="it has no sheet with cells"):
+        load_labels(tmp_path / "chart.xlsx")

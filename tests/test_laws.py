@@ -336,6 +336,40 @@ def test_weights_in_the_same_proportions_change_nothing_on_random_tables(method:
 
 
 @law()
+def test_weights_times_any_constant_change_nothing_on_random_tables(method: str) -> None:
+    assert broken(method, random_tables.weights_times_any_constant) == []
+
+
+@law()
+@pytest.mark.parametrize("heavy", [1e9, 1e18, 1e300])
+def test_weights_of_any_spread_are_finite_work(method: str, heavy: float) -> None:
+    """A member of so large a weight decides, as one of weight 1,000 does, and no sum overflows."""
+    labels = noisy(3)
+    results = [
+        consensus(
+            as_ensemble(labels, weights=[weight] + [1.0] * (labels.shape[1] - 1)), number(method, 4), method=method,
+            random_state=0, confidence=False,
+        )
+        for weight in (1e7, heavy)
+    ]  # fmt: skip
+    assert np.isfinite(results[1].objective)
+    assert np.array_equal(results[0].labels, results[1].labels)
+
+
+@pytest.mark.parametrize("factor", [0.7, 1e-300, 1e8, 1e300])
+def test_objectives_are_those_of_the_given_weights(factor: float) -> None:
+    labels = noisy(1)
+    for method, entry in METHODS.items():
+        one, other = (
+            consensus(as_ensemble(labels, weights=weights), number(method, 4), method=method, random_state=0)
+            for weights in (np.ones(labels.shape[1]), np.full(labels.shape[1], factor))
+        )
+        given = as_ensemble(labels, weights=np.full(labels.shape[1], factor)).weights[0]
+        assert other.objective == pytest.approx(one.objective * given**entry.weighs)
+        assert np.allclose(one.confidence, other.confidence)
+
+
+@law()
 def test_member_order_changes_nothing_on_random_tables(method: str) -> None:
     assert broken(method, random_tables.members_permuted) == []
 

@@ -132,3 +132,8 @@ def test_draws_follow_the_weights_and_never_take_what_weighs_nothing() -> None:
 def test_objects_are_numbered_row_after_row() -> None:
     counts = np.array([2, 1, 3])
     assert rows_of_objects(counts, np.arange(6)).tolist() == np.repeat(np.arange(3), counts).tolist()
+
+
+def test_runs_without_end_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_init must be between 1 and 1,000,000"):
+        consensus([[0, 0, 1, 1], [0, 0, 1, 1]], 2, method="kmeans", n_init=10**21)

@@ -252,3 +252,35 @@ def test_files_of_one_stem_are_told_apart(frame: pd.DataFrame, tmp_path: Path) -
         frame[["a"]].to_csv(tmp_path / name, sep="\t" if name.endswith("tsv") else ",")
     ensemble = load_labels([tmp_path / "x.csv", tmp_path / "x.tsv"], ids="object")
     assert ensemble.member_names == ("x.csv.a", "x.tsv.a")
+
+
+TEN = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 1])
+THIRTY = pd.DataFrame(np.random.default_rng(0).integers(3, size=(30, 4)), columns=list("abcd"))
+
+
+@pytest.mark.parametrize("first", ["default", "other"])
+def test_series_with_a_default_and_another_index_are_matched_by_name(first: str) -> None:
+    """They were put together by order: ten objects instead of fifteen, without a word."""
+    members = {"x": pd.Series(TEN), "y": pd.Series(TEN, index=range(5, 15))}
+    members = members if first == "default" else dict(reversed(members.items()))
+    with pytest.raises(ValueError, match=r"in 'x' there is no label for 5 of 10 objects: 10, 11, 12, 13, 14"):
+        as_ensemble(members)
+    soft = [pd.DataFrame(np.eye(2)[TEN], index=member.index) for member in members.values()]
+    with pytest.raises(ValueError, match="there is no label for 5 of 10 objects"):
+        quorate.as_soft_ensemble(soft)
+    equal = as_ensemble({"x": pd.Series(TEN), "y": pd.Series(TEN, index=np.arange(10))})
+    assert equal.n_objects == 10
+
+
+@pytest.mark.parametrize(("labels", "rows"), [(10, 0), (0, 10), (5, 0), (10, 20)])
+def test_labels_of_other_rows_are_refused(labels: int, rows: int) -> None:
+    table, own = THIRTY.iloc[rows : rows + 10], pd.Series(TEN, index=pd.RangeIndex(labels, labels + 10))
+    with pytest.raises(ValueError, match=r"in labels there is no label for \d+ of 10 objects"):
+        quorate.evaluate(own, table)
+    with pytest.raises(ValueError, match=r"in truth there is no label for \d+ of 10 objects"):
+        quorate.evaluate(TEN, table, truth=own)
+    # arrays have no names, so that they are matched by order
+    by_order = quorate.evaluate(TEN, table).anmi
+    assert quorate.evaluate(own, table.to_numpy()).anmi == by_order
+    assert quorate.evaluate(own.set_axis(table.index), table).anmi == by_order
+    assert quorate.evaluate(own.reset_index(drop=True), table.reset_index(drop=True)).anmi == by_order

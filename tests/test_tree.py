@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from strategies import label_tables
 from test_laws import number, opted_out
 
-from quorate import METHODS, CATree, as_ensemble, ca_tree, coarsen, compress, consensus
+from quorate import METHODS, CATree, anmi, as_ensemble, ca_tree, coarsen, compress, consensus
 from quorate._coarsening import coarsen as coarsening
 from quorate.ops import threads
 
@@ -203,7 +203,8 @@ def test_every_method_runs_coarsened(method: str, asked: object) -> None:
     told = result.info["coarsen"]
     assert told["n_rows"] == result.info["n_rows"] <= told["n_distinct_rows"]
     assert result.rows is not None
-    assert result.rows.max() + 1 == told["n_rows"]
+    # the rows of a sample are rows that were not merged
+    assert result.rows.max() + 1 == told["n_rows" if told.get("way", "merged") == "merged" else "n_distinct_rows"]
 
 
 def test_weights_are_distances() -> None:
@@ -228,6 +229,36 @@ def test_auto_says_what_and_why() -> None:
     # a budget of bytes counts as well, where a method needs pairs
     few = consensus(labels, 4, coarsen="auto", max_bytes=8 * 40 * 40, random_state=0).info["coarsen"]
     assert few["n_rows"] <= 40
+
+
+NOISY = noisy(2, n=3000, k=15, members=20, noise=0.4)
+
+
+def test_auto_measures_what_merging_loses_and_takes_a_sample_instead() -> None:
+    merged = coarsen(as_ensemble(NOISY), 0.9)[0]
+    assert merged.n_rows < 1000
+    with pytest.warns(UserWarning, match=r"merging rows with theta=0.9, keep=1 lost \d+% of the agreement"):
+        given = consensus(NOISY, 15, method="cspa", coarsen=0.9, random_state=0, confidence=False)
+    assert given.info["coarsen"]["loss"] > 0.02
+    assert given.info["coarsen"]["way"] == "merged"
+    auto = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0)
+    told = auto.info["coarsen"]
+    assert (told["way"], told["n_rows"], told["n_distinct_rows"]) == ("sample of 1,000 objects", 1000, 3000)
+    assert told["loss"] > 0.02
+    assert auto.n_clusters == 15
+    assert anmi(auto, NOISY) == pytest.approx(auto.objective)
+    assert anmi(auto, NOISY) > 1.02 * anmi(given, NOISY)
+    again = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0)
+    assert np.array_equal(auto.labels, again.labels)
+    raised = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0, refine=True)
+    assert raised.objective >= auto.objective
+
+
+def test_merging_that_loses_nothing_is_kept_without_a_warning() -> None:
+    labels = noisy(9, n=800, k=4, members=10, noise=0.1)
+    told = consensus(labels, 4, coarsen=0.3, random_state=0).info["coarsen"]
+    assert told["way"] == "merged"
+    assert 0 <= told["loss"] <= 0.02
 
 
 def test_shape_indicator() -> None:

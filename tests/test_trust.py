@@ -24,7 +24,17 @@ from quorate._trust import agreement
 from quorate._trust.agreement import folds, held_out_agreement
 from quorate._trust.evaluate import evaluate_within
 from quorate._trust.subject import subject_of
-from quorate._verdict import CLEAR, GRADES, NO_STRUCTURE, STRONG, WEAK, beyond_chance, grade_of
+from quorate._verdict import (
+    CLEAR,
+    GRADES,
+    NO_STRUCTURE,
+    STRONG,
+    WEAK,
+    Evidence,
+    beyond_chance,
+    grade_of,
+    verdict_of,
+)
 from quorate.cli import main
 from quorate.reporting.verdict import headline, points
 
@@ -251,6 +261,49 @@ def test_grades_follow_the_limits() -> None:
     assert not beyond_chance(5.9, 0.02)
     assert beyond_chance(2.0, 0.01)
     assert len(set(GRADES)) == 4
+
+
+SAID_OF_RANDOM_LABELS = "Random labels would agree about as well"
+
+
+@pytest.mark.parametrize("n_permutations", [19, 39, 60, 99])
+def test_the_verdict_says_what_so_many_permutations_can_show(n_permutations: int) -> None:
+    least = 1 / (1 + n_permutations)
+    for z, above, grade in ((3.5, 0, WEAK), (7.0, 0, WEAK), (1.0, 8, NO_STRUCTURE), (2.0, 1, NO_STRUCTURE)):
+        verdict = verdict_of(evidence(z, (1 + above) * least, n_permutations))
+        assert verdict.grade == grade
+        assert (SAID_OF_RANDOM_LABELS in verdict.text) == (above == 8)
+    unsure = verdict_of(evidence(2.5, least, n_permutations))
+    assert SAID_OF_RANDOM_LABELS not in unsure.text
+    assert (unsure.grade, "null=999" in unsure.next_step) == (
+        (WEAK, False) if n_permutations == 99 else (NO_STRUCTURE, True)
+    )
+
+
+def test_a_z_of_a_handful_of_permutations_says_nothing() -> None:
+    assert verdict_of(evidence(4.0, 1 / 5, 4)).grade == NO_STRUCTURE
+    assert "too few" in verdict_of(evidence(4.0, 1 / 5, 4)).text
+
+
+def evidence(z: float, p_value: float, n_permutations: int) -> Evidence:
+    scores = dict.fromkeys(Evidence._fields)
+    known = {"mean_member": 0.1, "expected": 0.1, "z": z, "p_value": p_value, "adjusted": 0.1, "reproducibility": 0.1}
+    return Evidence(**{**scores, **known, "n_permutations": n_permutations, "from_measurements": False})
+
+
+@pytest.mark.parametrize("n_permutations", [19, 39, 60, 99])
+def test_few_permutations_find_what_was_planted_and_nothing_in_random_labels(n_permutations: int) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat(rng.integers(3, size=(150, 1)), 6, axis=1)
+        wrong = rng.random(labels.shape) < 0.55
+        labels[wrong] = rng.integers(3, size=int(wrong.sum()))
+        for name, table in (("planted", labels), ("random", rng.integers(3, size=labels.shape))):
+            ensemble = as_ensemble(table, orientation="objects", check=False)
+            result = consensus(ensemble, 3, random_state=seed, confidence=False)
+            verdict = evaluate(result, ensemble, null=n_permutations).verdict
+            assert (verdict.grade == NO_STRUCTURE) == (name == "random"), (name, seed, str(verdict))
+            assert not (name == "planted" and SAID_OF_RANDOM_LABELS in verdict.text)
 
 
 def test_members_of_measurements_are_not_praised() -> None:

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,6 +22,7 @@ from benchmarks.reliability.shell import Outcome, faults, prepare, run_here, sna
 
 _LABELS = ["consensus", "labels.csv", "--id", "id", "-k", "3", "-m", "kmeans", "--no-null", "--force", "-o"]
 _MEMBERS = ["generate", "features.npy", "--members", "3", "--k", "3", "--base", "kmeans", "--force", "-o"]
+_BLOCKS = ["consensus", "labels.parquet", *_LABELS[2:-2], "--memory", "100MB", "--force", "-o"]
 _OLD = {"copy": "result.csv"}
 # every kind of output, with a file of that name that must stay as it is if the new one cannot be written
 WRITERS: dict[str, Case] = {
@@ -37,6 +39,16 @@ WRITERS: dict[str, Case] = {
         )
         for suffix in ("csv", "npz", "zarr")
     },
+    **{
+        f"labels in blocks as {suffix}": Case(
+            suffix, [*_BLOCKS, f"old.{suffix}"], {f"old.{suffix}": {"copy": f"result.{suffix}"}}
+        )
+        for suffix in ("csv", "parquet", "npy", "zarr")
+    },
+    "labels in blocks as folder": Case("folder", [*_BLOCKS, "old"], {"old": {"copy": "parts"}}),
+    "members in blocks": Case(
+        "members", [*_MEMBERS[:-1], "--memory", "100MB", "-o", "old.csv"], {"old.csv": {"copy": "labels.csv"}}
+    ),
     "report": Case(
         "report", ["report", "labels.csv", "result.csv", "--id", "id", "--force", "-o", "old.html"], {"old.html": "old"}
     ),
@@ -174,27 +186,40 @@ def _run(
 
 
 def _judge(writer: str, outcome: Outcome, folder: Path | None) -> list[str]:
-    """Return what is wrong; where there is a checkpoint, the same call is repeated without faults and must succeed."""
-    case = WRITERS[writer]
+    """Return what is wrong; the same call is repeated without faults and must succeed.
+
+    In blocks an unfinished run keeps its work beside the output, and a folder that was about to be replaced is kept
+    there.
+    """
+    case, out = WRITERS[writer], WRITERS[writer].run[-1] if "checkpoint" not in writer else "old.npz"
+    if "in blocks" in writer and outcome.status:
+        made = tuple(name for name in outcome.made if Path(name).parts[0] != f".{out}.quorate")
+        outcome = replace(outcome, made=made)
     found = faults(case, outcome)
-    if "checkpoint" in writer and folder is not None:
+    if folder is not None:
         status, _, err = run_here(case.run, folder)
         if status != 0:
             found.append(f"not taken up again: {err}")
-        elif (folder / "old.npz").read_bytes() != expected(writer):
+        elif writer != "report" and _content(folder / out) != expected(writer, out):  # a report tells the time
             found.append("taken up again, the result differs")
+        elif "in blocks" in writer and (folder / f".{out}.quorate").exists():
+            found.append("the unfinished work is still there")
     return found
 
 
-_expected: dict[str, bytes] = {}
+def _content(place: Path) -> dict[str, bytes]:
+    return snapshot(place) if place.is_dir() else {"": place.read_bytes()}
 
 
-def expected(writer: str) -> bytes:
-    """Return what a writer writes without faults to the file old.npz."""
+_expected: dict[str, dict[str, bytes]] = {}
+
+
+def expected(writer: str, out: str) -> dict[str, bytes]:
+    """Return what a writer writes without faults."""
     if writer not in _expected:
         with tempfile.TemporaryDirectory(prefix="quorate-good-") as place:
             _run(writer, Path(place), contextlib.nullcontext())
-            _expected[writer] = (Path(place) / "old.npz").read_bytes()
+            _expected[writer] = _content(Path(place) / out)
     return _expected[writer]
 
 

@@ -80,6 +80,9 @@ def _write_labels(folder: Path) -> None:
     for suffix in ("csv", "parquet", "npz", "npy", "zarr"):
         quorate.save_labels(folder / f"result.{suffix}", result)
     quorate.save_consensus(folder / "whole.npz", result)
+    quorate.stream.consensus(
+        folder / "labels.parquet", 3, ids="id", method="kmeans", random_state=1, out=folder / "parts"
+    )
 
 
 def _write_features(folder: Path) -> None:

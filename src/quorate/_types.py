@@ -91,6 +91,8 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
+    # Whether the table had a default index of pandas, which is a name beside other integers: _data/alignment.py.
+    has_default_index: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -107,7 +109,7 @@ class _Rows:
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("compressed", "is_distinct", "is_proven")
+        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index")
         return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
@@ -409,6 +411,7 @@ class Method:
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
+    With all weights times c, the objective is c to the power `weighs` times what it was.
     """
 
     solve: Callable[..., Consensus]
@@ -425,6 +428,7 @@ class Method:
     soft: bool = False
     own_order: str = ""
     by_member: tuple[str, ...] = ()
+    weighs: int = 0
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,6 +13,12 @@ NO_STRUCTURE, WEAK, CLEAR, STRONG = GRADES = (
 SIGNIFICANT = 0.01
 """Agreement is beyond chance if its p-value is at most this, or its z at least `FAR_BEYOND`."""
 FAR_BEYOND = 6.0
+BEYOND_FEW = 3.0
+"""The z that is beyond chance if none of the permutations agreed as well, and they are too few for `SIGNIFICANT`."""
+FEWEST_FOR_Z = 19
+"""With fewer permutations a z below `FAR_BEYOND` says nothing."""
+SEVERAL, SEVERAL_SHARE = 3, 0.1
+"""Several permutations agreed as well if they are so many, or if the p-value is above this share."""
 CLEAR_FROM, STRONG_FROM = 0.2, 0.5
 """The reproducibility from which structure is called clear, and strong."""
 
@@ -112,6 +118,12 @@ TEXTS = {
     CLEAR: "The members share clear structure, though parts of the clusters depend on which members are used.",
     STRONG: "The members share strong structure: either half of them leads to much the same clusters.",
 }
+TOO_FEW = (
+    "None of the permuted labels agreed as well, but they are too few to tell that from chance: so far there is no "
+    "evidence of structure beyond chance."
+)
+RARELY = "Random labels rarely agree as well, but too often to be evidence of structure beyond chance."
+ASK_FOR_MORE = "Do not rely on these clusters yet. Ask for more permutations: evaluate(..., null=999), or --null 999."
 NEXT_STEPS = {
     NO_STRUCTURE: "Do not rely on these clusters. More objects, more members or better members may show more.",
     WEAK: "Use the clusters as a hint only. More members, better members or another number of clusters may help.",
@@ -130,30 +142,44 @@ def verdict_of(evidence: Evidence) -> Verdict:
         if evidence.reference_z is not None:
             return Verdict(None, SEPARATED, _reference(evidence), ASK_FOR_CHANCE, REFERENCE_TELLS)
         return Verdict(None, evidence.problem or NOT_TESTED, "", MEND if evidence.problem else ASK_FOR_CHANCE, "")
-    grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility)
+    is_beyond = beyond_chance(evidence.z, evidence.p_value, evidence.n_permutations)
+    grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility, evidence.n_permutations)
     if evidence.problem and grade != NO_STRUCTURE:
         about = f"The following is about the members and the method, not about these labels. {_reason(evidence)}"
         return Verdict(WEAK, evidence.problem, about, MEND, CANNOT_TELL)
-    is_beyond = beyond_chance(evidence.z, evidence.p_value)
-    text = TEXTS[grade]
+    text, next_step = TEXTS[grade], NEXT_STEPS[grade]
     if grade == NO_STRUCTURE and is_beyond:
         text = "The members share structure, but this labelling does not follow it more than by chance."
+    elif grade == NO_STRUCTURE and not _above(evidence) and evidence.n_permutations:
+        text, next_step = TOO_FEW, ASK_FOR_MORE
+    elif grade == NO_STRUCTURE and _above(evidence) < SEVERAL and evidence.p_value <= SEVERAL_SHARE:
+        text = RARELY
     if evidence.reference_z is not None:
         reason = f"{_reference(evidence)} {_reason(evidence)}"
-        return Verdict(grade, text, reason, NEXT_STEPS[grade], REFERENCE_TELLS)
+        return Verdict(grade, text, reason, next_step, REFERENCE_TELLS)
     if is_beyond and grade != NO_STRUCTURE and evidence.from_measurements:
         return Verdict(grade, SAME_MEASUREMENTS, _reason(evidence), TRY_MEASUREMENTS, CANNOT_TELL)
-    return Verdict(grade, text, _reason(evidence), NEXT_STEPS[grade], CANNOT_TELL)
+    return Verdict(grade, text, _reason(evidence), next_step, CANNOT_TELL)
 
 
-def beyond_chance(z: float, p_value: float) -> bool:
-    """Whether permuted labels hardly ever agree as well."""
+def beyond_chance(z: float, p_value: float, n_permutations: int | None = None) -> bool:
+    """Whether permuted labels hardly ever agree as well.
+
+    The least p-value of n permutations is 1 / (n + 1). If they are too few for `SIGNIFICANT`, and none of them agreed
+    as well, z decides.
+    """
+    least = 1 / (1 + n_permutations) if n_permutations else 0.0
+    if least > SIGNIFICANT and p_value <= least * (1 + 1e-9) and z >= BEYOND_FEW:
+        # the standard deviation of a handful of values says little
+        return bool(n_permutations and n_permutations >= FEWEST_FOR_Z) or z >= FAR_BEYOND
     return p_value <= SIGNIFICANT or z >= FAR_BEYOND
 
 
-def grade_of(z: float, p_value: float, adjusted: float, reproducibility: float | None) -> str:
+def grade_of(
+    z: float, p_value: float, adjusted: float, reproducibility: float | None, n_permutations: int | None = None
+) -> str:
     """Return the grade; without a reproducibility nothing better than weak structure can be shown."""
-    if not beyond_chance(z, p_value) or adjusted <= 0:
+    if not beyond_chance(z, p_value, n_permutations) or adjusted <= 0:
         return NO_STRUCTURE
     if reproducibility is None or reproducibility < CLEAR_FROM:
         return WEAK
@@ -195,9 +221,14 @@ def _reference(evidence: Evidence) -> str:
 
 def _permutations(evidence: Evidence) -> str:
     """Tell the p-value as a number of permutations, because after few of them it cannot be small."""
-    count = evidence.n_permutations or 0
-    above = round((evidence.p_value or 0.0) * (count + 1)) - 1
-    return f"{above or 'None'} of {count:,} permutations of the labels agreed as well."
+    return (
+        f"{_above(evidence) or 'None'} of {evidence.n_permutations or 0:,} permutations of the labels agreed as well."
+    )
+
+
+def _above(evidence: Evidence) -> int:
+    """The number of permutations that agreed as well."""
+    return round((evidence.p_value or 0.0) * ((evidence.n_permutations or 0) + 1)) - 1
 
 
 def _rounded(value: float | None) -> str:

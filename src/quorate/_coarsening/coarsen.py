@@ -131,7 +131,8 @@ def coarsen_by_option(
             f"larger keep."
         )
     info = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": tree.rows.n_rows, "why": choice.reason}
-    return rows, inverse, {**info, "n_rows": rows.n_rows, "weighted": options.weighted}
+    info |= {"n_rows": rows.n_rows, "weighted": options.weighted}
+    return rows, inverse, info | ({"max_rows": budget} if options.is_auto else {})
 
 
 def _options(option: Any, max_rows: int) -> Coarsening:

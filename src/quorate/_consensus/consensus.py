@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,18 @@ from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.proof import proven
 from quorate._data.rows import compress
+from quorate._data.selection import select_rows
 from quorate._data.soft_members import as_soft_ensemble
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._solve.auto import AUTO, DEFAULT_METHOD
-from quorate._solve.procedure import Procedure
-from quorate._solve.run_method import collapsed, resolve, run_method
-from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving
+from quorate._solve.procedure import Procedure, some_rows
+from quorate._solve.run_method import collapsed, refined, resolve, run_method
+from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
 from quorate.methods import METHODS
+from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
+from quorate.solvers.contingency import anmi
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -174,7 +178,11 @@ def consensus(
     coarsen : float, mapping or "auto", optional
         Whether to merge similar rows first, as the function `coarsen` does. A number is its theta, and a mapping such
         as ``dict(theta=0.2, keep=0.9)`` holds its options. "auto" merges as little as leaves 5,000 rows;
-        ``dict(max_rows=...)`` sets another number. ``info["coarsen"]`` says what was done and why. Without this
+        ``dict(max_rows=...)`` sets another number. What merging loses is measured: the method is run on 2,000 objects
+        whose rows are not merged, and the others are placed into its clusters. If the merged rows' mean NMI with the
+        members is more than 2% lower, "auto" takes this labelling instead (whose objective is that mean NMI), and a
+        warning says so of a theta that was given. ``info["coarsen"]`` says what was done and why: theta, keep,
+        n_distinct_rows, n_rows, "loss" (the measured share) and "way" (merged or a sample). Without this
         option rows are merged only if `method` is "auto" and even k-means on more than a million distinct rows would
         need more than `max_bytes`; a warning says so.
     random_state : None, int, Generator or RandomState
@@ -262,6 +270,10 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
         return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
     few, joined, done = merged
     result = solve_rows(few, n_clusters, replace(solving, confidence=False))
+    if solving.coarsen is not None and few.n_rows < rows.n_rows:
+        sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
+        if sampled is not None:
+            few, result, joined = rows, sampled, np.arange(rows.n_rows)
     result = replace(result, info={**result.info, "coarsen": done})
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
@@ -270,6 +282,65 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
+
+
+SAMPLE = 2_000
+"""Objects on which a method is run without merging, at most, to measure what merging loses."""
+LOSS = 0.02
+"""Merging may lose this share of the mean NMI with the members. If it loses more, "auto" takes the sample instead, and
+a warning says so of a theta that was given."""
+
+
+def _measured(
+    rows: Ensemble, merged: Consensus, n_clusters: Numbers, solving: Solving, info: Mapping[str, Any]
+) -> tuple[Consensus | None, dict[str, Any]]:
+    """Measure what merging rows lost, and return a better result if "auto" finds one, and what was done.
+
+    The method is run on a sample of the objects, whose rows are not merged, and the other objects are placed into its
+    clusters. The loss is the share by which the merged rows' mean NMI with the members is below that of this labelling.
+    If it is too large, "auto" takes this labelling, and a theta that was given leads to a warning.
+    """
+    k = None if n_clusters is None and METHODS[merged.method].finds_k else merged.n_clusters
+    plain = replace(solving, method=merged.method, refine=False)
+    sampled = _sampled(rows, k, plain, min(SAMPLE, info.get("max_rows", SAMPLE)))
+    if sampled is None:
+        return None, dict(info)
+    loss = 1 - anmi(rows, merged.labels, merged.n_clusters) / max(sampled.objective, 1e-300)
+    told = {**info, "loss": max(0.0, loss), "way": "merged"}
+    if loss <= LOSS:
+        return None, told
+    if "max_rows" in info:
+        way = f"sample of {sampled.info['n_sampled']:,} objects"
+        told |= {"way": way, "n_rows": sampled.info["n_rows"]}
+        return refined(rows, sampled) if solving.refine else sampled, told
+    warnings.warn(
+        f"merging rows with theta={info['theta']:g}, keep={info['keep']:g} lost {loss:.0%} of the agreement with the "
+        f"members, because {merged.method} on a sample of the objects agrees better. Use a method that needs no "
+        f"merging, such as 'lwgp' or 'kmeans', or coarsen='auto', or a smaller theta.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return None, told
+
+
+def _sampled(rows: Ensemble, k: int | None, solving: Solving, most: int) -> Consensus | None:
+    """Run a method on some of the objects, and place the others; the objective is the mean NMI with the members.
+
+    None if the sample has too few rows for the method or it needs too much memory.
+    """
+    from quorate._consensus.place import cluster_profiles, place_rows
+
+    drawn, counts = some_rows(rows, most, np.random.default_rng(0))
+    part = replace(rows, labels=read_only(rows.labels[drawn]), counts=counts)
+    try:
+        result = run_method(select_rows(rows, drawn, counts), k, solving)
+    except (ValueError, MemoryError):
+        return None
+    placed = place_rows(part, result.labels, cluster_profiles(part, result.labels), rows.labels)
+    labels = canonical(placed, result.n_clusters)
+    value = anmi(rows, labels, result.n_clusters)
+    info = {**result.info, "n_sampled": int(counts.sum())}
+    return Consensus(labels, value, result.n_iter, result.converged, info=info, method=result.method)
 
 
 def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:

@@ -1,8 +1,9 @@
 """The one place where objects are matched by their ids. If two tables have ids, rows with the same id belong together.
 
 Ids are compared as texts, because a text file has no types: the id 7 of a data frame is the id "7" of a CSV file.
-If only one of the tables has ids, rows are matched by order, with one exception: ids that are the integers 0..n-1 in
-another order are refused, because they are a default index of pandas whose rows were shuffled afterwards.
+If only one of the tables has ids, rows are matched by order, with two exceptions. Ids that are the integers 0..n-1 in
+another order are refused, because they are a default index of pandas whose rows were shuffled afterwards. A default
+index of pandas beside ids that are other integers is the names 0..n-1: two parts of a table are not matched by order.
 """
 
 from __future__ import annotations
@@ -62,6 +63,13 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
             f"{few(given[extra[:6]])}{ending}"
         )
     return places
+
+
+def numbered(ids: Array | None, other: Array | None, n_rows: int, *, is_default: bool) -> Array | None:
+    """Return ids, or 0..n-1 for a default index of pandas beside ids that are integers; see above."""
+    if ids is not None or not is_default or other is None or other.dtype.kind not in "iu" or is_shuffled_range(other):
+        return ids
+    return np.arange(n_rows)
 
 
 def _places(wanted: Array, given: Array) -> Order:

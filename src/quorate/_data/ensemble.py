@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.alignment import refuse_repeated
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
-from quorate._data.proof import prove_counts, proven, vary
+from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
 
@@ -40,7 +40,8 @@ def as_ensemble(
         arrays and data frames rows are objects. A vector alone is an ensemble of one member. Series with an index are
         put in the order of the first of them, and must label the same objects.
     weights : array of shape (n_members,) or mapping, optional
-        Positive member weights, by order or by name of the member; 1 each by default.
+        Positive member weights, by order or by name of the member; 1 each by default. Only their proportions count;
+        weights above 1e100 or below 1e-100 are all multiplied by a power of two.
     missing : value or list of values, default -1
         The values that stand for a missing label. None, NaN, NaT and nulls of data frames are always missing. If other
         values are given, -1 is missing only if it is among them; negative integers that are not are an error.
@@ -130,7 +131,7 @@ def read_ensemble(
     if check and counts is None:
         refuse_suspects(matrix, table.names, categories)
     given_ids = table.ids if ids is None or isinstance(ids, str) else ids
-    return build_ensemble(
+    ensemble = build_ensemble(
         matrix,
         table.names,
         categories,
@@ -140,6 +141,8 @@ def read_ensemble(
         id_name=table.id_name,
         keep_unlabelled=True,
     )
+    ensemble.remember(has_default_index=table.has_index and given_ids is None)
+    return ensemble
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
@@ -261,6 +264,9 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
         raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError("weights must be positive and finite; leave out a member that should not count.")
+    if values.max() > MOST_WEIGHT or values.min() < 1 / MOST_WEIGHT:
+        # a power of two changes no proportion, and sums and products of weights then are finite numbers
+        values = np.maximum(np.ldexp(values, -np.frexp(values.max())[1]), 1 / MOST_WEIGHT)
     return values
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.alignment import aligned_result, order_of
+from quorate._data.alignment import aligned_result, numbered, order_of
 from quorate._data.coding import DEFAULT, code_values, missing_rule
 from quorate._data.rows import compress
 from quorate._data.tables import Table, as_table
@@ -21,12 +21,14 @@ class Labelling(NamedTuple):
     """One label per object, coded as a member of an ensemble is.
 
     `codes` are numbered by first appearance, and -1 if an object has no label. ``categories[code]`` is the label that
-    a code stands for. `ids` are the names of the objects if the labels had them, otherwise None.
+    a code stands for. `ids` are the names of the objects if the labels had them, otherwise None; `default_index` says
+    that they had a default index of pandas instead.
     """
 
     codes: NDArray[np.int32]
     categories: NDArray[Any]
     ids: NDArray[Any] | None = None
+    default_index: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -40,6 +42,7 @@ def code_labelling(
     *,
     ids: NDArray[Any] | None = None,
     id_name: str = "id",
+    default_index: bool = False,
     missing: Any = DEFAULT,
     advice: str = "",
 ) -> Labelling:
@@ -59,6 +62,8 @@ def code_labelling(
         on one side. Labels without ids are matched by their order.
     id_name : str
         The name of the column of ids in the ensemble's table.
+    default_index : bool
+        Whether the rows had a default index of pandas. Beside ids that are integers it is the ids 0..n-1.
     missing : value or list of values, default -1
         What stands for a missing label, beside nulls.
     advice : str
@@ -78,11 +83,15 @@ def code_labelling(
         table = _one_column(labels, name, id_name)
         column = table.columns[0] if table.block is None else table.block[:, 0]
         # a plain array never has ids, so that it can only be matched by order
-        order = order_of(ids, table.ids, name) if table.ids is not None or table.has_index else None
+        order = None
+        if table.ids is not None or table.has_index:
+            wanted = numbered(ids, table.ids, n_rows or len(column), is_default=default_index)
+            order = order_of(wanted, numbered(table.ids, ids, len(column), is_default=table.has_index), name)
         if order is not None:
             column = column[order]
         codes, categories = code_values(column, name, missing_rule(missing))
-        coded = Labelling(codes.astype(np.int32), categories, table.ids if order is None else ids)
+        own = table.ids if order is None else ids
+        coded = Labelling(codes.astype(np.int32), categories, own, table.has_index and own is None)
     _refuse_number(coded, name, n_rows, advice)
     return coded
 
@@ -90,7 +99,13 @@ def code_labelling(
 def code_beside(labels: Any, name: str, ensemble: AnyEnsemble, *, advice: str = "") -> Labelling:
     """Code one label per row of an ensemble, matched by id if both have ids; see `code_labelling`."""
     return code_labelling(
-        labels, name, ensemble.n_rows, ids=ensemble.object_ids, id_name=ensemble.id_name, advice=advice
+        labels,
+        name,
+        ensemble.n_rows,
+        ids=ensemble.object_ids,
+        id_name=ensemble.id_name,
+        default_index=ensemble.has_default_index,
+        advice=advice,
     )
 
 

@@ -25,6 +25,8 @@ MAX_OBJECTS = 2**53
 float64 as well as in int64."""
 MAX_LABELS = 2**60
 """The largest number of objects times members, so that twice the number of labels, as in `correlation`, fits int64."""
+MOST_WEIGHT = 1e100
+"""The largest weight of a member, and one over the least: products of weights and counts then are finite numbers."""
 _ADVICE = "make it with as_ensemble, or give dataclasses.replace every field that the change concerns."
 
 
@@ -87,7 +89,8 @@ def _prove_members(ensemble: AnyEnsemble) -> None:
     _require(
         weights.shape == (n_members,) and weights.dtype == np.float64, "weights must be float64, one each", weights
     )
-    _require(bool(np.all((weights > 0) & (weights < np.inf))), "weights must be positive and finite", weights)
+    within = (weights >= 1 / MOST_WEIGHT) & (weights <= MOST_WEIGHT)
+    _require(bool(within.all()), "weights must be positive and finite, from 1e-100 to 1e100", weights)
     named, known = len(ensemble.member_names), [len(values) for values in ensemble.categories]
     if named != n_members or known != clusters.tolist():
         raise ValueError(
@@ -135,6 +138,28 @@ def _prove_memberships(ensemble: SoftEnsemble) -> None:
         _require(bool(rising.all()), "columns must rise within each row", columns)
         within = memberships.min() >= 1 and memberships.max() <= ensemble.unit
         _require(bool(within), f"memberships must lie between 1 and {ensemble.unit}", memberships)
+
+
+def prove_tree(tree: Array, n_leaves: int) -> None:
+    """Raise unless this is a linkage matrix of so many leaves: kernels follow its numbers from node to node."""
+    if tree.dtype != np.float64 or tree.shape != (n_leaves - 1, 4):
+        raise ValueError(f"a tree of shape {tree.shape} and type {tree.dtype} does not belong to {n_leaves:,} leaves")
+    if not len(tree):
+        return
+    nodes, heights, sizes = tree[:, :2], tree[:, 2], tree[:, 3]
+    later = n_leaves + np.arange(len(tree))
+    if not ((nodes >= 0) & (nodes < later[:, None]) & (nodes == np.floor(nodes))).all():
+        raise ValueError("the tree merges nodes that do not exist before the merge")
+    if len(np.unique(nodes)) != nodes.size:
+        raise ValueError("the tree merges a node twice")
+    if not (np.isfinite(heights).all() and heights.min() > -1e-6):
+        raise ValueError("the tree has heights that are not finite, or below 0")
+    # a leaf stands for one object or more
+    below = np.concatenate([np.ones(n_leaves), sizes])[nodes.astype(np.intp)].sum(axis=1)
+    within = (sizes == np.floor(sizes)) & (sizes >= below) & (sizes <= MAX_OBJECTS)
+    exact = (nodes >= n_leaves).all(axis=1)
+    if not within.all() or (sizes[exact] != below[exact]).any():
+        raise ValueError("the sizes in the tree do not add up")
 
 
 def prove_compressed(starts: Array, indices: Array, shape: tuple[int, int], name: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import counted, has
-from quorate._data.alignment import order_of
+from quorate._data.alignment import numbered, order_of
 from quorate._data.coding import DEFAULT, code_values, missing_rule
 from quorate._data.ensemble import EmptyMemberError, as_ensemble, with_options
 from quorate._data.proof import as_csr, proven, vary
@@ -166,7 +166,8 @@ def _aligned(values: list[Any], names: tuple[str, ...]) -> tuple[list[Any], NDAr
         return values, None, "id"
     aligned = []
     for value, index, ids, name in zip(values, indexes, all_ids, names, strict=True):
-        order = None if index is None else order_of(all_ids[first], ids, repr(name))
+        own = numbered(ids, all_ids[first], len(value), is_default=index is not None)
+        order = None if index is None else order_of(all_ids[first], own, repr(name))
         aligned.append(value if order is None else value.iloc[order])
     return aligned, all_ids[first], index_name(indexes[first])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import counted
-from quorate._data.alignment import order_of, refuse_repeated
+from quorate._data.alignment import numbered, order_of, refuse_repeated
 
 Array = NDArray[Any]
 JOIN = "quorate.join takes tables of different objects; an object that is not in a table has no label there"
@@ -160,10 +160,11 @@ def _from_vectors(vectors: list[Any], names: tuple[str, ...] | None) -> Table:
     first = next((table for table in read if table.ids is not None), None)
     if first is None:
         _one_length(vectors, "label vector")
-        return Table([table.columns[0] for table in read], names)
+        return Table([table.columns[0] for table in read], names, has_index=any(table.has_index for table in read))
     columns = []
     for table, name in zip(read, names, strict=True):
-        order = order_of(first.ids, table.ids, repr(name), JOIN) if table.has_index else None
+        ids = numbered(table.ids, first.ids, table.shape[0], is_default=table.has_index)
+        order = order_of(first.ids, ids, repr(name), JOIN) if table.has_index else None
         columns.append(table.columns[0] if order is None else table.columns[0][order])
     _one_length(columns, "label vector")
     return Table(columns, names, first.ids, id_name=first.id_name, has_index=True)

@@ -504,7 +504,7 @@ def _table_of_two(first: Any, second: Any) -> Contingency:
 
 def _two_labellings(first: Any, second: Any) -> tuple[Labelling, Labelling]:
     one = code_labelling(first, "first")
-    other = code_labelling(second, "second", ids=one.ids)
+    other = code_labelling(second, "second", ids=one.ids, default_index=one.default_index)
     if len(one.codes) != len(other.codes):
         raise ValueError(
             f"first and second must label the same objects, got {len(one.codes):,} and {len(other.codes):,} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +21,7 @@ from quorate._data.ensemble import read_ensemble
 from quorate._data.proof import vary
 from quorate._data.selection import select_members
 from quorate._data.tables import as_table, refuse_duplicates
-from quorate._io.numpy_files import map_npy, prove_texts, read_npy, read_npz
+from quorate._io.numpy_files import Wanted, map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.source import Block, Part, Source, refuse_more_columns, stamp
 from quorate._io.text import Choose
@@ -33,12 +33,21 @@ _LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _CATEGORIES = "labels", "ids", "weight
 _ID_NAME = "id_name"
 
 
-def read_arrays(path: FilePath) -> dict[str, Array]:
-    """Return the arrays of a file by name; the array of a file that holds a single one is named "labels"."""
+def read_arrays(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
+    """Return the arrays of a file by name; the array of a file that holds a single one is named "labels".
+
+    `wanted` may choose from the arrays of an .npz file, as `read_npz` says.
+    """
     kind = format_of(path)
     if kind == "zarr":
         return read_zarr(path)
-    return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path)
+    return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path, wanted)
+
+
+def of_labels(names: Sequence[str], read: dict[str, Array]) -> list[str]:
+    """The arrays that `ensemble_from_arrays` needs; all of them if none is named "labels"."""
+    own = (_LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _ID_NAME)
+    return [name for name in names if _LABELS not in names or name in own or name.startswith(_CATEGORIES)]
 
 
 def ensemble_from_arrays(

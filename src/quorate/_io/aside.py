@@ -8,13 +8,15 @@ import hashlib
 import os
 import secrets
 import shutil
+import stat
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from quorate._io.paths import FilePath, refuse_place
+from quorate._io.paths import FilePath, refuse_place, strange_in_zarr
 
 NEW, OLD = "new", "old"
 """The names that the new and the old folder have while one takes the place of the other."""
@@ -27,8 +29,9 @@ _being_written: dict[Path, Path] = {}
 def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
     """Write under a temporary name in the same folder, then rename, so that readers see the old file or the new one.
 
-    A symbolic link stays a link: the file that it points to is replaced. Temporary files of the same name whose writers
-    are gone are removed first.
+    A symbolic link stays a link: the file that it points to is replaced. The new file has the mode and, where the
+    system allows it, the owner of the old one. Temporary files of the same name whose writers are gone are removed
+    first.
     """
     target = Path(os.path.realpath(path))
     remove_left_over(target)
@@ -37,6 +40,7 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
     _being_written[aside] = target
     try:
         with open(aside, "xb") as file, _held(aside):
+            keep_access(target, aside)
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -44,7 +48,7 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
     except BaseException as error:
         aside.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _named(error, target) from error
+            raise cannot_write(error, target) from error
         raise
     finally:
         del _being_written[aside]
@@ -58,9 +62,10 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
     aside = _aside(target)
     _being_written[aside] = target
     try:
-        aside.mkdir()
+        aside.mkdir(mode=0o700)
         with _held(aside):
             write(aside / NEW)
+            keep_access(target, aside / NEW)
             if target.exists():
                 os.replace(target, aside / OLD)
             os.replace(aside / NEW, target)
@@ -68,11 +73,47 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
         _put_back(aside, target)
         _remove_for_good(aside)
         if isinstance(error, OSError):
-            raise _named(error, target) from error
+            raise cannot_write(error, target) from error
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         del _being_written[aside]
+
+
+def keep_access(old: Path, new: Path) -> None:
+    """Give a file, or a folder and all in it, the mode and, where the system allows it, the owner of what it replaces.
+
+    Where the group cannot be kept, the new group may do no more than everybody may.
+    """
+    try:
+        facts = old.stat()
+    except OSError:
+        return
+    mode = facts.st_mode & 0o777
+    if hasattr(os, "chown") and not _owned(new, facts):
+        mode &= ~0o070 | (mode & 0o007) << 3
+    with suppress(OSError):
+        new.chmod(mode)
+    if new.is_dir():
+        for entry in new.iterdir():
+            keep_access(old / entry.name, entry)
+
+
+def _owned(new: Path, facts: os.stat_result) -> bool:
+    """Give a file the owner and the group of another one, or else the group alone; return whether that worked."""
+    for owner in (facts.st_uid, -1):
+        with suppress(OSError):
+            os.chown(new, owner, facts.st_gid)
+            return True
+    return False
+
+
+def checksum(whose: bytes, *parts: Any) -> int:
+    """Return a checksum of bytes that belong to a piece of work: those of another one have another checksum."""
+    value = zlib.crc32(whose)
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return value
 
 
 def _remove_for_good(folder: Path) -> None:
@@ -89,8 +130,10 @@ def _remove_for_good(folder: Path) -> None:
 
 def remove_left_over(target: Path) -> None:
     """Remove temporary files and folders of this target that a killed process left; those being written are locked."""
-    for name in glob.glob(f".{glob.escape(_short_name(target))}.{'[0-9a-f]' * 8}.part", root_dir=target.parent):
+    for name in glob.glob(f".{glob.escape(short_name(target))}.{'[0-9a-f]' * 8}.part", root_dir=target.parent):
         left = target.parent / name
+        if not _is_ours(left):
+            continue
         try:
             with _held(left) as is_free:
                 if is_free and left.is_dir():
@@ -101,6 +144,16 @@ def remove_left_over(target: Path) -> None:
         except OSError:
             # whatever the reason, it is no reason not to write
             continue
+
+
+def _is_ours(left: Path) -> bool:
+    """Whether this is a file, or a folder of the new and the old Zarr store, of this user; a link never is."""
+    facts = left.lstat()
+    if facts.st_uid != getattr(os, "geteuid", lambda: facts.st_uid)():
+        return False
+    if not stat.S_ISDIR(facts.st_mode):
+        return stat.S_ISREG(facts.st_mode)
+    return {entry.name for entry in left.iterdir()} <= {NEW, OLD} and strange_in_zarr(left) is None
 
 
 def remove_own() -> None:
@@ -119,16 +172,17 @@ def _put_back(aside: Path, target: Path) -> None:
         os.replace(aside / OLD, target)
 
 
-def _named(error: OSError, target: Path) -> OSError:
+def cannot_write(error: OSError, target: Path) -> OSError:
+    """Return an error of the same kind that names the file."""
     return type(error)(f"cannot write {target}: {error.strerror or error}")
 
 
 def _aside(target: Path) -> Path:
     # not tempfile: its files are readable by their owner alone, and would stay so after the renaming
-    return target.with_name(f".{_short_name(target)}.{secrets.token_hex(4)}.part")
+    return target.with_name(f".{short_name(target)}.{secrets.token_hex(4)}.part")
 
 
-def _short_name(target: Path) -> str:
+def short_name(target: Path) -> str:
     """Return the name of a target, or a shorter one if the system would not accept it with what is put around it."""
     name = os.fsencode(target.name)
     if len(name) <= LONGEST_NAME:
@@ -173,8 +227,13 @@ class FolderLock:
 
     def __init__(self, folder: Path, what: str = "checkpoint") -> None:
         self._file: IO[bytes] | None = None
+        place = folder / NAME
+        if place.is_symlink() or (place.exists() and not place.is_file()):
+            raise ValueError(
+                f"{place} is no file, and Quorate locks the {what} by it; remove it, or name another folder."
+            )
         try:
-            file = open(folder / NAME, "ab")  # noqa: SIM115 - open as long as the lock is held
+            file = open(place, "ab")  # noqa: SIM115 - open as long as the lock is held
         except OSError:
             return
         try:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import counted
+from quorate._check import brief, counted
+from quorate._data.proof import prove_tree
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
@@ -136,22 +139,46 @@ def load_consensus(path: FilePath) -> Consensus:
     array([0, 0, 1], dtype=int32)
     """
     _refuse_format(path)
-    arrays, source = read_arrays(path), name_of(path)
-    if MARK not in arrays:
-        raise ValueError(f"{source} was not written by save_consensus; load_labels reads tables of labels.")
+    source = name_of(path)
+    arrays = read_arrays(path, partial(_wanted, source))
     description = _read_description(arrays[MARK], source)
     names = description["cluster_names"]
-    _refuse_arrays(arrays, names, source)
     try:
+        _prove_facts(description)
+        _prove_arrays(arrays, names)
         held: dict[str, Any] = {
             **{attribute: arrays.get(name) for name, attribute in _ARRAYS.items()},
             **{name: description[name] for name in _FACTS},
             "cluster_names": None if names is None else tuple(names),
             "info": {name: _decoded(value, arrays) for name, value in description["info"].items()},
         }
-        return Consensus(**held)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(source, repr(error)) from error
+        result = Consensus(**held)
+        _prove_info(result)
+        return result
+    except _UnfitError as error:
+        raise _damaged(source, str(error)) from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise _damaged(source, brief(repr(error), most=200, quoted=False)) from error
+
+
+def _wanted(source: str, names: Sequence[str], read: dict[str, Array]) -> Iterator[str]:
+    """The arrays that belong to the result; the description, which comes first, names those of `info`."""
+    if MARK not in names:
+        raise ValueError(f"{source} was not written by save_consensus; load_labels reads tables of labels.")
+    yield MARK
+    info = _read_description(read[MARK], source)["info"]
+    named = set(_ARRAYS)
+    try:
+        open_values = [info]
+        while open_values:
+            value = open_values.pop()
+            if isinstance(value, dict):
+                named |= {entry for kind, entry in value.items() if kind == "array" and isinstance(entry, str)}
+            if isinstance(value, dict | list):
+                open_values += value.values() if isinstance(value, dict) else value
+    except RecursionError as error:
+        raise _damaged(source, "its description is too deep") from error
+    yield from (name for name in names if name in named and name != MARK)
 
 
 def _read_description(text: Array, source: str) -> dict[str, Any]:
@@ -161,7 +188,9 @@ def _read_description(text: Array, source: str) -> dict[str, Any]:
         version = description["version"]
         if description["format"] != MARK or not {*_FACTS, "cluster_names", "info"} <= set(description):
             raise ValueError("facts are missing")
-    except (ValueError, TypeError, KeyError) as error:
+        if not isinstance(description["info"], dict):
+            raise TypeError("info is no mapping")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _damaged(source, "its description cannot be read") from error
     if version != VERSION:
         raise ValueError(
@@ -184,28 +213,158 @@ def _refuse_format(path: FilePath) -> None:
         )
 
 
-def _refuse_arrays(arrays: Mapping[str, Array], names: list[str] | None, source: str) -> None:
+class _UnfitError(ValueError):
+    """Something in the file does not fit a Consensus; the message says what."""
+
+
+def _require(holds: Any, fault: str) -> None:
+    if not holds:
+        raise _UnfitError(fault)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or _is_whole(value, -(2**62))
+
+
+def _is_whole(value: Any, low: int = 0, high: int = 2**62) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _prove_facts(description: Mapping[str, Any]) -> None:
+    """Raise unless the facts of a result are of the types that a Consensus has."""
+    _require(_is_number(description["objective"]), "its objective is no number")
+    _require(_is_whole(description["n_iter"]), "its number of iterations is no whole number")
+    _require(isinstance(description["converged"], bool), "converged is neither true nor false")
+    for name in ("method", "id_name"):
+        _require(isinstance(description[name], str), f"{name} is no text")
+    names = description["cluster_names"]
+    _require(names is None or isinstance(names, list), "the names of clusters are no list")
+
+
+def _prove_arrays(arrays: Mapping[str, Array], names: list[str] | None) -> None:
     """Raise unless the arrays fit a Consensus, because a number out of range could cost any amount of memory."""
     labels = arrays.get("labels")
     if labels is None or labels.ndim != 1 or labels.dtype != np.int32 or not len(labels):
-        raise _damaged(source, "it has no labels of at least one object")
+        raise _UnfitError("it has no labels of at least one object")
     n_clusters = int(labels.max()) + 1
     if labels.min() < 0 or n_clusters > len(labels):
-        raise _damaged(
-            source, f"{counted(len(labels), 'object')} cannot have labels from {labels.min()} to {labels.max()}"
-        )
+        raise _UnfitError(f"{counted(len(labels), 'object')} cannot have labels from {labels.min()} to {labels.max()}")
     for name in _PER_OBJECT:
-        if name in arrays and arrays[name].shape != labels.shape:
-            raise _damaged(source, f"{counted(len(labels), 'label')}, but {name} of shape {arrays[name].shape}")
+        fits = name not in arrays or arrays[name].shape == labels.shape
+        _require(fits, f"{counted(len(labels), 'label')}, but {name} of shape {fits or arrays[name].shape}")
     for name, low, high in (("runner_up", -1, n_clusters), ("rows", 0, len(labels))):
         values = arrays.get(name)
-        if values is not None and (values.dtype.kind != "i" or values.min() < low or values.max() >= high):
-            raise _damaged(source, f"{name} must be integers from {low} to {high - 1:,}")
-    tree = arrays.get("tree", np.empty((0, 4)))
-    if tree.ndim != 2 or tree.shape[1] != 4 or tree.dtype.kind != "f" or len(tree) >= len(labels):
-        raise _damaged(source, f"a tree of shape {tree.shape} does not belong to {counted(len(labels), 'object')}")
+        fits = values is None or (values.dtype.kind == "i" and values.min() >= low and values.max() < high)
+        _require(fits, f"{name} must be integers from {low} to {high - 1:,}")
+    confidence = arrays.get("confidence", np.ones(1))
+    fits = confidence.dtype == np.float64 and bool(((confidence >= 0) & (confidence <= 1)).all())
+    _require(fits, "confidence must be float64, from 0 to 1")
+    ids = arrays.get("ids")
+    _require(ids is None or ids.dtype.kind in "biufUSmM", "ids must be numbers, texts or times")
+    if "tree" in arrays:
+        _prove_tree(arrays["tree"], len(labels), arrays.get("rows"))
     if names is not None and (len(names) != n_clusters or not all(isinstance(name, str) for name in names)):
-        raise _damaged(source, f"{counted(len(names), 'name')} for {counted(n_clusters, 'cluster')}")
+        raise _UnfitError(f"{counted(len(names), 'name')} for {counted(n_clusters, 'cluster')}")
+
+
+def _prove_tree(tree: Array, n_objects: int, rows: Array | None) -> None:
+    """Raise unless the tree is a linkage whose leaves are the rows of the objects, or the objects themselves."""
+    fits = tree.ndim == 2 and tree.shape[1] == 4 and tree.dtype.kind == "f" and len(tree) < n_objects
+    _require(fits, f"a tree of shape {tree.shape} does not belong to {counted(n_objects, 'object')}")
+    n_leaves = len(tree) + 1
+    highest = n_objects - 1 if rows is None else int(rows.max())
+    _require(highest < n_leaves, f"a tree of {n_leaves:,} leaves does not belong to {highest + 1:,} rows")
+    try:
+        prove_tree(tree, n_leaves)
+    except ValueError as error:
+        raise _UnfitError(str(error)) from error
+
+
+def _prove_info(result: Consensus) -> None:
+    """Raise unless the entries of `info` that are read again are what the library writes there."""
+    for name, fits in _KNOWN_INFO.items():
+        if name in result.info:
+            _require(fits(result.info[name]), f"{name} in its info is not what belongs there")
+    curves = result.info.get("confidence")
+    _require(curves is None or _is_scale(curves, result.n_clusters), "the curves of its confidence are not valid")
+
+
+def _is_plain_option(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain_option, value))
+    return value is None or isinstance(value, bool | str | float | np.ndarray) or _is_whole(value, -(2**62))
+
+
+def _has(value: Any, numbers: Sequence[str], whole: Sequence[str] = ()) -> bool:
+    """Whether a value is a mapping with these entries: numbers, and whole numbers from 0 on."""
+    return (
+        isinstance(value, Mapping)
+        and all(_is_number(value.get(name)) for name in numbers)
+        and all(_is_whole(value.get(name)) for name in whole)
+    )
+
+
+def _is_choice(value: Any) -> bool:
+    """Whether a value is a `Choice` with fields of the types that it has."""
+    if not isinstance(value, Choice) or not _is_whole(value.n_clusters, 1) or not _is_whole(value.pairs_drawn):
+        return False
+    texts = isinstance(value.reason, str) and isinstance(value.method, str) and isinstance(value.undecided, bool)
+    maps = all(isinstance(entry, Mapping) for entry in (value.votes, value.failed, value.chance))
+    return (
+        texts
+        and maps
+        and all(_is_whole(k, 1) for k in (*value.votes.values(), *value.failed, *value.candidates))
+        and all(isinstance(name, str) for name in (*value.votes, *value.failed.values(), *value.chance))
+        and all(map(_is_number, value.chance.values()))
+        and all(map(_is_candidate, value.table))
+    )
+
+
+def _is_candidate(value: Any) -> bool:
+    if not isinstance(value, Candidate) or not _is_whole(value.n_clusters, 1):
+        return False
+    scores = [getattr(value, entry.name) for entry in fields(value)[1:]]
+    return all(score is None or _is_number(score) for score in scores)
+
+
+_KNOWN_INFO: dict[str, Callable[[Any], bool]] = {
+    "seed": lambda value: value is None or _is_whole(value, -(2**1024), 2**1024),
+    "options": lambda value: isinstance(value, Mapping) and all(map(_is_plain_option, value.values())),
+    "n_rows": _is_whole,
+    "n_members": _is_whole,
+    "auto": lambda value: isinstance(value, str),
+    "collapsed": lambda value: isinstance(value, str),
+    "choice": _is_choice,
+    "coarsen": lambda value: (
+        _has(value, ("theta", "keep"), ("n_rows", "n_distinct_rows")) and isinstance(value.get("why"), str)
+    ),
+    "refine": lambda value: _has(value, ("start_anmi",), ("n_moves",)),
+    "reference_test": lambda value: value is None or _has(value, ("valley", "expected", "z", "p_value"), ("n_draws",)),
+}
+"""The entries of `info` that the library itself reads, for example when it writes a report."""
+
+SCALE = {"levels": -1, "right_levels": -1, "right_slopes": 4, "again_levels": -1, "again_slopes": 2}
+"""The arrays of a curve of confidence and their lengths; -1 stands for the number of clusters."""
+SCALE_NUMBERS = ("slope", "divisions", "found_again")
+
+
+def _is_scale(value: Any, n_clusters: int) -> bool:
+    """Whether a value holds the fields of the curve that `quorate.place` computes confidence with."""
+    if not isinstance(value, Mapping) or not set(value) <= {*SCALE, *SCALE_NUMBERS} or "levels" not in value:
+        return False
+    numbers = ("slope", "found_again") if "found_again" in value else ("slope",)
+    if not _has(value, numbers, ("divisions",)) or not math.isfinite(value["slope"]):
+        return False
+    if not 0 <= value.get("found_again", 1.0) <= 1:
+        return False
+    fresh = [name for name in SCALE if name != "levels" and value.get(name) is not None]
+    return len(fresh) in (0, len(SCALE) - 1) and all(
+        isinstance(value[name], np.ndarray)
+        and value[name].dtype == np.float64
+        and value[name].shape == (n_clusters if SCALE[name] < 0 else SCALE[name],)
+        and bool(np.isfinite(value[name]).all())
+        for name in ("levels", *fresh)
+    )
 
 
 def _damaged(source: str, what: str) -> ValueError:

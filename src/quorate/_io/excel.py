@@ -30,7 +30,9 @@ def read_sheet(path: FilePath, choose: Choose) -> Sheet:
         refuse_content(path, file.peek(4), b"PK\x03\x04")
         openpyxl = _need_openpyxl()
         try:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            book = _load(openpyxl, file)
+            if not book.worksheets:
+                raise ValueError("it has no sheet with cells")
             sheet, *others = book.worksheets
             rows = [row for row in _rows(sheet) if any(cell is not None for cell in row)]
             has_more = [
@@ -46,6 +48,14 @@ def read_sheet(path: FilePath, choose: Choose) -> Sheet:
             stacklevel=2,
         )
     return _chosen(rows, choose, name_of(path))
+
+
+def _load(openpyxl: Any, file: Any) -> Any:
+    """Load a workbook as `openpyxl.load_workbook` does, but not its chart sheets: it fails at one without a chart."""
+    reader = openpyxl.reader.excel.ExcelReader(file, read_only=True, data_only=True)
+    reader.read_chartsheet = lambda *_: None
+    reader.read()
+    return reader.wb
 
 
 def _rows(sheet: Any) -> Iterator[list[Any]]:

@@ -19,7 +19,7 @@ from quorate._data.joining import without_unlabelled
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.selection import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
-from quorate._io.arrays import ensemble_from_arrays, read_arrays
+from quorate._io.arrays import ensemble_from_arrays, of_labels, read_arrays
 from quorate._io.excel import Sheet, read_sheet
 from quorate._io.numpy_files import map_npy
 from quorate._io.opening import Columns, load_sources, refuse_unknown
@@ -165,7 +165,7 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
         return _from_parquet(path, choose, how)
     if kind == "xlsx":
         return _from_sheet(read_sheet(path, choose), name, how)
-    return ensemble_from_arrays(read_arrays(path), name, choose, how.missing, how.orientation, how.check)
+    return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how.missing, how.orientation, how.check)
 
 
 def _from_columns(

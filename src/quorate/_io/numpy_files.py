@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import brief
+from quorate._check import brief, size
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+from quorate._io.source import _machine_memory
 
 Array = NDArray[Any]
+
+Wanted = Callable[[Sequence[str], dict[str, Array]], Iterable[str]]
+"""Yields the names of the arrays that are needed, from the names of all and, while they are read, those read so far."""
 
 _LARGEST_CODE_POINT = 0x10FFFF
 # two arrays saved to one file one after the other are a common mistake, and the second one would be lost silently
@@ -45,16 +49,31 @@ def map_npy(path: FilePath) -> Array:
         return values
 
 
-def read_npz(path: FilePath) -> dict[str, Array]:
-    """Return the arrays of an .npz file by name."""
+def read_npz(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
+    """Return the arrays of an .npz file by name: all of them, or those that `wanted` chooses from what is there.
+
+    Other entries are not unpacked, because a small file may hold any amount of zeros.
+    """
     with reading(path) as file, _wording_errors(path):
         refuse_content(path, file.peek(8), b"PK\x03\x04")
         with np.load(file, allow_pickle=False) as archive:
             name, times = max(Counter(archive.files).items(), key=lambda item: item[1], default=("", 0))
             if times > 1:
                 raise ValueError(f"it holds {times} arrays named {brief(name)}")
-            arrays = {name: _array(archive[name], name) for name in archive.files}
+            arrays: dict[str, Array] = {}
+            chosen = archive.files if wanted is None else wanted(archive.files, arrays)
+            for name in chosen:
+                _refuse_large(archive, name)
+                arrays[name] = _array(archive[name], name)
     return {name: prove_texts(values, name, path) for name, values in arrays.items()}
+
+
+def _refuse_large(archive: Any, name: str) -> None:
+    """Raise if an entry of an archive states to be larger than the memory of this machine."""
+    entry = name if name in archive.zip.namelist() else f"{name}.npy"
+    stated = archive.zip.getinfo(entry).file_size
+    if stated > _machine_memory():
+        raise ValueError(f"its entry {brief(name)} states a size of {size(stated)}, more than this machine has")
 
 
 def prove_texts(values: Array, name: str, path: FilePath) -> Array:

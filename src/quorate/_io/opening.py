@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -214,16 +215,18 @@ def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids:
     Source
     """
     if isinstance(source, str | os.PathLike):
-        return _from_paths(_expanded(source), choose, os.fspath(source), sep)
+        return _from_paths(expanded(source), choose, os.fspath(source), sep)
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
-        paths = [path for item in source for path in _expanded(item)]
+        paths = [path for item in source for path in expanded(item)]
         return _from_paths(paths, choose, str(paths[0]) if len(paths) == 1 else f"the {len(paths)} files", sep)
     if hasattr(source, "get_fragments"):
         return dataset_source(source, lambda names: choose(names, "the dataset"))
     if type(source).__module__.split(".")[0] == "zarr":
-        return zarr_source(source, lambda names: choose(names, "the Zarr array"), "the Zarr array")
+        opened = zarr_source(source, lambda names: choose(names, "the Zarr array"), "the Zarr array")
+        return _with_path(opened, getattr(getattr(source, "store", None), "root", None))
     if isinstance(source, np.ndarray):
-        return array_source(source, lambda names: choose(names, "the array"), "the array")
+        opened = array_source(source, lambda names: choose(names, "the array"), "the array")
+        return _with_path(opened, getattr(source, "filename", None))
     if hasattr(source, "columns") or not isinstance(source, Iterable):
         raise TypeError(
             f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable "
@@ -232,7 +235,12 @@ def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids:
     return iterator_source(source, lambda names: choose(names, "the first block"), ids)
 
 
-def _expanded(path: str | os.PathLike[str]) -> list[Path]:
+def _with_path(source: Source, path: Any) -> Source:
+    """Note the file or Zarr store that an array is read from, if it is known."""
+    return replace(source, paths=(Path(path),)) if isinstance(path, str | os.PathLike) else source
+
+
+def expanded(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files that a path names: those of a folder, those that match a pattern, or the file itself."""
     if is_standard(path):
         raise ValueError("standard input can be read only once and has no end in sight; name a file instead.")
@@ -296,10 +304,10 @@ def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str 
     if sep is not None and kind not in DELIMITERS:
         raise ValueError(f"sep (--sep) is for text files, and {title} is .{kind}; leave it out.")
     if kind == "parquet":
-        return parquet_source(paths, lambda names: choose(names, title), title)
+        return replace(parquet_source(paths, lambda names: choose(names, title), title), paths=tuple(paths))
     if kind in ("npy", "zarr") or kind in DELIMITERS:
         sources = [_from_path(path, kind, choose, sep) for path in paths]
-        return sources[0] if len(sources) == 1 else stacked(sources, title)
+        return replace(sources[0] if len(sources) == 1 else stacked(sources, title), paths=tuple(paths))
     raise ValueError(
         f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out what asks for blocks "
         f"(memory=, --memory, an output folder)."

@@ -255,6 +255,7 @@ def dataset_source(dataset: Any, choose: Choose) -> Source:
         row_bytes=_row_bytes([dataset.schema.field(name).type for name in _columns(choice)]),
         n_rows=dataset.count_rows(),
         fingerprint=[stamp(Path(path)) for path in paths] if all(is_file) else None,
+        paths=tuple(map(Path, paths)),
     )
 
 

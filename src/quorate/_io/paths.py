@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -30,6 +31,8 @@ FORMATS = {
     ".xlsx": "xlsx",
 }
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
+_ZARR_FILE = re.compile(r"zarr\.json|\.z(group|array|attrs|metadata)|c|(c\.)?\d+(\.\d+)*")
+"""The names of the files in a Zarr store: those that describe arrays and groups, and chunks, which have numbers."""
 # the first bytes of other kinds of files: a file that has the suffix of a text file but starts so must not be parsed
 _FIRST_BYTES = {
     b"PAR1": "a Parquet file",
@@ -164,15 +167,71 @@ def refuse_output(path: FilePath, overwrite: bool) -> None:
 def refuse_place(path: FilePath, overwrite: bool, *, may_be_folder: bool = False) -> None:
     """Raise as `refuse_output` does, but for a file with any suffix, or for a folder."""
     place = Path(path)
-    if not place.parent.is_dir():
-        reason = "is not a folder" if place.parent.exists() else "does not exist"
-        raise FileNotFoundError(f"cannot write {place}: the folder {place.parent} {reason}; make it first.")
-    if place.is_dir() and not may_be_folder and not (place.suffix == ".zarr" and is_zarr(place)):
-        raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
+    for parent in (place.parent, Path(os.path.realpath(place)).parent):
+        if not parent.is_dir():
+            reason = "is not a folder" if parent.exists() else "does not exist"
+            raise FileNotFoundError(f"cannot write {place}: the folder {parent} {reason}; make it first.")
+    if os.path.islink(os.path.realpath(place)) or (place.exists() and not (place.is_file() or place.is_dir())):
+        raise ValueError(f"cannot write {place}: it is no file but a device, a pipe or a link to itself; name a file.")
+    if place.is_dir() and not may_be_folder:
+        if not (place.suffix == ".zarr" and is_zarr(place)):
+            raise IsADirectoryError(f"cannot write {place}: a folder of that name is there; choose another name.")
+        refuse_strange(place, strange_in_zarr(place))
     if place.exists() and not overwrite:
         raise FileExistsError(
             f"{place} exists already and is left as it is; choose another name, or pass overwrite=True (--force)."
         )
+
+
+def refuse_strange(folder: Path, strange: Path | None) -> None:
+    """Raise if a folder that is to be replaced holds something strange, because replacing it would delete that."""
+    if strange is not None:
+        raise IsADirectoryError(
+            f"cannot write {folder}: a folder of that name is there and holds {str(strange.relative_to(folder))!r}, "
+            f"which Quorate did not write; move it away, or choose another name."
+        )
+
+
+def strange_in_zarr(folder: Path) -> Path | None:
+    """Return a file below a folder whose name no file of a Zarr store has, or a link; None if there is none."""
+    return next((path for path in files_below(folder) if path.is_symlink() or not _is_zarr_file(path)), None)
+
+
+def _is_zarr_file(path: Path) -> bool:
+    return path.is_file() and _ZARR_FILE.fullmatch(path.name) is not None
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield everything below a folder that is no folder itself; links are not followed."""
+    for root, folders, files in os.walk(folder):
+        yield from (Path(root, name) for name in files)
+        yield from (Path(root, name) for name in folders if os.path.islink(os.path.join(root, name)))
+
+
+def replaced_input(out: FilePath, inputs: Iterable[FilePath]) -> FilePath | None:
+    """Return one of the files that are read if writing `out` would replace it, by whatever name; None otherwise.
+
+    A folder replaces what lies in it, and a file in a Zarr store that is read replaces a part of that.
+    """
+    above_out = Path(os.path.realpath(out)).parents
+    folders: dict[Path, FilePath] = {}
+    for path in inputs:
+        place = Path(os.path.realpath(path))
+        if _same(place, out) or (is_zarr(place) and any(_same(place, folder) for folder in above_out)):
+            return path
+        folders.setdefault(place.parent, path)
+    if not os.path.isdir(out):
+        return None
+    held = ((folder, path) for parent, path in folders.items() for folder in (parent, *parent.parents))
+    return next((path for folder, path in held if _same(folder, out)), None)
+
+
+def _same(one: FilePath, other: FilePath) -> bool:
+    """Whether two names lead to one file or folder, through links of any kind."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def is_zarr(folder: Path) -> bool:

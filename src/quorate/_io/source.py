@@ -159,6 +159,8 @@ class Source:
         What tells this source from another: names, sizes and times of files. None if that is not known.
     info : callable, optional
         Returns the `info` of an ensemble made from the source; called after all parts were read.
+    paths : tuple of paths
+        The files and Zarr stores that are read, as far as they are known; no output may take their place.
     """
 
     title: str
@@ -171,6 +173,7 @@ class Source:
     n_rows: int | None = None
     fingerprint: list[Any] | None = None
     info: Callable[[], dict[str, Any]] | None = None
+    paths: tuple[Path, ...] = ()
 
     def file_name(self, number: int) -> str:
         """Return the name of a file of results, without suffix."""

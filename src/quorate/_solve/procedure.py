@@ -179,12 +179,18 @@ Value = TypeVar("Value")
 
 def some_objects(ensemble: Ensemble, most: int, rng: np.random.Generator) -> Ensemble:
     """Draw objects without replacement, each with the same probability; all of them if they are no more than `most`."""
+    rows, drawn = some_rows(ensemble, most, rng)
+    return ensemble if drawn is ensemble.counts else select_rows(ensemble, rows, drawn)
+
+
+def some_rows(ensemble: Ensemble, most: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Draw objects as `some_objects` does; return their rows, in order, and how many objects of each were drawn."""
     ends = np.cumsum(ensemble.counts)
     if ends[-1] <= most:
-        return ensemble
+        return np.arange(ensemble.n_rows), ensemble.counts
     places = rng.choice(int(ends[-1]), size=most, replace=False, shuffle=False)
     rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
-    return select_rows(ensemble, rows, drawn.astype(np.int64))
+    return rows, drawn.astype(np.int64)
 
 
 def two_halves(order: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

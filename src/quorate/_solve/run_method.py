@@ -30,13 +30,14 @@ from quorate.solvers.label_rows import likeliest_labels, take
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.members import in_content_order
 from quorate.solvers.sizes import linear_bytes, size_of
-from quorate.solvers.weights import relative_weights
+from quorate.solvers.weights import in_proportion, relative_weights
 
 MOST_ROUNDS = 12
 """Rounds of colouring; rows that are not told apart after so many hardly ever differ in anything."""
 
 # an ensemble never changes, and is run for several numbers of clusters
 _ordered: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_in_proportion: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -252,8 +253,9 @@ def refine_rows(ensemble: Ensemble, labels: NDArray[np.int32], k: int, max_iter:
     return with_standing(ensemble, result)
 
 
-SHARED_OPTIONS = ("n_init", "max_iter")
-"""Options that mean the same in every method that has them: a number of runs or sweeps, at least 1."""
+SHARED_OPTIONS = {"n_init": 1_000_000, "max_iter": None}
+"""Options that mean the same in every method that has them: a number of runs or sweeps, from 1 to this number. Sweeps
+end when nothing changes any more, but runs would never end."""
 
 
 def resolve(ensemble: AnyEnsemble, n_clusters: object, solving: Solving) -> tuple[Solving, str]:
@@ -294,7 +296,11 @@ def _checked_options(method: str, options: MethodOptions) -> MethodOptions:
         has = f"its options are {', '.join(sorted(known))}" if known else "it has none"
         meant = _check.did_you_mean(unknown[0], known)
         raise TypeError(f"method {method!r} has no option {', '.join(map(repr, unknown))}{meant}; {has}.")
-    shared = {name: _check.integer(options[name], name, low=1) for name in SHARED_OPTIONS if name in options}
+    shared = {
+        name: _check.integer(options[name], name, low=1, high=most)
+        for name, most in SHARED_OPTIONS.items()
+        if name in options
+    }
     return {**options, **shared}
 
 
@@ -336,7 +342,33 @@ Runs = Mapping[str, Callable[[int, np.random.Generator], Consensus]]
 def run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Consensus:
     """Run one method for one number of clusters; labels are those of the rows, confidence their own shares.
 
-    `solving` has been through `resolve`. First the number of clusters and the memory are checked. Then rows and members
+    `solving` has been through `resolve`. The method gets weights of which the least is 1, because only proportions
+    count; its objective is that of the weights as they were given.
+    """
+    light = _light(ensemble)
+    result = _run_method(light, n_clusters, solving)
+    degree = METHODS[solving.method].weighs
+    if light is ensemble or not degree:
+        return result
+    return replace(result, objective=result.objective * float(ensemble.weights.min()) ** degree)
+
+
+def _light(ensemble: E) -> E:
+    """The ensemble with its weights `in_proportion`; the same one each time, because facts are stored with it."""
+    light: E | None = _in_proportion.get(ensemble)
+    if light is None:
+        light = in_proportion(ensemble)
+        if light is ensemble:
+            return ensemble
+        light.remember(is_distinct=ensemble.is_distinct, is_proven=ensemble.is_proven)
+        _in_proportion[ensemble] = light
+    return light
+
+
+def _run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Consensus:
+    """Run a method on weights that are in proportion.
+
+    First the number of clusters and the memory are checked. Then rows and members
     are sorted, as far as the method wants it, and the method runs; a method that combines others is handed functions
     that run those on the same rows. Last comes what all methods share, and greedy moves if `refine` asks for them.
     """
@@ -371,7 +403,7 @@ def _runs(ensemble: AnyEnsemble, max_bytes: int) -> Runs:
     """Every method that does not combine others, ready to run on this ensemble."""
 
     def run(name: str, k: int, rng: np.random.Generator) -> Consensus:
-        return run_method(ensemble, k, Solving(name, random_state=rng, max_bytes=max_bytes))
+        return _run_method(ensemble, k, Solving(name, random_state=rng, max_bytes=max_bytes))
 
     return {name: partial(run, name) for name, entry in METHODS.items() if not entry.combines}
 
@@ -435,11 +467,11 @@ def _refuse_memory(ensemble: AnyEnsemble, n_clusters: int | None, solving: Solvi
         return
     usable = {name: other for name, other in METHODS.items() if other.soft or isinstance(ensemble, Ensemble)}
     fitting = [name for name in usable if bytes_beyond_linear(usable[name], ensemble, {}, n_clusters) <= max_bytes]
-    others = f" or use a method that needs less ({', '.join(fitting)})" if fitting else ""
+    others = f"use a method that needs less ({', '.join(fitting)}), or " if fitting else ""
     chosen = ", ".join([repr(solving.method), *(f"{option}={value!r}" for option, value in solving.options.items())])
     _check.memory(
         needed,
         max_bytes,
         f"method {chosen} on {ensemble.n_rows:,} distinct rows and {int(ensemble.offsets[-1]):,} clusters of members",
-        entry.instead or f"coarsen the rows (coarsen='auto'){others}",
+        entry.instead or f"{others}coarsen='auto', which measures what it loses,",
     )

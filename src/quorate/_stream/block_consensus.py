@@ -174,8 +174,8 @@ def consensus(
     out : path, optional
         Where to write the labels: a folder, which gets one Parquet file for each file of the source, under the same
         name; or a .parquet, .npy, .zarr or .csv file. It is written aside and renamed. If the call ends early, by an
-        error, a signal or a power cut, the same call continues where it was. Without `out` the result keeps 4 bytes
-        per object in memory, and the ids.
+        error, a signal or a power cut, the same call continues where it was. It may be none of the files that are
+        read. Without `out` the result keeps 4 bytes per object in memory, and the ids.
     random_state : int, optional
         The seed. With `out` and no seed, a call that continues uses the seed of the first one.
     max_bytes : int, optional
@@ -187,7 +187,8 @@ def consensus(
         8 GB, by default. It decides how large blocks are. If the distinct rows need more than half of it, the call ends
         with a MemoryError that says what to do.
     overwrite : bool, default False
-        Whether `out` may be replaced.
+        Whether `out` may be replaced. A folder is replaced only if all that it holds are labels that this function
+        wrote there; versions before 0.3 have not marked them, so remove their folders, or name another one.
 
     Returns
     -------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -15,15 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.ids import as_numpy
+from quorate._io.aside import cannot_write, keep_access
 from quorate._io.parquet import arrow_table, need_pyarrow
-from quorate._io.paths import format_of, is_zarr, refuse_place
+from quorate._io.paths import (
+    FilePath,
+    files_below,
+    format_of,
+    is_zarr,
+    refuse_place,
+    refuse_strange,
+    replaced_input,
+    strange_in_zarr,
+)
 from quorate._io.save import Column, id_column, write_csv
 from quorate._io.text import DELIMITERS
 from quorate._io.zarr_store import need_zarr, new_group, writing_zarr
-from quorate._stream.store import Store, write_file
+from quorate._stream.store import OLD, Checks, Store, write_file
 
 Array = NDArray[Any]
 FOLDER = "folder"
+_WRITTEN = b"quorate"
+"""The key in the metadata of a Parquet file in a folder of labels, which says that Quorate wrote a file of its name."""
 SKIPPED = -2
 """The label of rows whose objects are left out; -1 is a label that is not known, and becomes a null."""
 
@@ -53,8 +67,29 @@ def output_format(out: Path) -> str:
     return format_of(out) if out.suffix else FOLDER
 
 
-def refuse_out(out: Path, overwrite: bool) -> None:
-    """Raise if `out` cannot or must not be written; called before any work is done for it."""
+class Output(NamedTuple):
+    """Where labels are written, and in which format."""
+
+    path: Path
+    kind: str
+
+
+def output_of(out: FilePath) -> Output:
+    """Return the place that a path leads to, if it is a link, and the format that its own name says."""
+    path = Path(os.path.abspath(out))
+    return Output(Path(os.path.realpath(path)) if path.is_symlink() else path, output_format(path))
+
+
+def refuse_out(out: FilePath, overwrite: bool, inputs: Sequence[FilePath] = ()) -> None:
+    """Raise if `out` cannot or must not be written; called before any work is done for it.
+
+    `inputs` are the files that are read, which are never replaced.
+    """
+    # the absolute path, because a name may end in a slash
+    out = Path(os.path.abspath(out))
+    read = replaced_input(out, inputs)
+    if read is not None:
+        raise ValueError(f"writing {out} would replace {read}, which is read; name another file or folder.")
     kind = output_format(out)
     if kind not in (FOLDER, "parquet", "npy", "zarr", *DELIMITERS):
         raise ValueError(
@@ -66,21 +101,37 @@ def refuse_out(out: Path, overwrite: bool) -> None:
         need_pyarrow()
     if kind == "zarr":
         need_zarr()
-    _refuse_other_folder(out, kind)
     empty = out.is_dir() and not any(out.iterdir())
     refuse_place(out, overwrite or empty, may_be_folder=True)
+    _refuse_other_folder(out, kind)
 
 
 def _refuse_other_folder(out: Path, kind: str) -> None:
     """Raise if `out` is a folder that holds anything but what is written there, because replacing it deletes it."""
     if not out.is_dir():
         return
-    if kind == "zarr" and is_zarr(out):
-        return
-    strange = next((file for file in out.rglob("*") if file.suffix != ".parquet" and not file.is_dir()), None)
-    if kind != FOLDER or strange is not None:
-        held = "" if strange is None else f" and holds {strange.name!r}"
-        raise IsADirectoryError(f"cannot write {out}: a folder of that name is there{held}; choose another name.")
+    if kind == FOLDER and out.is_symlink():
+        raise IsADirectoryError(f"cannot write {out}: it is a link to a folder; name the folder itself.")
+    if kind != FOLDER and not (kind == "zarr" and is_zarr(out)):
+        raise IsADirectoryError(f"cannot write {out}: a folder of that name is there; choose another name.")
+    strange = (
+        strange_in_zarr(out) if kind == "zarr" else next((f for f in files_below(out) if not _is_ours(f, out)), None)
+    )
+    refuse_strange(out, strange)
+
+
+def _is_ours(file: Path, folder: Path) -> bool:
+    """Whether a file in a folder of labels is one that Quorate wrote under its present name."""
+    if file.suffix != ".parquet" or file.is_symlink() or not file.is_file():
+        return False
+    with suppress(OSError, need_pyarrow().ArrowException):
+        return bool((need_pyarrow().parquet.read_metadata(file).metadata or {}).get(_WRITTEN) == _mark(file, folder))
+    return False
+
+
+def _mark(file: Path, folder: Path) -> bytes:
+    """Return what the metadata of a file in a folder of labels says: which file it is."""
+    return json.dumps({"labels": file.relative_to(folder).as_posix()}).encode()
 
 
 def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:
@@ -98,19 +149,21 @@ def labelled(store: Store, rows: RowLabels) -> Iterator[LabelledBlock]:
         yield LabelledBlock(ids, labels, sure)
 
 
-def write_labels(store: Store, rows: RowLabels, out: Path, aside: Path, name_of: Callable[[int], str]) -> None:
-    """Write the labels of all objects under the name `aside`, and then rename it to `out`.
+def write_labels(
+    store: Store, rows: RowLabels, output: Output, aside: Path, name_of: Callable[[int], str], checks: Checks
+) -> None:
+    """Write the labels of all objects under the name `aside`, and then rename it to that of the output.
 
-    Files of a folder that are complete already, because an earlier run wrote them, are kept.
+    Files of a folder that are complete already, because an earlier run wrote them, are kept; `checks` knows them.
     """
-    kind = output_format(out)
+    out, kind = output
     try:
         if kind == FOLDER:
-            _write_folder(store, rows, aside, name_of)
+            _write_folder(store, rows, aside, name_of, checks)
         elif kind == "parquet":
             write_file(aside, lambda file: _write_parquet(file, labelled(store, rows), rows))
         elif kind == "npy":
-            _write_npy(store, rows, aside)
+            write_file(aside, lambda file: _write_npy(file, store, rows))
         elif kind == "zarr":
             _write_zarr(store, rows, aside)
         else:
@@ -118,46 +171,61 @@ def write_labels(store: Store, rows: RowLabels, out: Path, aside: Path, name_of:
     except OSError as error:
         if str(out) in str(error):
             raise
-        raise type(error)(error.errno, f"cannot write {out}: {error.strerror or error}") from error
-    put_in_place(aside, out)
+        raise cannot_write(error, out) from error
+    _put_in_place(aside, output)
 
 
-def put_in_place(aside: Path, out: Path) -> None:
-    """Rename what was written to its final name; an old file or folder of that name is replaced."""
-    if out.is_dir() and not out.is_symlink():
-        old = out.with_name(f".{out.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        os.replace(out, old)
+def _put_in_place(aside: Path, output: Output) -> None:
+    """Rename what was written to its final name; an old file or folder of that name is replaced.
+
+    An old folder is kept in the workspace until the new one has its name, and is restored if it cannot get it.
+    """
+    out, kind = output
+    keep_access(out, aside)
+    if not out.is_dir():
         os.replace(aside, out)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
+        return
+    # once more, because files may have come since the work began
+    _refuse_other_folder(out, kind)
+    old = aside.with_name(OLD)
+    shutil.rmtree(old, ignore_errors=True)
+    os.replace(out, old)
+    try:
         os.replace(aside, out)
+    except OSError:
+        os.replace(old, out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_folder(store: Store, rows: RowLabels, folder: Path, name_of: Callable[[int], str]) -> None:
+def _write_folder(store: Store, rows: RowLabels, folder: Path, name_of: Callable[[int], str], checks: Checks) -> None:
     """Write one Parquet file for each file of the source."""
     folder.mkdir(exist_ok=True)
     files = [facts.file for facts in store.facts]
     blocks = zip(files, labelled(store, rows), strict=True)
     for file, group in itertools.groupby(blocks, key=lambda pair: pair[0]):
         target = folder / f"{name_of(file)}.parquet"
-        if target.exists():
+        if checks.holds(target):
             for _ in group:
                 continue
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         parts = (block for _, block in group)
-        write_file(target, partial(_write_parquet, blocks=parts, rows=rows))
+        checks.write(target, partial(_write_parquet, blocks=parts, rows=rows, mark=_mark(target, folder)))
 
 
-def _write_parquet(file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels) -> None:
+def _write_parquet(
+    file: IO[bytes], blocks: Iterator[LabelledBlock], rows: RowLabels, mark: bytes | None = None
+) -> None:
+    """Write blocks of objects as a Parquet file; `mark` says in its metadata which file of a folder of labels it is."""
     pyarrow = need_pyarrow()
     writer = None
     try:
         for block in blocks:
             table = arrow_table(_table(block, rows))
             if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(file, table.schema)
+                schema = table.schema if mark is None else table.schema.with_metadata({_WRITTEN: mark})
+                writer = pyarrow.parquet.ParquetWriter(file, schema)
             writer.write_table(table.cast(writer.schema), row_group_size=max(1, table.num_rows))
     finally:
         if writer is not None:
@@ -172,14 +240,12 @@ def _table(block: LabelledBlock, rows: RowLabels) -> list[Column]:
     return columns if block.confidence is None else [*columns, Column("confidence", block.confidence)]
 
 
-def _write_npy(store: Store, rows: RowLabels, aside: Path) -> None:
+def _write_npy(file: IO[bytes], store: Store, rows: RowLabels) -> None:
     shape = (_n_kept(store, rows), *rows.labels.shape[1:])
-    labels = np.lib.format.open_memmap(aside, mode="w+", dtype=rows.labels.dtype, shape=shape)
-    start = 0
+    kind = np.lib.format.dtype_to_descr(rows.labels.dtype)
+    np.lib.format.write_array_header_1_0(file, {"descr": kind, "fortran_order": False, "shape": shape})
     for block in labelled(store, rows):
-        labels[start : start + len(block.labels)] = block.labels
-        start += len(block.labels)
-    labels.flush()
+        file.write(np.ascontiguousarray(block.labels).tobytes())
 
 
 def _n_kept(store: Store, rows: RowLabels) -> int:

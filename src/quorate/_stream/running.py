@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import tempfile
 import threading
@@ -21,8 +20,8 @@ from quorate._data.ids import IdLedger
 from quorate._data.proof import vary
 from quorate._io.paths import FilePath
 from quorate._io.source import Budget, Part, Source
-from quorate._stream.labels_out import SKIPPED, RowLabels, refuse_out, write_labels
-from quorate._stream.store import BlockFacts, FolderStore, MemoryStore, Store, Workspace
+from quorate._stream.labels_out import SKIPPED, RowLabels, output_of, refuse_out, write_labels
+from quorate._stream.store import BlockFacts, FolderStore, MemoryStore, Store, Workspace, restore_old
 from quorate._summaries import ResultTable
 from quorate._types import Reading
 from quorate.ops.threads import n_threads
@@ -167,13 +166,14 @@ def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: 
         settled = read_source(job.source, job.budget, kept, job.how)
         yield Done(settled, solve(settled, None)[0], kept)
         return
-    target = Path(os.path.abspath(out))
-    refuse_out(target, overwrite)
-    work, done = Workspace(target, _plan(job)), False
+    output = output_of(out)
+    restore_old(output.path)
+    refuse_out(out, overwrite, job.source.paths)
+    work, done = Workspace(output.path, _plan(job)), False
     try:
         store, settled = _finished(job, work)
         result, rows = solve(settled, work)
-        write_labels(store, rows, target, work.aside, job.source.file_name)
+        write_labels(store, rows, output, work.aside, job.source.file_name, work.checks)
         yield Done(settled, result, store)
         done = True
     except (ValueError, TypeError):
@@ -191,7 +191,7 @@ def _finished(job: Job, work: Workspace) -> tuple[FolderStore, Settled]:
     finished = work.finished()
     if finished is not None:
         return finished
-    store = FolderStore(work.folder)
+    store = FolderStore(work.folder, checks=work.checks)
     settled = read_source(job.source, job.budget, store, job.how)
     work.save_finished(store, settled)
     return store, settled

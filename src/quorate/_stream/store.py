@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import mmap
 import os
+import re
 import shutil
+import warnings
+import zipfile
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -18,8 +24,9 @@ from quorate._data.blocks import Settled
 from quorate._data.ids import as_numpy
 from quorate._data.proof import vary
 from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays, write_npz
-from quorate._io.aside import FolderLock
+from quorate._io.aside import NAME, FolderLock, cannot_write, checksum, short_name
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
+from quorate._io.paths import files_below, strange_in_zarr
 from quorate._io.text import Choice
 from quorate._types import Consensus
 
@@ -70,25 +77,29 @@ class MemoryStore:
 
 
 class FolderStore:
-    """Keeps everything in files of a folder, each written under another name and then renamed."""
+    """Keeps everything in files of a folder, each written under another name and then renamed.
 
-    def __init__(self, folder: Path, facts: list[BlockFacts] | None = None) -> None:
+    `checks` notes what was written; without it, in a temporary folder, nothing is read by a later run.
+    """
+
+    def __init__(self, folder: Path, facts: list[BlockFacts] | None = None, checks: Checks | None = None) -> None:
         self.folder = folder
         self.facts: list[BlockFacts] = facts or []
+        self.write = write_file if checks is None else checks.write
 
     def put(self, facts: BlockFacts, numbers: NDArray[np.uint32], ids: Any) -> None:
         block = len(self.facts)
-        write_file(self.folder / f"numbers-{block:06d}.npy", lambda file: np.save(file, numbers))
+        self.write(self.folder / f"numbers-{block:06d}.npy", lambda file: np.save(file, numbers))
         if ids is not None:
             self._put_ids(block, ids)
         self.facts.append(facts)
 
     def _put_ids(self, block: int, ids: Any) -> None:
         if isinstance(ids, np.ndarray) and ids.dtype.kind != "O":
-            write_file(self.folder / f"ids-{block:06d}.npy", lambda file: np.save(file, ids))
+            self.write(self.folder / f"ids-{block:06d}.npy", lambda file: np.save(file, ids))
         elif isinstance(ids, np.ndarray):
             text = json.dumps(ids.tolist()).encode()
-            write_file(self.folder / f"ids-{block:06d}.json", lambda file: file.write(text))
+            self.write(self.folder / f"ids-{block:06d}.json", lambda file: file.write(text))
         else:
             import pyarrow
 
@@ -98,7 +109,7 @@ class FolderStore:
                 with pyarrow.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
 
-            write_file(self.folder / f"ids-{block:06d}.arrow", write)
+            self.write(self.folder / f"ids-{block:06d}.arrow", write)
 
     def numbers(self, block: int) -> NDArray[np.uint32]:
         values: NDArray[np.uint32] = np.load(self.folder / f"numbers-{block:06d}.npy", mmap_mode="r")
@@ -122,15 +133,20 @@ class FolderStore:
 
 
 def write_file(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file under another name and then rename it; the name of the file is in the error if that fails."""
-    aside = path.with_name(f".{path.name}.part")
+    """Write a file under another name and then rename it; the name of the file is in the error if that fails.
+
+    It is flushed to the disk before it is renamed, so that after a power cut nothing has its name but the whole file.
+    """
+    aside = path.with_name(f".{short_name(path)}.part")
     try:
         with open(aside, "wb") as file:
             write(file)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise type(error)(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+        raise cannot_write(error, path) from error
 
 
 def all_numbers(store: Store) -> NDArray[np.uint32]:
@@ -147,9 +163,65 @@ def all_ids(store: Store) -> Array | None:
     return np.concatenate([as_numpy(part) for part in parts])
 
 
+class Checks:
+    """The lengths and checksums of files in a folder, which are noted in a file of it, line by line.
+
+    `whose` is what the files belong to: those of other work have other checksums.
+    """
+
+    def __init__(self, folder: Path, whose: bytes) -> None:
+        self.folder, self._whose = folder, whose
+        self._noted: dict[str, list[int]] = {}
+        if (folder / CHECKS).exists():
+            for line in (folder / CHECKS).read_bytes().splitlines():
+                with suppress(ValueError, TypeError):
+                    name, *facts = json.loads(line)
+                    self._noted[name] = facts
+
+    def write(self, path: Path, write: Callable[[IO[bytes]], Any]) -> None:
+        """Write a file as `write_file` does, and note it."""
+        write_file(path, write)
+        name, facts = path.relative_to(self.folder).as_posix(), self._facts(path)
+        try:
+            with open(self.folder / CHECKS, "ab") as file:
+                # it begins with a new line, because the line before may have been cut short
+                file.write(b"\n" + json.dumps([name, *facts]).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise cannot_write(error, path) from error
+        self._noted[name] = facts
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is there as it was written; one that is damaged is reported."""
+        if not path.exists():
+            return False
+        try:
+            right = self._facts(path) == self._noted.get(path.relative_to(self.folder).as_posix())
+        except OSError:
+            right = False
+        if not right:
+            warnings.warn(f"the unfinished work {path} is damaged; it is made again.", UserWarning, stacklevel=4)
+        return right
+
+    def _facts(self, path: Path) -> list[int]:
+        size = path.stat().st_size
+        if not size:
+            return [0, checksum(self._whose)]
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return [size, checksum(self._whose, content)]
+
+
 logger = logging.getLogger("quorate")
 PLAN, FACTS, INFO, ROWS, SOLUTION = "plan.json", "blocks.json", "info.json", "rows.npz", "solution.npz"
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError)
+CHECKS, MARK, OLD, LABELS = "checks.jsonl", "about.txt", "old", "labels"
+ABOUT = b"Quorate keeps unfinished work in this folder, and deletes the folder when the work is done.\n"
+"""The content of the file that is written first; a folder with other files and without it is not ours."""
+_FILE = re.compile(
+    r"about\.txt|(plan|blocks|info)\.json|(rows|solution)\.npz|checks\.jsonl|numbers-\d{6,}\.npy|labels|"
+    r"ids-\d{6,}\.(npy|json|arrow)"
+)
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, IndexError, zipfile.BadZipFile, zlib.error)
 
 
 class Finished(NamedTuple):
@@ -163,12 +235,15 @@ class Workspace:
     """Keeps what is finished: first the rows of all objects, then the distinct rows, then the solution.
 
     It belongs to one plan: the source, the options and the version of the library. Work of another plan is thrown
-    away. The folder is locked, so that two processes cannot write to it at once.
+    away. The folder is locked, so that two processes cannot write to it at once. It begins with a mark, and a folder
+    that has none, or in which anything lies that is not written here, is refused: nothing of it is deleted.
     """
 
     def __init__(self, out: Path, plan: dict[str, Any]) -> None:
-        self.folder = out.with_name(f".{out.name}.quorate")
-        self.folder.mkdir(exist_ok=True)
+        self.folder = workspace_of(out)
+        refuse_other_folder(self.folder)
+        # what is in it may be worth more protection than the folder beside it gives
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         self._lock = FolderLock(self.folder, "unfinished work")
         try:
             self._begin(plan)
@@ -182,15 +257,24 @@ class Workspace:
         stored = self._stored_plan()
         if stored is not None and _same(stored, self.plan):
             self.plan = stored
+            self.checks = Checks(self.folder, json.dumps(self.plan).encode())
             logger.info("continuing the unfinished work in %s", self.folder)
         else:
             self.clear()
-            write_file(self.folder / PLAN, lambda file: file.write(json.dumps(self.plan).encode()))
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Write the mark, if it is not there, and the plan."""
+        text = json.dumps(self.plan).encode()
+        if not (self.folder / MARK).exists():
+            write_file(self.folder / MARK, lambda file: file.write(ABOUT))
+        write_file(self.folder / PLAN, lambda file: file.write(text))
+        self.checks = Checks(self.folder, text)
 
     @property
     def aside(self) -> Path:
         """Where the output is written before it is renamed."""
-        return self.folder / "labels"
+        return self.folder / LABELS
 
     def _stored_plan(self) -> dict[str, Any] | None:
         try:
@@ -200,15 +284,26 @@ class Workspace:
         return plan if isinstance(plan, dict) else None
 
     def clear(self) -> None:
-        """Throw away all work in the folder."""
+        """Throw away all work in the folder; only the mark and the lock stay."""
         for entry in self.folder.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            elif entry.name != ".lock":
-                entry.unlink(missing_ok=True)
+            if entry.name not in (MARK, NAME) and not _is_strange(entry):
+                _remove(entry)
+        self.checks = Checks(self.folder, b"")
 
     def finished(self) -> Finished | None:
-        """Return the pass over the source if an earlier run finished it."""
+        """Return the pass over the source if an earlier run finished it; if it is damaged, all begins anew."""
+        if not (self.folder / ROWS).exists():
+            return None
+        found = self._read_finished()
+        if found is None:
+            self.clear()
+            self._begin_anew()
+        return found
+
+    def _read_finished(self) -> Finished | None:
+        kept = [path for kind in ("numbers", "ids") for path in sorted(self.folder.glob(f"{kind}-*"))]
+        if not all(map(self.checks.holds, (self.folder / FACTS, self.folder / INFO, self.folder / ROWS, *kept))):
+            return None
         try:
             facts = [BlockFacts(*entry) for entry in json.loads((self.folder / FACTS).read_bytes())]
             info = json.loads((self.folder / INFO).read_bytes())
@@ -216,11 +311,15 @@ class Workspace:
                 arrays = {name: file[name] for name in file.files}
         except _DAMAGED:
             return None
+        n_blocks = len(facts)
+        if len(kept) not in (n_blocks, 2 * n_blocks):
+            warnings.warn(f"files of the unfinished work in {self.folder} are gone; it is made again.", stacklevel=5)
+            return None
         row_of, n_skipped = arrays.pop("row_of"), int(arrays.pop("n_skipped"))
         ensemble = ensemble_from_arrays(arrays, ROWS, lambda names: Choice(None, names), -1, None, False)
         ensemble = vary(ensemble, info=info)
         ensemble.remember(is_distinct=True)
-        return Finished(FolderStore(self.folder, facts), Settled(ensemble, row_of, n_skipped))
+        return Finished(FolderStore(self.folder, facts, self.checks), Settled(ensemble, row_of, n_skipped))
 
     def save_finished(self, store: FolderStore, settled: Settled) -> None:
         """Note that the pass over the source is finished."""
@@ -231,13 +330,15 @@ class Workspace:
             return
         arrays |= {"row_of": settled.row_of, "n_skipped": np.array(settled.n_skipped)}
         arrays["weights"], arrays["counts"] = settled.ensemble.weights, settled.ensemble.counts
-        write_file(self.folder / INFO, lambda file: file.write(json.dumps(dict(settled.ensemble.info)).encode()))
+        self.checks.write(self.folder / INFO, lambda file: file.write(json.dumps(dict(settled.ensemble.info)).encode()))
         text = json.dumps([list(facts) for facts in store.facts]).encode()
-        write_file(self.folder / FACTS, lambda file: file.write(text))
-        write_file(self.folder / ROWS, lambda file: write_npz(file, arrays, packed=False))
+        self.checks.write(self.folder / FACTS, lambda file: file.write(text))
+        self.checks.write(self.folder / ROWS, lambda file: write_npz(file, arrays, packed=False))
 
     def solution(self) -> Consensus | None:
         """Return the consensus of the distinct rows if an earlier run finished it."""
+        if not self.checks.holds(self.folder / SOLUTION):
+            return None
         try:
             return load_consensus(self.folder / SOLUTION)
         except _DAMAGED:
@@ -247,13 +348,86 @@ class Workspace:
         """Note the consensus of the distinct rows."""
         # not packed as `save_consensus` does, because it is read once at most
         arrays: dict[str, Any] = arrays_of_consensus(result)
-        write_file(self.folder / SOLUTION, lambda file: write_npz(file, arrays, packed=False))
+        self.checks.write(self.folder / SOLUTION, lambda file: write_npz(file, arrays, packed=False))
 
     def close(self, *, remove: bool) -> None:
-        """Release the lock, and remove the folder if the work is done or of no use."""
+        """Release the lock, and remove the folder if the work is done or of no use.
+
+        What somebody else has put there in the meantime stays, and so does the folder then.
+        """
         self._lock.release()
         if remove:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):
+                self.clear()
+                for name in (MARK, NAME):
+                    (self.folder / name).unlink(missing_ok=True)
+                self.folder.rmdir()
+
+
+def workspace_of(out: Path) -> Path:
+    """Return the folder beside an output that keeps the unfinished work on it."""
+    return out.with_name(f".{short_name(out)}.quorate")
+
+
+def restore_old(out: Path) -> None:
+    """Give an old folder of labels its name again if a run was killed before the new one had taken its place."""
+    folder = workspace_of(out)
+    if os.path.lexists(out) or not (folder / OLD).is_dir():
+        return
+    refuse_other_folder(folder)
+    lock = FolderLock(folder, "unfinished work")
+    try:
+        os.replace(folder / OLD, out)
+    finally:
+        lock.release()
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise unless a folder for unfinished work does not exist, or holds only what is written there."""
+    reason = None
+    if folder.is_symlink():
+        reason = "is a link"
+    elif folder.exists() and not folder.is_dir():
+        reason = "is no folder"
+    elif folder.is_dir():
+        reason = _other_content(folder)
+    if reason is not None:
+        raise ValueError(
+            f"cannot keep unfinished work in {folder}: it {reason}; move it away, or write to another name."
+        )
+
+
+def _other_content(folder: Path) -> str | None:
+    """Say what is in a folder that is not ours, or whose the folder is; None if it is ours."""
+    owner = folder.stat().st_uid
+    if owner != getattr(os, "geteuid", lambda: owner)():
+        return "belongs to another user"
+    strange = next((entry for entry in folder.iterdir() if _is_strange(entry)), None)
+    marked = (folder / MARK).is_file() and (folder / MARK).read_bytes() == ABOUT
+    if strange is None and not marked:
+        # a run that was killed before it had written the mark leaves nothing else
+        strange = next((entry for entry in folder.iterdir() if entry.name not in (NAME, f".{MARK}.part")), None)
+    return None if strange is None else f"holds {strange.name!r}, which this version of Quorate did not write"
+
+
+def _is_strange(entry: Path) -> bool:
+    """Whether something in the folder is nothing that is written there, by its name, its kind and what it holds."""
+    if entry.is_symlink():
+        return True
+    if entry.is_dir():
+        return entry.name not in (OLD, LABELS) or (
+            strange_in_zarr(entry) is not None
+            and any(path.is_symlink() or path.suffix not in (".parquet", ".part") for path in files_below(entry))
+        )
+    name = entry.name.removeprefix(".").removesuffix(".part") if entry.name.endswith(".part") else entry.name
+    return not entry.is_file() or not (name == NAME or _FILE.fullmatch(name) is not None)
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink(missing_ok=True)
 
 
 def _same(stored: dict[str, Any], plan: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ Measurements tell more than labels: links between nearest neighbours, and whethe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from quorate.generation.bases import is_auto
 from quorate.generation.features import Features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.plans import Request
-from quorate.generation.runner import Options
+from quorate.generation.runner import MadeMembers, Options
 from quorate.methods import METHODS
 
 EXPLORING = "spectral"
@@ -30,11 +30,20 @@ EXPLORING = "spectral"
 
 
 class Explored(NamedTuple):
-    """A number of clusters, its reasons, the comparison with a reference, and the members that were made for it."""
+    """A number of clusters, its reasons, the comparison with a reference, and the members that were made for it.
+
+    `ensembles` holds those that were made of all objects to judge a number of clusters, with their models.
+    """
 
     choice: Choice
     reference: Reference | None
     ensemble: Ensemble
+    ensembles: Mapping[int, tuple[Ensemble, list[Any]]]
+
+    def made(self) -> tuple[Ensemble, list[Any]] | None:
+        """Return the ensemble, with its models, from which the answer follows, if it was made to judge the number."""
+        # towards one cluster members are made as towards two
+        return self.ensembles.get(max(self.choice.n_clusters, 2))
 
     def info(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
@@ -81,7 +90,7 @@ def explore(
         The number of draws of the reference, 0 for as many as are needed, or None to leave the comparison out.
     """
     exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
-    options = Options(n_jobs)
+    options = Options(n_jobs, keep_models=True, made=MadeMembers(features))
     ensemble, _ = generate_with_models(features, exploring, entropy, options)
     rows, _ = compress(ensemble)
     asked_for = AUTO if n_clusters is None else n_clusters
@@ -94,9 +103,10 @@ def explore(
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
     if draws is None:
-        return Explored(choice, None, ensemble)
-    how = How(request, solving, entropy, n_jobs)
-    return Explored(*_judged(choice, partial(judged_clusters, features, how, draws=draws), is_open), ensemble)
+        return Explored(choice, None, ensemble, {})
+    how = How(request, solving, entropy, options, {})
+    judged = _judged(choice, partial(judged_clusters, features, how, draws=draws), is_open)
+    return Explored(*judged, ensemble, how.ensembles)
 
 
 def _judged(

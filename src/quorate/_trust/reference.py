@@ -205,12 +205,16 @@ UNKNOWN_BASE = "kmeans"
 
 
 class How(NamedTuple):
-    """How objects are clustered: the members, the consensus function and its options, the seed, and the workers."""
+    """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
+
+    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
+    """
 
     request: Request
     solving: Solving
     entropy: int
-    n_jobs: int | None
+    options: Options
+    ensembles: dict[int, tuple[Ensemble, list[Any]]]
 
 
 def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int) -> Reference | None:
@@ -223,8 +227,9 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     part = _drawn(features, how.entropy)
     k = k_towards(how.request.k, how.request.base, n_clusters)
     request = how.request._replace(k=k, base=base_towards(how.request.base, n_clusters))
-    options = Options(how.n_jobs)
-    ensemble, _ = generate_with_models(part, request, how.entropy, options)
+    ensemble, models = generate_with_models(part, request, how.entropy, how.options)
+    if part is features:
+        how.ensembles[n_clusters] = ensemble, models
     # options belong to the method that was named
     named = how.solving.method
     method = named if how.solving.options else method_towards(named, ensemble, n_clusters)

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from quorate import Scores, stream
@@ -74,7 +72,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving:
     if solving.device == "cuda":
         raise ValueError("--device cuda does not go together with tables in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     start = time.perf_counter()
     with step(f"finding the consensus of {', '.join(arguments.labels)} in blocks"):
         result = stream.consensus(
@@ -156,7 +154,7 @@ def score_in_blocks(arguments: argparse.Namespace, test: NullTest, step: Step) -
 
 def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPlacement, LabelledTable]:
     """Place new objects in blocks and write their labels."""
-    refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+    refuse_out(arguments.output, arguments.force)
     with temporary_store() as store:
         read = read_for_scores(arguments, store, step)
     labelling = code_beside(read.labels, "labels", read.ensemble)
@@ -239,7 +237,7 @@ def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str,
         if given:
             raise ValueError(f"{option} does not go together with measurements in blocks; leave it out")
     if arguments.output is not None:
-        refuse_out(Path(os.path.abspath(arguments.output)), arguments.force)
+        refuse_out(arguments.output, arguments.force)
     return {
         "base": generating.base,
         "columns": generating.columns,

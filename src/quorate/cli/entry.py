@@ -33,6 +33,7 @@ from quorate.cli.label_commands import (
     add_score,
 )
 from quorate.cli.measurement_commands import add_cluster, add_generate
+from quorate.cli.output import printable
 
 PATIENCE = 0.7
 """Seconds that the command has for ending by itself."""
@@ -240,8 +241,9 @@ def _show_warnings_in_one_line() -> None:
 
 
 def _one_line(text: str) -> str:
-    """Return the text as one line of limited length without control characters."""
-    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+    """Return the text as one line of limited length without control characters, and without a traceback in it."""
+    text = text.partition("Traceback (most recent call last)")[0] or text
+    plain = printable(" ".join(text.split()))
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 200]} ... {plain[-190:]}"
 
 
@@ -256,6 +258,12 @@ class _Parser(argparse.ArgumentParser):
         if choice is not None:
             meant = _did_you_mean(choice.group(1), [name.strip(" '") for name in choice.group(2).split(",")])
         raise ValueError(f"{message}{meant}; see {self.prog} --help")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write the help, and raise if that fails, which argparse would not tell."""
+        stream = sys.stdout if file is None else file
+        stream.write(message)
+        stream.flush()
 
 
 class _Version(argparse.Action):

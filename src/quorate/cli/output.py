@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
     if arguments.json and "-" in outputs.values():
         option = next(option for option, place in outputs.items() if place == "-")
         raise ValueError(f"--json and {option} - both write to standard output; write the results to a file")
+    from quorate._io.paths import replaced_input
+
     taken: dict[str, str] = {}
     for option, place in outputs.items():
         real = place if place == "-" else os.path.realpath(place)
@@ -39,18 +42,25 @@ def refuse_clashes(arguments: argparse.Namespace) -> None:
             where = "standard output" if place == "-" else place
             raise ValueError(f"{taken[real]} and {option} both write to {where}; name two files")
         taken[real] = option
-    for path in _inputs_of(arguments):
-        option = taken.get(os.path.realpath(path), "") if path != "-" else ""
-        if option:
-            raise ValueError(
-                f"{option} would replace {path}, which is read, and --force does not allow that; name another file"
-            )
+    for option, place in outputs.items():
+        path = None if place == "-" else replaced_input(place, _inputs_of(arguments))
+        if path is not None:
+            advice = "a folder of that name is there; choose another" if os.path.isdir(place) else "name another file"
+            raise ValueError(f"{option} would replace {path}, which is read, and --force does not allow that; {advice}")
 
 
 def _inputs_of(arguments: argparse.Namespace) -> list[str]:
-    """Return the files that the command reads."""
+    """Return the files that the command reads, those of folders and patterns among them."""
+    from quorate._io.opening import expanded, is_many
+
     single = [getattr(arguments, name, None) for name in ("features", "labelling", "new")]
-    return [*getattr(arguments, "labels", []), *(path for path in single if path is not None)]
+    named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
+    files: list[str] = []
+    for path in named:
+        # what cannot be read is refused in the words of the function that reads it
+        with suppress(OSError, ValueError):
+            files += map(str, expanded(path)) if is_many(path) else [path]
+    return files
 
 
 def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
@@ -62,7 +72,12 @@ def tell(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> 
         write_json(facts)
     elif not arguments.quiet:
         stream = sys.stderr if "-" in outputs_of(arguments).values() else sys.stdout
-        stream.write(summary)
+        stream.write(printable(summary))
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters spelt out, except ends of lines: a name in a table could hold any."""
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def write_json(facts: dict[str, Any]) -> None:
@@ -164,7 +179,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
-        "objects": f"{facts['n_objects']:,} ({facts['n_rows']:,} distinct rows)",
+        "objects": f"{facts['n_objects']:,} ({_distinct_rows(facts):,} distinct rows)",
+        **_coarsen_lines(facts),
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
@@ -205,6 +221,23 @@ def _stability_lines(scores: Scores) -> dict[str, str]:
     told = ", ".join(f"{count:,} {meaning}" for meaning, count in times.items())
     last = "" if lowest.stability is None else f"; lowest {lowest.stability:.2f} (cluster {lowest.cluster})"
     return {"stability": told + last}
+
+
+def _distinct_rows(facts: dict[str, Any]) -> int:
+    """Return the number of distinct rows before any were merged."""
+    return int(facts["coarsen"]["n_distinct_rows"] if "coarsen" in facts else facts["n_rows"])
+
+
+def _coarsen_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Return how rows were merged, and what that lost."""
+    if "coarsen" not in facts:
+        return {}
+    done = facts["coarsen"]
+    how = f"theta {done['theta']:g}, keep {done['keep']:g}"
+    lost = f"; merging loses {done['loss']:.1%} of the agreement" if "loss" in done else ""
+    if done.get("way", "merged") != "merged":
+        return {"coarsen": f"{done['way']}, the others placed, instead of merged rows with {how}{lost}"}
+    return {"coarsen": f"{done['n_distinct_rows']:,} distinct rows became {done['n_rows']:,} ({how}){lost}"}
 
 
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from quorate import (
     Consensus,
     Ensemble,
@@ -327,20 +325,17 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
         )
-        return table if arguments.scale is None else table._replace(values=_standardised(table.values))
+        return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
 
-def _standardised(values: Any) -> Any:
+def _scaled(values: Any) -> Any:
     """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
-    from quorate.generation.features import as_features
+    from quorate.generation.features import as_features, standardised
 
     features = as_features(values)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
-    dense = np.asarray(features.data)
-    spread = dense.std(axis=0, dtype=np.float64)
-    scaled = (dense - features.shift) / np.where(spread > 0, spread, 1.0)
-    return scaled.astype(np.float32 if dense.dtype == np.float32 else np.float64, copy=False)
+    return standardised(features)[0].data
 
 
 def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: Ensemble, step: Step) -> None:

@@ -27,9 +27,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, "auto", (low, high) or None, default 2
-        With "auto", None or a range, `quorate.choose_k` chooses the number; None leaves it to a method that was named
-        and finds the number itself, such as "eac".
+    n_clusters : int, "auto", (low, high) or None, default None
+        With "auto", None or a range, `quorate.choose_k` chooses the number, as `quorate.consensus` does; None leaves it
+        to a method that was named and finds the number itself, such as "eac". Until version 0.2 the default was 2.
     method : str, default "auto"
         A name in METHODS.
     method_options : dict, optional
@@ -83,7 +83,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int | str | tuple[int, int] | None = 2,
+        n_clusters: int | str | tuple[int, int] | None = None,
         *,
         method: str = DEFAULT_METHOD,
         method_options: Mapping[str, Any] | None = None,

@@ -22,7 +22,7 @@ from quorate._trust.agreement import checked_draws
 from quorate._trust.number import chooses_number, explore
 from quorate._trust.reference import reference_of
 from quorate._types import Consensus, Ensemble, Solving
-from quorate.generation.features import Features, as_features
+from quorate.generation.features import SCALES, Features, Standard, as_features, standardised, warn_of_scales
 from quorate.generation.generating import features_for, generate_with_models
 from quorate.generation.plans import Request, entropy_of
 from quorate.generation.runner import Options
@@ -34,9 +34,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     Parameters
     ----------
-    n_clusters : int, "auto", (low, high) or None, default 2
+    n_clusters : int, "auto", (low, high) or None, default None
         With "auto", None or a range the number of clusters is chosen, as described in Notes; with "auto" and None it is
         1 if the measurements have no clusters. None leaves the number to a method that was named and finds it itself.
+        Until version 0.2 the default was 2.
         For measurements in blocks and Dask collections it is chosen on 20,000 objects that are drawn at random.
     n_members : int, default 20
         Number of clusterings.
@@ -44,6 +45,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         As for `generate`: the number of clusters of each member, the clusterer, and the share of the objects and
         columns that each member gets. By default the members are k-means or spectral clusterings, whichever suit the
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
+    scale : None or "z", default None
+        Whether to standardise the columns of X to mean 0 and standard deviation 1; those of new objects are scaled by
+        the means and standard deviations of X. With None a warning says so if one column varies more than 15 times as
+        much as the median column. Must be None for sparse X and X in blocks, on a card or of Dask.
     method : str, default "auto"
         The consensus function, a name in METHODS. By default the trial that chooses the members also chooses among
         "lwgp", "transfer" and "lwea" (``ensemble_.info["base"]`` gives the reason); without a trial it is chosen as
@@ -106,18 +111,21 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     ([100, 100, 100], [2, 0])
     """
 
-    # estimators that were pickled before this parameter existed have no value of their own for it
+    # estimators that were pickled before these existed have no values of their own for them
     reference: Any = "auto"
+    scale: str | None = None
+    _standard: Standard | None = None
 
     def __init__(
         self,
-        n_clusters: int | str | tuple[int, int] | None = 2,
+        n_clusters: int | str | tuple[int, int] | None = None,
         *,
         n_members: int = 20,
         k: Any = None,
         base: Any = "auto",
         rows: Any = 1.0,
         columns: Any = 1.0,
+        scale: str | None = None,
         method: str = DEFAULT_METHOD,
         method_options: Mapping[str, Any] | None = None,
         reference: Any = "auto",
@@ -131,6 +139,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.base = base
         self.rows = rows
         self.columns = columns
+        self.scale = scale
         self.method = method
         self.method_options = method_options
         self.reference = reference
@@ -147,13 +156,17 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         of these rows.
         """
         entropy = entropy_of(self.random_state)
+        self._check_scale(X)
         if is_dask(X) or holds_blocks(X):
             return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
-        n_clusters, info = self._number(lambda: features, entropy)
-        options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
-        request = self._request().towards(n_clusters)
-        self.ensemble_, self._models = generate_with_models(features, request, entropy, options, card=card)
+        if self.scale is None:
+            warn_of_scales(features, 2)
+        n_clusters, info, made = self._number(lambda: features, entropy)
+        if made is None or card is not None:
+            options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
+            made = generate_with_models(features, self._request().towards(n_clusters), entropy, options, card=card)
+        self.ensemble_, self._models = made
         self._solve(self.ensemble_, n_clusters, entropy)
         info |= self._compared(features, info)
         self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **info})
@@ -161,13 +174,22 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.confidence_: Any = self.consensus_.confidence
         return self
 
+    def _check_scale(self, X: Any) -> None:
+        """Refuse a scale that is not known, or that cannot be applied to X."""
+        self._standard = None
+        if self.scale is None:
+            return
+        _check.choice(self.scale, "scale", SCALES, "or None")
+        if is_dask(X) or holds_blocks(X) or lives_on_card(X):
+            raise ValueError("scale must be None for X in blocks, on a card or of Dask; scale the columns of X first.")
+
     def _request(self) -> Request:
         """Return what members are made of."""
         return Request(self.n_members, self.k, self.base, self.rows, self.columns)
 
     def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
         """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
-        n_clusters, info = self._number(lambda: as_features(_sample(X, entropy)), entropy)
+        n_clusters, info, _ = self._number(lambda: as_features(_sample(X, entropy)), entropy)
         if is_dask(X):
             self._fit_dask(X, n_clusters, entropy)
             self.consensus_ = replace(self.consensus_, info={**self.consensus_.info, **info})
@@ -212,11 +234,16 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the consensus function with its options."""
         return Solving(self.method).with_options(self.method_options or {})
 
-    def _number(self, read: Callable[[], Features], entropy: int) -> tuple[int | None, dict[str, Any]]:
-        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice."""
+    def _number(
+        self, read: Callable[[], Features], entropy: int
+    ) -> tuple[int | None, dict[str, Any], tuple[Ensemble, list[Any]] | None]:
+        """Return the number of clusters, chosen if it is to be chosen, and what the result tells about the choice.
+
+        Last come the members of all objects, with their models, if they were made to choose the number.
+        """
         draws = checked_draws(self.reference)
         if not chooses_number(self.n_clusters, self.method):
-            return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}
+            return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}, None
         explored = explore(
             read(),
             self._request(),
@@ -226,7 +253,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             n_jobs=self.n_jobs,
             draws=draws,
         )
-        return explored.choice.n_clusters, explored.info()
+        return explored.choice.n_clusters, explored.info(), explored.made()
 
     def _compared(self, features: Features, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return the comparison with measurements without clusters if it was asked for and is not in the info yet."""
@@ -292,8 +319,12 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         if hasattr(X, "tocsr"):
             prove_sparse(X)
         data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        if self._standard is not None:
+            data = self._standard.scaled(data.toarray() if hasattr(data, "toarray") else data)
         features = as_features(data)
         if reset:
+            if self.scale is not None:
+                features, self._standard = standardised(features)
             # the centres of the members are in these units, and new objects must be converted to them
             self._units = features.shift, features.scale
         names = getattr(self, "feature_names_in_", None)
@@ -301,7 +332,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled estimator; one that version 0.1 pickled lacks the options that are new since then."""
-        super().__setstate__({"reference": "auto", "device": None, **state})
+        super().__setstate__({"reference": "auto", "device": None, "scale": None, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

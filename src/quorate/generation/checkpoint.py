@@ -6,8 +6,8 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import tokenize
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import __version__, _check
-from quorate._io.aside import NAME, FolderLock
+from quorate._io.aside import NAME, FolderLock, checksum
 from quorate.generation.features import Features
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
@@ -30,6 +30,8 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 """The format that is written, in which a member's checksum includes its number and the seed of the run."""
 _READABLE = (1, FORMAT)
+_STALE = re.compile(r"\.(member-\d{6,}|manifest\.json)\.\d+\.part")
+"""The names of files that a killed process has not finished: the number of the process is in them."""
 # the errors that numpy may raise if a file is damaged
 _DAMAGED = (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, tokenize.TokenError, RecursionError)
 
@@ -57,6 +59,8 @@ class Checkpoint:
         path = self._path(number)
         if not path.exists():
             return None
+        if not path.is_file():
+            raise ValueError(f"{path} is no file; move it away, or name another folder for the checkpoint.")
         try:
             with open(path, "rb") as file:
                 labels = np.load(file, allow_pickle=False)
@@ -103,7 +107,7 @@ class Checkpoint:
     def _checksum(self, number: int, labels: NDArray[Any], facts: bytes) -> bytes:
         """Return the checksum of a member, which also depends on its number and on the seed of the run."""
         whose = b"member %d of seed %d\n" % (number, self.entropy)
-        return b"2:%08x" % zlib.crc32(facts, zlib.crc32(labels.data, zlib.crc32(whose)))
+        return b"2:%08x" % checksum(whose, labels.data, facts)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"member-{number:06d}.npy"
@@ -121,8 +125,9 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
     lock = FolderLock(folder)
     try:
         manifest = _manifest(folder, features, request, random_state)
-        for stale in (*folder.glob(".member-*.part"), *folder.glob(f".{MANIFEST}.*.part")):
-            stale.unlink(missing_ok=True)
+        for stale in folder.glob(".*.part"):
+            if _STALE.fullmatch(stale.name) and stale.is_file():
+                stale.unlink(missing_ok=True)
         return Checkpoint(folder, lock, manifest, features.n_objects)
     except BaseException:
         lock.release()
@@ -178,7 +183,7 @@ def _hash_block(part: NDArray[Any]) -> Any:
 
 def _plain_checksum(labels: NDArray[Any], facts: bytes) -> bytes:
     """Return the checksum of format 1."""
-    return b"%08x" % zlib.crc32(facts, zlib.crc32(labels.data))
+    return b"%08x" % checksum(b"", labels.data, facts)
 
 
 def describe(value: Any) -> str:
@@ -220,7 +225,7 @@ def _read(folder: Path) -> dict[str, Any] | None:
         if not 0 <= int(stored["seed"]) < 2**1024 or not isinstance(stored.get("options"), dict):
             raise ValueError("its seed or its options are not valid")
         return dict(stored)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         reason = _check.brief(error, quoted=False)
         raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 
@@ -260,8 +265,7 @@ def _refuse_other_things(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"checkpoint {folder} is a file; name a folder, which is made if it does not exist.")
     if folder.is_dir() and not (folder / MANIFEST).exists():
-        ours = (".part", NAME)
-        strange = [entry.name for entry in folder.iterdir() if not entry.name.endswith(ours)]
+        strange = [entry.name for entry in folder.iterdir() if not (_STALE.fullmatch(entry.name) or entry.name == NAME)]
         if strange:
             raise ValueError(
                 f"the folder {folder} is no checkpoint: it has no {MANIFEST}, but {strange[0]!r}; name an empty folder."

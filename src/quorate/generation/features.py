@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,70 @@ class Features:
         if view.matrix is not None:
             return block @ view.matrix
         return block if view.columns is None else block[:, view.columns]
+
+
+SCALES = ("z",)
+"""The values of the option `scale` beside None."""
+SCALES_APART = 15.0
+"""Columns differ in scale if the largest standard deviation is more than this many times the median. Of 100 public
+tables the ratio was at most 12.7 in 92, digits and images among them, and at least 388 in the other 8."""
+_LOOKED_AT = 10_000
+"""Objects by which scales of columns are compared, at most."""
+
+
+class Standard(NamedTuple):
+    """The means and standard deviations of columns, with which these and later measurements are standardised."""
+
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    def scaled(self, values: Any) -> Array:
+        """Return columns with mean 0 and standard deviation 1; a constant column becomes 0."""
+        dense = np.asarray(values)
+        scaled = (dense - self.mean) / np.where(self.spread > 0, self.spread, 1.0)
+        return scaled.astype(np.float32 if dense.dtype == np.float32 else np.float64, copy=False)
+
+
+def standardised(features: Features) -> tuple[Features, Standard]:
+    """Return features whose columns have mean 0 and standard deviation 1, in memory, and what new objects need."""
+    if not isinstance(features.data, np.ndarray):
+        raise ValueError(
+            "scale must be None for sparse measurements, and for those in blocks or on a card: standardising would "
+            "need a copy of the whole table. Scale them first."
+        )
+    dense = np.asarray(features.data)
+    standard = Standard(features.shift, dense.std(axis=0, dtype=np.float64))
+    return features_of(standard.scaled(dense), features.names, features.ids), standard
+
+
+def warn_of_scales(features: Features, stacklevel: int) -> None:
+    """Warn if one column varies so much more than the others that it alone decides which objects are near.
+
+    Nothing is said of sparse measurements, nor of columns that all have mean 0, such as principal components.
+    """
+    if not isinstance(features.data, np.ndarray) or features.n_columns < 2:
+        return
+    block = np.asarray(features.data[:: -(-features.n_objects // _LOOKED_AT)], dtype=np.float64)
+    # the scale brings values near 1, so that squares neither overflow nor vanish
+    with np.errstate(over="ignore", invalid="ignore"):
+        block = block * features.scale - features.shift * features.scale
+        spread = np.where(np.ptp(block, axis=0) > 0, block.std(axis=0), 0.0)
+    vary = spread > 0
+    raised = np.abs(features.shift * features.scale) > 1e-6 * spread
+    if not raised[vary].any():
+        return
+    ratio = float(spread.max() / np.quantile(spread[vary], 0.5, method="lower"))
+    if not ratio > SCALES_APART:
+        return
+    widest = int(spread.argmax())
+    name = f"column {widest}" if features.names is None else f"column {features.names[widest]!r}"
+    warnings.warn(
+        f"the columns differ in scale: {name} varies {ratio:,.0f} times as much as the median column, so that few "
+        f'columns decide which objects are near. scale="z" (--scale z in the shell) gives all columns the same weight; '
+        f"scaling the table before does so, too.",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
 
 
 def _prepared_sparse(block: Any, scale: float, view: View) -> Any:

@@ -11,7 +11,7 @@ from quorate._device.choose import DEVICES, lives_on_card
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
-from quorate.generation.features import Features, as_features
+from quorate.generation.features import SCALES, Features, as_features, standardised, warn_of_scales
 from quorate.generation.plans import Request, entropy_of, make_plans
 from quorate.generation.runner import Options, as_coded, run_plans
 from quorate.generation.trial import Trial
@@ -27,6 +27,7 @@ def generate(
     base: Any = "auto",
     rows: Any = 1.0,
     columns: Any = 1.0,
+    scale: str | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -76,6 +77,9 @@ def generate(
     columns : float, int, Projection or Views
         The share (float) or number (int) of columns that each member gets, drawn at random. ``Projection(n_dims)``
         gives each member a random projection of its own, and ``Views([[0, 1], ["age"]])`` the named columns in turn.
+    scale : None or "z"
+        Whether to standardise the columns of X to mean 0 and standard deviation 1. With None a warning says so if one
+        column varies more than 15 times as much as the median column.
     random_state : None, int, Generator or RandomState
         The same seed gives the same ensemble, for any number of workers.
     n_jobs : int, optional
@@ -127,15 +131,25 @@ def generate(
     """
     request = Request(n_members, k, base, rows, columns)
     options = Options(n_jobs, bool(progress), or_processor=device == "auto")
-    features, card = features_for(X, device)
+    features, card = _scaled_for(X, scale, device)
     return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
+
+
+def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features, Any]:
+    """Do what `features_for` does for measurements that are to be standardised, or warn if they should be."""
+    if scale is None:
+        features, card = features_for(X, device)
+        warn_of_scales(features, 3)
+        return features, card
+    _check.choice(scale, "scale", SCALES, "or None")
+    return features_for(standardised(features_for(X, None)[0])[0], device)
 
 
 def features_for(X: Any, device: str | None) -> tuple[Features, Any]:
     """Return the checked features and the card that the members are made on, which is None for the processor."""
     if device in (None, "cpu") and not lives_on_card(X):
         _check.choice(device, "device", DEVICES)
-        return as_features(X), None
+        return X if isinstance(X, Features) else as_features(X), None
     from quorate.generation.on_card import features_and_card
 
     return features_and_card(X, device)

@@ -29,6 +29,36 @@ SHARED_WORK = 2_000_000_000
 MOST_TOGETHER = 8
 
 
+class MadeMembers:
+    """Members of the same measurements, base and seed that were made before, so that none is made twice.
+
+    Only members of all objects and columns by the built-in clusterers are kept.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._members: dict[tuple[str, int, int | None], Member] = {}
+
+    def known(self, features: Features, plans: list[Plan]) -> dict[int, Member]:
+        """Return the members of these plans that were made before, by number."""
+        found = {plan.number: self._members.get(_key(plan)) for plan in plans if self._holds(features, plan)}
+        return {number: member for number, member in found.items() if member is not None}
+
+    def keep(self, features: Features, plans: list[Plan], finished: FinishedMembers) -> None:
+        """Keep the members of these plans."""
+        for plan, facts, model in zip(plans, finished.facts, finished.models, strict=True):
+            if self._holds(features, plan):
+                # labels are coded in place later, so that a copy is kept
+                self._members[_key(plan)] = Member(plan.number, finished.labels[:, plan.number].copy(), facts, model)
+
+    def _holds(self, features: Features, plan: Plan) -> bool:
+        return features is self._features and plan.base.is_built_in and plan.packed is None and plan.view.is_whole
+
+
+def _key(plan: Plan) -> tuple[str, int, int | None]:
+    return plan.base.name, plan.number, plan.k
+
+
 class Options(NamedTuple):
     """How the members are run; nothing here changes the ensemble."""
 
@@ -38,6 +68,7 @@ class Options(NamedTuple):
     checkpoint: Checkpoint | None = None
     keep_models: bool = False
     or_processor: bool = False
+    made: MadeMembers | None = None
 
 
 class FinishedMembers(NamedTuple):
@@ -53,10 +84,11 @@ def run_plans(
 ) -> FinishedMembers:
     """Return all members: those known or in the checkpoint are taken, the others are computed and stored."""
     collected = _Collected(features.n_objects, plans)
+    known = {**(options.made.known(features, plans) if options.made else {}), **(known or {})}
     missing = []
     for plan in plans:
         stored = options.checkpoint.load(plan.number) if options.checkpoint else None
-        if stored is None and known and plan.number in known:
+        if stored is None and plan.number in known:
             stored = known[plan.number]
             if options.checkpoint:
                 options.checkpoint.save(stored)
@@ -74,7 +106,10 @@ def run_plans(
                     options.checkpoint.save(member)
             collected.add(members)
             advance(len(members))
-    return collected.finish()
+    finished = collected.finish()
+    if options.made:
+        options.made.keep(features, plans, finished)
+    return finished
 
 
 class _Collected:

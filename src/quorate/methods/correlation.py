@@ -129,4 +129,5 @@ METHOD = Method(
     reference="doi:10.1137/1.9781611972887.11",
     tables=search_tables,
     finds_k=True,
+    weighs=1,
 )

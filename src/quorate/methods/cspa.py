@@ -104,6 +104,8 @@ METHOD = Method(
     stochastic=True,
     soft=True,
     memory_for=_bytes_needed,
-    instead="pass neighbours=50 to keep only each row's strongest co-associations, coarsen the rows (coarsen='auto')",
+    instead="pass neighbours=50 to keep only each row's strongest co-associations, use 'lwgp' or 'kmeans', or "
+    "coarsen='auto', which measures what it loses,",
     own_order=WHOLE_SUMS,
+    weighs=1,
 )

@@ -184,6 +184,7 @@ METHOD = Method(
     finds_k=True,
     soft=True,
     memory_for=_bytes_needed,
-    instead="use linkage='average' or 'single' without other options, coarsen the rows (coarsen='auto'),",
+    instead="use linkage='average' or 'single' without other options, 'lwgp' or 'kmeans', or coarsen='auto', which "
+    "measures what it loses,",
     own_order=WHOLE_SUMS,
 )

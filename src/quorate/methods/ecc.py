@@ -66,4 +66,5 @@ METHOD = Method(
     reference="doi:10.1093/bioinformatics/btx167",
     tables=label_space,
     stochastic=True,
+    weighs=1,
 )

@@ -75,4 +75,5 @@ METHOD = Method(
     tables=few_tables,
     stochastic=True,
     soft=True,
+    weighs=1,
 )

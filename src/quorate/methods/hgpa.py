@@ -84,4 +84,5 @@ METHOD = Method(
     reference="doi:10.1162/153244303321897735",
     tables=few_tables,
     stochastic=True,
+    weighs=1,
 )

@@ -116,6 +116,6 @@ METHOD = Method(
     time="quadratic",
     finds_k=True,
     memory_for=_bytes_needed,
-    instead="raise theta, coarsen the rows (coarsen='auto'), use method 'eac',",
+    instead="raise theta, use method 'eac', 'lwgp' or 'kmeans', or coarsen='auto', which measures what it loses,",
     own_order=WHOLE_SUMS,
 )

@@ -77,4 +77,5 @@ METHOD = Method(
     reference="doi:10.1109/TKDE.2014.2316512",
     tables=label_space,
     stochastic=True,
+    weighs=1,
 )

@@ -85,4 +85,5 @@ METHOD = Method(
     stochastic=True,
     soft=True,
     own_order=WHOLE_SUMS,
+    weighs=1,
 )

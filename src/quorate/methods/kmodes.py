@@ -53,4 +53,5 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     own_order=WHOLE_SUMS,
+    weighs=1,
 )

@@ -82,4 +82,5 @@ METHOD = Method(
     stochastic=True,
     soft=True,
     by_member=("meta_clusters",),
+    weighs=2,
 )

@@ -58,4 +58,5 @@ METHOD = Method(
     reference="doi:10.1109/ICDM.2003.1250937",
     tables=label_space,
     stochastic=True,
+    weighs=1,
 )

@@ -102,4 +102,5 @@ METHOD = Method(
     reference="doi:10.1093/bioinformatics/btg038",
     tables=label_space,
     stochastic=True,
+    weighs=1,
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 _told: list[str] = []
@@ -23,8 +24,11 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
 
     def compiled(function: Any) -> Any:
         kernel = numba.njit(**options)(function)
-        # with NUMBA_DISABLE_JIT the kernel is the function itself, and there is nothing to keep
-        if cache and hasattr(kernel, "enable_caching"):
+        if not hasattr(kernel, "enable_caching"):
+            # with NUMBA_DISABLE_JIT the kernel is the function itself: there is nothing to keep, and NumPy would warn
+            # of each product of hashes that wraps around, which compiled code does silently
+            return np.errstate(over="ignore")(kernel)
+        if cache:
             _enable_cache(kernel)
         return kernel
 

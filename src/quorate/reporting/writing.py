@@ -213,9 +213,12 @@ def _method_facts(subject: Subject) -> dict[str, str]:
     entries["Outcome"] = f"objective {result.objective:.6g} after {counted(result.n_iter, 'iteration')}, {state}"
     if "coarsen" in result.info:
         merged = result.info["coarsen"]
+        taken = merged.get("way", "merged")
         entries["Coarsened"] = (
             f"theta {merged['theta']:g}, keep {merged['keep']:g}: {merged['n_distinct_rows']:,} distinct rows became "
             f"{merged['n_rows']:,} ({merged['why']})"
+            if taken == "merged"
+            else f"{taken}, the others placed, because merging rows would lose {merged['loss']:.1%} of the agreement"
         )
     if "refine" in result.info:
         moved = result.info["refine"]
@@ -248,5 +251,8 @@ def _options(result: Consensus, seed: int | None) -> str:
     """Return the known options of the consensus, as they are written in a call."""
     options = [f"method={result.method!r}", f"random_state={seed}"]
     if "coarsen" in result.info:
-        options.append(f"coarsen=dict(theta={result.info['coarsen']['theta']}, keep={result.info['coarsen']['keep']})")
+        done = result.info["coarsen"]
+        cut = f"theta={done['theta']}, keep={done['keep']}"
+        cut = f"max_rows={done['max_rows']}" if "max_rows" in done else cut
+        options.append(f"coarsen=dict({cut})")
     return ", ".join([*options, *(["refine=True"] if "refine" in result.info else [])])

@@ -14,6 +14,31 @@ WEIGHT_UNIT = 2**20
 """Real weights and similarities are rounded to whole numbers of 1 / WEIGHT_UNIT: sums are exact, and ties stay ties."""
 
 
+MOST_WEIGHT = 2.0**21
+"""The most that all members weigh together, if the least of them weighs 1: sums of weights times logarithms in units of
+`TABLE_UNIT` then fit into 64 bits. If they weigh more, members of little weight are given a little more: they could
+decide nothing but ties in any case."""
+LEAST_SPREAD = 64.0
+
+
+def in_proportion(ensemble: E) -> E:
+    """The ensemble with weights of which the least is 1 and the sum at most `MOST_WEIGHT`, in the same proportions.
+
+    Ratios that are multiples of 2^-20 but for the rounding of the division become just that, so that the same weights
+    times any constant are the same problem to the last bit.
+    """
+    weights = ensemble.weights
+    if float(weights.min()) == 1.0 and float(weights.sum()) <= MOST_WEIGHT:
+        return ensemble
+    ratios = weights / weights.min()
+    if float(ratios.sum()) > MOST_WEIGHT:
+        spread = max(MOST_WEIGHT / len(weights), LEAST_SPREAD)
+        ratios = np.maximum(weights / weights.max(), 1 / spread)
+        ratios /= ratios.min()
+    near = np.rint(ratios * WEIGHT_UNIT) / WEIGHT_UNIT
+    return reweighted(ensemble, np.where(np.abs(ratios - near) <= 2.0**-50 * ratios, near, ratios))
+
+
 def cluster_weights(ensemble: AnyEnsemble) -> FloatArray:
     """The weight of the member each base cluster belongs to, (d,)."""
     return np.repeat(ensemble.weights, ensemble.n_clusters)

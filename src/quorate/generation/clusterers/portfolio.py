@@ -113,7 +113,7 @@ class SimilarityKMeans(PrototypeClusterer):
     def fit(self, X: Any, y: Any = None) -> SimilarityKMeans:
         """Cluster the rows of X; y is ignored."""
         X = self._checked(X)
-        n_init = _check.integer(self.n_init, "n_init", low=1)
+        n_init = _check.integer(self.n_init, "n_init", low=1, high=1_000_000)
         max_iter = _check.integer(self.max_iter, "max_iter", low=1)
         rows, rng = similarity_rows(X, self.similarity), _check.generator(self.random_state)
         self._keep(rows, cluster_rows(rows, self.n_clusters, rng, n_init=n_init, max_iter=max_iter))
