@@ -19,7 +19,6 @@ from quorate._solve.procedure import (
     Drawn,
     Procedure,
     draw_objects,
-    halves_of_objects,
     jaccard_with,
     mean_jaccard,
     procedure_of,
@@ -142,7 +141,7 @@ def reproducibility(drawn: Drawn, halvings: Halvings | None) -> float | None:
 
 
 def stability_of(drawn: Drawn, procedure: Procedure, halvings: Halvings | None) -> FloatArray | None:
-    """Return the stability of each cluster, as `Consensus.stability` defines it, for a labelling that has none."""
+    """Return the stability of each cluster, by halves of the members, for a labelling that has none."""
     if procedure.n_clusters < 2 or not halvings:
         return None
     found = [
@@ -150,7 +149,7 @@ def stability_of(drawn: Drawn, procedure: Procedure, halvings: Halvings | None) 
         for pair in halvings
         for labels in pair
     ]
-    return mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
+    return mean_jaccard(found)
 
 
 def folds(ensemble: Ensemble) -> list[NDArray[np.intp]]:

@@ -108,9 +108,9 @@ def evaluate(
         `agreement_best_member` judge members in the same way. These three are None for other labellings.
 
         `stability` is a table of the clusters: how alike each of them and the nearest cluster are if the procedure is
-        repeated on halves of the members and on halves of the objects, as a mean Jaccard similarity, and in words. From
-        .85 on a cluster is highly stable, from .75 on stable, from .6 on a pattern that is uncertain; below, it
-        dissolves. For other labellings than a Consensus the default method stands for the procedure.
+        repeated on halves of the members (a Consensus: of the objects, too), as a mean Jaccard similarity, and in
+        words. From .85 on a cluster is highly stable, from .75 on stable, from .6 on a pattern that is uncertain;
+        below, it dissolves. For other labellings than a Consensus the default method stands for the procedure.
 
         With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
         compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`

@@ -15,6 +15,8 @@ from quorate.solvers.label_rows import is_on_card, tally
 Average = Literal["geometric", "arithmetic"]
 AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
 
+LARGE_CELLS = 1e5
+"""Expected objects in each cell of a table from which the limit for many objects is exact to nine digits."""
 EXACT_SQUARES = 3_037_000_499
 """The largest number of objects whose square fits into int64."""
 
@@ -170,6 +172,9 @@ def _expected_information(first: NDArray[Any], second: NDArray[Any], total: int)
     """
     from scipy.special import gammaln
 
+    if float(first.min()) * float(second.min()) >= LARGE_CELLS * total:
+        return (len(first) - 1) * (len(second) - 1) / (2.0 * total)
+
     def log_factorial(numbers: Any) -> Any:
         return gammaln(np.asarray(numbers, dtype=np.float64) + 1.0)
 
@@ -178,7 +183,7 @@ def _expected_information(first: NDArray[Any], second: NDArray[Any], total: int)
     for size, times in zip(
         *(part.tolist() for part in np.unique(first.astype(np.int64), return_counts=True)), strict=True
     ):
-        mean = size * others / total
+        mean = size * (others / total)
         reach = 12 * np.sqrt(mean) + 60
         low = np.maximum(np.maximum(1, size + others - total), (mean - reach).astype(np.int64))
         lengths = np.minimum(np.minimum(size, others), (mean + reach).astype(np.int64)) - low + 1
