@@ -72,7 +72,7 @@ def test_consensus() -> None:
     result = consensus([[0, 0, 1, 1, 1], [0, 0, 1, 1, 1]], 2)
     assert Reader(result._repr_html_()).rows == [
         ["cluster", "objects", "share", "mean confidence"],
-        ["0", "2", "40.0%", "0.999"],
+        ["0", "2", "40.0%", "0.958"],
         ["1", "3", "60.0%", "0.999"],
     ]
     assert Reader(replace(result, confidence=None)._repr_html_()).rows[0] == ["cluster", "objects", "share"]

@@ -200,7 +200,7 @@ def test_every_utility_finds_a_planted_partition(utility: str, normalised: bool)
         ("kcc", {"utility": "magic"}, "utility must be one of 'category'"),
         ("kcc", {"normalised": "yes"}, "normalised must be one of False, True"),
         ("ecc", {"smoothing": 0}, "smoothing must lie in"),
-        ("sec", {"n_init": 0}, "n_init must be at least 1"),
+        ("sec", {"n_init": 0}, "n_init must be between 1 and 1,000,000"),
     ],
 )
 def test_options_are_checked(method: str, options: dict[str, object], words: str) -> None:

@@ -123,7 +123,7 @@ def test_kmeans_reports_convergence() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_init": 0}, "n_init must be at least 1"),
+        ({"n_init": 0}, "n_init must be between 1 and 1,000,000"),
         ({"max_iter": 1.5}, "max_iter must be an integer"),
         ({"init": "random"}, "init must be one of 'k-means\\+\\+'"),
         ({"init": [0, 1]}, "3 different row numbers"),

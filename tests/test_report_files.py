@@ -18,6 +18,7 @@ from quorate.cli import main
 from quorate.reporting.writing import facts, redo
 
 
+@pytest.mark.filterwarnings("ignore:merging rows")
 def test_how_to_do_it_again() -> None:
     _, labels = noisy_with_truth(0, 60, 3, 4)
     result = consensus(labels, 3, random_state=7, coarsen={"theta": 0.3, "keep": 0.9}, refine=True)

@@ -13,7 +13,7 @@ from test_report import Page, unpack
 
 from quorate import as_ensemble, consensus, report
 from quorate.reporting import slider as objects
-from quorate.reporting.page import as_json, packed, packed_ids, packed_shares
+from quorate.reporting.page import as_json, characters_of, packed, packed_ids, packed_shares
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_packing() -> None:
     assert unpack(packed_shares(np.array([0.0, np.nan, 1.0]))).tolist() == [0, 255, 250]
     assert json.loads(as_json({"x": [float("nan"), np.int8(3), "<\ud800>"]})) == {"x": [None, 3, "<?>"]}
     whole = packed_ids(np.arange(100_000) + 5)
-    assert objects.size_of(whole) < 1_000
+    assert characters_of(whole) < 1_000
 
 
 @pytest.mark.parametrize("kind", ["numbers", "texts"])

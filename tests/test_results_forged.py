@@ -91,7 +91,7 @@ def test_forged_facts_are_refused_in_one_line(fact: str, tmp_path: Path) -> None
 def test_forged_curves_of_confidence_are_refused(name: str, tmp_path: Path) -> None:
     result = consensus(PEOPLE, 2)
     curves = result.info["confidence"]
-    assert {*SCALE, *SCALE_NUMBERS} == set(confidence.Scale._fields) == set(curves)
+    assert {*SCALE, *SCALE_NUMBERS, "stability"} == set(confidence.Scale._fields) == set(curves)
     for wrong in ("x", np.ones(7), np.ones((2, 2)), np.full(np.shape(curves[name]), np.nan), 10**400):
         forged = replace(result, info={**result.info, "confidence": {**curves, name: wrong}})
         save_consensus(tmp_path / "bad.npz", forged, overwrite=True)

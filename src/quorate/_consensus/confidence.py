@@ -67,6 +67,8 @@ DRAWS = (4, 20)
 """Draws of fresh labels: the fewest and the most."""
 MOST_LOOKUPS = 2e7
 """Rows times members times clusters times draws, at most, as long as there are the fewest draws."""
+TOO_MANY_LOOKUPS = 1e8
+"""With more even for the fewest draws, as with very many clusters, the halves stand alone."""
 HALVED_DRAWS = 4
 """Draws of fresh labels of which the members are divided into halves, too."""
 SMOOTHING = 10.0
@@ -218,7 +220,7 @@ def confidence_scale(
     halves = _fit(x[:, None], clusters, kept / np.maximum(seen, 1), weights, n_clusters, [LEVEL, SLOPE])
     stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
     scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()), stability=stability)
-    if drawn.ensemble.n_members < 2:
+    if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
         return scale
     fresh = fresh_labels(in_content_order(drawn.ensemble), clusters, n_clusters, procedure.seed)
     known = known_shares(drawn.ensemble)

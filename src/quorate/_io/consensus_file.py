@@ -350,8 +350,17 @@ SCALE_NUMBERS = ("slope", "divisions", "found_again")
 
 def _is_scale(value: Any, n_clusters: int) -> bool:
     """Whether a value holds the fields of the curve that `quorate.place` computes confidence with."""
-    if not isinstance(value, Mapping) or not set(value) <= {*SCALE, *SCALE_NUMBERS} or "levels" not in value:
+    if (
+        not isinstance(value, Mapping)
+        or not set(value) <= {*SCALE, *SCALE_NUMBERS, "stability"}
+        or "levels" not in value
+    ):
         return False
+    stability = value.get("stability")
+    if stability is not None:
+        fits = isinstance(stability, np.ndarray) and stability.dtype == np.float64 and stability.shape == (n_clusters,)
+        if not fits or (stability < 0).any() or (stability > 1).any():
+            return False
     numbers = ("slope", "found_again") if "found_again" in value else ("slope",)
     if not _has(value, numbers, ("divisions",)) or not math.isfinite(value["slope"]):
         return False
