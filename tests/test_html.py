@@ -73,7 +73,7 @@ def test_consensus() -> None:
     assert Reader(result._repr_html_()).rows == [
         ["cluster", "objects", "share", "mean confidence"],
         ["0", "2", "40.0%", "0.958"],
-        ["1", "3", "60.0%", "0.999"],
+        ["1", "3", "60.0%", "0.960"],
     ]
     assert Reader(replace(result, confidence=None)._repr_html_()).rows[0] == ["cluster", "objects", "share"]
     many = Consensus(np.arange(500, dtype=np.int32), 0.0)

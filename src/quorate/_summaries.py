@@ -62,7 +62,7 @@ class ResultTable:
         Examples
         --------
         >>> from quorate import consensus
-        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.95)
+        >>> consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]], 2, method="eac").ambiguous(below=0.85)
         array([2])
         """
         threshold = _check.fraction(below, "below")
@@ -119,9 +119,9 @@ class ResultTable:
         >>> people = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]}, index=["ann", "bob", "cid"])
         >>> consensus(people, 2).to_frame().round(2)
              label  confidence  runner_up
-        ann      0         1.0       <NA>
-        bob      0         1.0       <NA>
-        cid      1         1.0       <NA>
+        ann      0        0.96       <NA>
+        bob      0        0.96       <NA>
+        cid      1        0.96       <NA>
         """
         library: Any = need_library("pandas")
         columns = {}

@@ -1,4 +1,4 @@
-"""Whether members have anything in common: the second eigenvalue of their graph, compared with permuted labels."""
+"""choose_k: numbers of clusters are compared by several criteria, and one is recommended; stability of halves."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 A block does not decide what its values mean. A null has the code -1; every other value has a code, also one that the
 user calls missing and a number in a text file. What they mean is settled once, at the end, from the distinct values of
-all blocks (`settling.py`), because only then is it known, for example, whether all labels of a text column are numbers.
+all blocks (`settle`), because only then is it known, for example, whether all labels of a text column are numbers.
 
-This happens once, after all blocks are coded, and looks only at the distinct values of each member and at the distinct
+`settle` looks only at the distinct values of each member and at the distinct
 rows. The functions that decide are those for tables in memory, so that both give the same ensemble.
 """
 
