@@ -301,7 +301,7 @@ def test_spectral_takes_fewer_directions() -> None:
     assert len(result.info["singular_values"]) == 3
     assert adjusted_rand_score(truth, result.labels) > 0.9
     for wrong in ({"n_components": 0}, {"n_init": 0}, {"max_iter": 0}):
-        with pytest.raises(ValueError, match="must be (at least 1|between 1 and 1,000,000)"):
+        with pytest.raises(ValueError, match=r"must be (at least 1|between 1 and 1,000,000)"):
             consensus(labels, 4, method="spectral", **wrong)
 
 

@@ -5,7 +5,7 @@ Four families, each with a list of its modules and of the methods that use them:
 
 - `label_rows`: what methods ask of rows, for labels and soft memberships alike; the one place that knows both.
 - `contingency`: tables of two labellings, and NMI, ARI, accuracy and ANMI from them.
-- `cluster_means`: mean rows of clusters, rows without a label given to the nearest, and how clearly rows belong to clusters.
+- `cluster_means`: mean rows of clusters, rows without a label, and how clearly rows belong to clusters.
 - `members`: how the members agree with one another, and their order, which follows from their labels.
 - `draws`: random draws by weight, and `fill_empty`, by which all k-means and balanced cuts fill empty clusters.
 - `weights`: weights of members and base clusters in every form that is needed; sums in whole numbers.
