@@ -323,7 +323,8 @@ def element_similarities(first: Any, second: Any) -> FloatArray:
     Notes
     -----
     The similarity compares the random walks with restart from an object within its cluster in either labelling [1]_. In
-    partitions it is ``|A & B| / max(|A|, |B|)``, where A and B are the clusters of the object, for any chance of a restart.
+    partitions it is ``|A & B| / max(|A|, |B|)``, where A and B are the clusters of the object, for any chance of a
+    restart.
 
     References
     ----------
