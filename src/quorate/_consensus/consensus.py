@@ -107,6 +107,8 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
     if solving.options:
         info["options"] = dict(solving.options)
+    if "weights" in ensemble.info:
+        info["weights"] = ensemble.info["weights"]
     sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
     problem = None if sizes is None else collapsed(sizes, ensemble)
     if problem:
