@@ -11,7 +11,9 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 215
-MOST_LINES = 44_240  # weights="auto"; six scores, stability of clusters, linkage (0101)
+MOST_LINES = (
+    44_640  # weights="auto", soft members everywhere, memberships, a longer greedy search; scores, stability (0101)
+)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
@@ -19,7 +21,7 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
 }
 MOST_WALKED = {
-    "quorate consensus": 54,  # the summary has words for the stability of clusters (0101)
+    "quorate consensus": 55,  # labels may be soft: evaluate reads either (29.7)
     "EnsembleClustering('auto')": 64,
     "stream.consensus": 49,
     "report": 53,

@@ -280,6 +280,11 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
     )
+    parser.add_argument(
+        "--memberships",
+        action="store_true",
+        help="also write how probably each object belongs to each cluster: columns p 0, p 1, ...",
+    )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
 
@@ -459,6 +464,8 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
     if getattr(arguments, "report", None) is not None:
         raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "memberships", False):
+        raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "safe_cells", False):
         raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":
