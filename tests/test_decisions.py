@@ -11,10 +11,10 @@ from quorate import Ensemble, ari, as_ensemble, join, members, merge
 from quorate._choose_k.choose_k import Shared, halves_agree, shared_structure
 from quorate._choose_k.criteria import decide, speaking
 from quorate._consensus import confidence
-from quorate._solve.auto import pick
 from quorate._solve.procedure import drawn_places, procedure_of
+from quorate._solve.run_method import pick
 from quorate._trust import agreement, reference
-from quorate._trust.separation import Separation
+from quorate._trust.reference import Separation
 from quorate._types import Solving
 
 # ---- the method that "auto" takes

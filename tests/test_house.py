@@ -164,28 +164,6 @@ def test_modules_of_one_name_hold_the_same_thing() -> None:
     assert set(SAME_NAME) <= shared, "SAME_NAME lists a name that only one module has"
 
 
-def test_few_modules_ask_whether_data_live_on_a_card() -> None:
-    """The doors, and one place of the solvers; the aim is six modules, so that this list may only become shorter."""
-    marks = ("lives_on_card(", ".card is None", ".card is not None", "is_on_card(")
-    asking = {module.removeprefix("quorate.") for module, source in SOURCES.items() if any(m in source for m in marks)}
-    assert {module for module in asking if not module.startswith("_device.")} == {
-        "_consensus.confidence",
-        "_consensus.consensus",
-        "_data.labelling",
-        "_data.rows",
-        "_data.rows_on_card",
-        "_evaluation.scores",
-        "_solve.procedure",
-        "_solve.run_method",
-        "estimators.ensemble_clustering",
-        "generation.generating",
-        "generation.on_card",
-        "solvers.contingency",
-        "solvers.label_rows",
-        "solvers.spectral.transfer_cut",
-    }
-
-
 def test_one_name_stands_for_one_thing() -> None:
     """No two public classes, and no two public functions, of one name; methods of classes do not count."""
     homes = defaultdict(list)

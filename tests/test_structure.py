@@ -23,10 +23,14 @@ from quorate._trust.reference import (
     compare_with_reference,
     drawn_reference,
     judged_clusters,
+    links_between_cells,
+    links_of,
+    neighbours_of,
     principal_sample,
     reference_of,
+    separation,
+    valley_depth,
 )
-from quorate._trust.separation import links_between_cells, links_of, neighbours_of, separation, valley_depth
 from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main

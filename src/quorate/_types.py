@@ -91,7 +91,7 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
-    # Whether the table had a default index of pandas, which is a name beside other integers: _data/alignment.py.
+    # Whether the table had a default index of pandas, which is a name beside other integers: _data/ids.py.
     has_default_index: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None

@@ -14,8 +14,7 @@ from quorate._consensus.confidence import Scale, scale_of
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
 from quorate._data.ensemble import as_counts, as_ensemble, as_weights
 from quorate._data.labelling import Labelling, Pairing, code_beside, pair_rows
-from quorate._data.rows import compress
-from quorate._data.selection import select_members
+from quorate._data.rows import compress, select_members
 from quorate._data.tables import as_table
 from quorate._summaries import Placement
 from quorate._types import Ensemble, FloatArray, IntArray, read_only

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import refuse_repeated
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
+from quorate._data.ids import refuse_repeated
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import brief, no_mask
-from quorate._data.alignment import refuse_repeated
 from quorate._data.blocks import Kind
 from quorate._data.coding import MissingRule, missing_rule
 from quorate._data.ensemble import read_ensemble
+from quorate._data.ids import refuse_repeated
 from quorate._data.proof import vary
-from quorate._data.selection import select_members
+from quorate._data.rows import select_members
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.numpy_files import Wanted, map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of

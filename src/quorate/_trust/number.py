@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 from quorate._choose_k.choose_k import Wanted, candidates, choose
 from quorate._data.rows import compress
-from quorate._solve.auto import AUTO
-from quorate._solve.run_method import resolve
+from quorate._solve.run_method import AUTO, resolve
 from quorate._summaries import Choice
-from quorate._trust.reference import How, Reference, judged_clusters
-from quorate._trust.separation import links_between_cells
+from quorate._trust.reference import How, Reference, judged_clusters, links_between_cells
 from quorate._types import Ensemble, Solving
 from quorate.generation.bases import is_auto
 from quorate.generation.features import Features

@@ -25,7 +25,7 @@ from quorate._evaluation.consensus_index import (
     row_consensus,
 )
 from quorate._evaluation.scores import anmi
-from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray

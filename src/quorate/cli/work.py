@@ -38,8 +38,7 @@ from quorate._io.load import (
 from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
 from quorate._io.text import Choice
-from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations
-from quorate._trust.evaluate import evaluate_within
+from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
     Generating,
