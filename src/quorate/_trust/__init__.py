@@ -3,7 +3,6 @@
 - `agreement`: `evaluate`; members left out, permuted labels, two halves of the members.
 - `reference`: valleys, links and borders of clusters in the measurements, and measurements without clusters, which are
   clustered by the same procedure.
-- `number`: the number of clusters of measurements.
 - `compare`, `over_k`: several methods and numbers of clusters side by side.
 - `subject`: all that a report shows about a labelling, each number computed once.
 """

@@ -14,16 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._choose_k.explore import How, Judge, links_of, neighbours_of
 from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of, until_clear
-from quorate._types import Ensemble, FloatArray, Solving
+from quorate._types import Ensemble, FloatArray
 from quorate.generation.bases import BASES
-from quorate.generation.features import WHOLE, Features, as_features
+from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.k_rules import k_within
-from quorate.generation.kmeans import KMeans
-from quorate.generation.landmarks import Landmarks
 from quorate.generation.plans import Request, base_towards, k_towards
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards, normalised_cut
@@ -83,22 +82,6 @@ def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
     valleys = _valleys(points, labels, links_of(linked, labels, int(labels.max()) + 1))
     border = _border(linked, labels, _log_densities(squared[:, -1], points.shape[1]))
     return Separation(float(valleys.mean()), normalised_cut(labels, linked), border)
-
-
-def neighbours_of(points: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest neighbours of each object, which include the object itself, and their squared distances."""
-    rows = np.ascontiguousarray(points, dtype=np.float32)
-    n_near = min(size + 1, len(rows))
-    nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-    return Landmarks(rows, n_near, None, *nothing).search(rows)
-
-
-def links_of(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
-    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
-    # an object is no neighbour of itself, but these links are within clusters in any case
-    pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
-    counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-    return np.asarray(counts + counts.T, dtype=np.float64)
 
 
 def _log_densities(squared: NDArray[np.float32], n_columns: int) -> FloatArray | None:
@@ -180,46 +163,6 @@ def valley_depth(counts: FloatArray) -> float:
     middle = np.arange(APART + 4, len(roots) - APART - 4)
     hills = np.minimum(left[middle - APART], right[middle + APART])
     return float(np.sqrt(2.0) * (hills - roots[middle]).max())
-
-
-LINKED_OBJECTS = 3_000
-"""Objects whose nearest neighbours are found at most."""
-NEIGHBOURS = 10
-"""The number of nearest neighbours that each object is linked with."""
-CELLS = (60, 120, 200)
-"""The numbers of cells into which the objects are divided."""
-OBJECTS_PER_CELL = 5
-"""The least number of objects per cell on average; of few objects there are fewer cells."""
-FEWEST_CELLS = 3
-"""Fewer cells than these tell nothing about the number of clusters."""
-
-
-def links_between_cells(features: Features, entropy: int) -> list[FloatArray]:
-    """Divide objects into small cells by k-means, and count links between nearest neighbours of any two cells.
-
-    Cells are so small that hardly any of them reaches from one cluster to another, whatever the shapes of clusters.
-    They are made for several numbers of cells, because a single division depends on its random start. Nothing is
-    returned for sparse measurements, which have no such distances, and for very few objects.
-    """
-    if features.is_sparse or features.n_objects < FEWEST_CELLS * OBJECTS_PER_CELL:
-        return []
-    drawn = np.arange(features.n_objects)
-    if len(drawn) > LINKED_OBJECTS:
-        rng = np.random.default_rng((entropy % 2**32, 23))
-        drawn = np.sort(rng.choice(len(drawn), LINKED_OBJECTS, replace=False, shuffle=False))
-    points = features.prepared(drawn, WHOLE)
-    near, _ = neighbours_of(points, NEIGHBOURS)
-    divided = [_cells(as_features(points), number, entropy + place) for place, number in enumerate(CELLS)]
-    return [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
-
-
-def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
-    """Return the cell of each object: one member by k-means of that many clusters."""
-    number = min(number, points.n_objects // OBJECTS_PER_CELL)
-    request = Request(1, number, KMeans(init="k-means++", max_iter=20), 1.0, 1.0)
-    options = Options()
-    labels: NDArray[Any] = generate_with_models(points, request, entropy, options)[0].labels[:, 0]
-    return labels
 
 
 MOST_OBJECTS = 1_000
@@ -403,19 +346,6 @@ UNKNOWN_BASE = "kmeans"
 """The members of the reference if nobody knows how those of the ensemble were made."""
 
 
-class How(NamedTuple):
-    """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
-
-    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
-    """
-
-    request: Request
-    solving: Solving
-    entropy: int
-    options: Options
-    ensembles: dict[int, tuple[Ensemble, list[Any]]]
-
-
 def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int) -> Reference | None:
     """Divide the objects into a number of clusters, as is done if the number is given, and judge the clusters.
 
@@ -435,6 +365,11 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     solving = replace(how.solving, method=method, random_state=how.entropy % 2**62, confidence=False)
     result = solve_objects(ensemble, n_clusters, solving).objects
     return reference_of(result, result.labels, ensemble, part, draws)
+
+
+def judging(draws: int | None) -> Judge | None:
+    """Return `judged_clusters` with a number of draws, 0 for as many as are needed; None for None."""
+    return None if draws is None else partial(judged_clusters, draws=draws)
 
 
 def _drawn(features: Features, entropy: int) -> Features:

@@ -295,7 +295,8 @@ def choose_number(
 
     `values` are the measurements, or a function that reads those of a sample of the objects.
     """
-    from quorate._trust.number import chooses_number, explore
+    from quorate._choose_k.explore import chooses_number, explore
+    from quorate._trust.reference import judging
     from quorate.generation.features import as_features
     from quorate.generation.plans import entropy_of
 
@@ -309,7 +310,7 @@ def choose_number(
             entropy=entropy_of(generating.random_state),
             solving=solving,
             n_jobs=generating.n_jobs,
-            draws=checked_draws(reference_setting(arguments)),
+            judge=judging(checked_draws(reference_setting(arguments))),
         )
     return explored.choice.n_clusters, explored.info()
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
+from quorate._choose_k.explore import chooses_number, explore
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, memberships, place_rows, recode
 from quorate._data.coding import DEFAULT
@@ -19,8 +20,7 @@ from quorate._device.choose import copied_in_kind, lives_on_card
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
-from quorate._trust.number import chooses_number, explore
-from quorate._trust.reference import reference_of
+from quorate._trust.reference import judging, reference_of
 from quorate._types import Consensus, Ensemble, Solving
 from quorate.generation.features import SCALES, Features, Standard, as_features, standardised, warn_of_scales
 from quorate.generation.generating import features_for, generate_with_models
@@ -252,7 +252,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             entropy=entropy,
             solving=self._solving(),
             n_jobs=self.n_jobs,
-            draws=draws,
+            judge=judging(draws),
         )
         return explored.choice.n_clusters, explored.info(), explored.made()
 
