@@ -14,7 +14,7 @@ from quorate._device.card import Card
 from quorate._device.card_rows import code_columns_on_card, distinct_rows_on_card
 from quorate._device.choose import Kind, card_for, in_kind, is_array, kind_of, need_memory, on_card, on_host
 from quorate._device.device_ensemble import DeviceEnsemble, resident, upload, varied
-from quorate._types import AnyEnsemble, Ensemble, Reading, SoftEnsemble, read_only
+from quorate._types import AnyEnsemble, Ensemble, FieldsBesideRows, Reading, SoftEnsemble, read_only
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} - {"uint64"}
 """The types of labels, as NumPy, CuPy and PyTorch name them, that a card codes."""
@@ -67,7 +67,7 @@ def coded_ensemble(
     if reading.check and any(2 * len(known) > (n_objects or len(labels)) for known in categories):
         # a column of ids has nearly as many labels as objects; the processor knows what to say about it
         return None
-    like = {
+    like: FieldsBesideRows = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
         "weights": as_weights(reading.weights, names),
         "member_names": names,
@@ -81,7 +81,7 @@ def _with_options(ensemble: DeviceEnsemble, reading: Reading) -> DeviceEnsemble:
         raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
     if reading.weights is None and reading.ids is None:
         return ensemble
-    changes: dict[str, Any] = {}
+    changes: FieldsBesideRows = {}
     if reading.weights is not None:
         changes["weights"] = as_weights(reading.weights, ensemble.member_names)
     if reading.ids is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from quorate import _check
@@ -18,7 +18,7 @@ from quorate._evaluation.scores import (
 )
 from quorate._solve.procedure import Drawn
 from quorate._summaries import StabilityTable
-from quorate._types import Ensemble, Scores
+from quorate._types import Ensemble, Info, Scores
 from quorate.solvers.members import member_scores
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
     )
 
 
-def reference_facts(found: Mapping[str, Any] | None) -> dict[str, Any]:
+def reference_facts(found: Info | None) -> dict[str, Any]:
     """Return the fields about a comparison with measurements without clusters; nothing if it was not made."""
     names = {"valley": "valley", "expected_valley": "expected", "reference_z": "z", "reference_p_value": "p_value"}
     return {name: found[key] for name, key in {**names, "n_draws": "n_draws"}.items()} if found else {}
@@ -441,7 +441,7 @@ def evaluate_within(
     truth: Any = None,
     null: Any = None,
     draw: Callable[[int], Drawn] | None = None,
-    reference: Mapping[str, Any] | None = None,
+    reference: Info | None = None,
 ) -> Scores:
     """Do what `evaluate` does, but leave the comparison with chance out if it would take more than so many seconds.
 

@@ -28,6 +28,7 @@ from quorate._device.card_features import (
 from quorate._device.card_rows import code_columns_on_card
 from quorate._device.choose import Kind, card_for, is_out_of_memory, kind_of, need_memory, on_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
+from quorate._types import FieldsBesideRows
 from quorate.generation.features import (
     Features,
     Numbers,
@@ -285,7 +286,7 @@ def _coded(card: Card, labels: Any, features: Features, info: dict[str, Any]) ->
     assert coded is not None, "labels of members are small"
     codes, categories = coded
     narrow = narrowest(max(map(len, categories)))
-    like = {
+    like: FieldsBesideRows = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
         "weights": np.ones(len(categories)),
         "member_names": tuple(f"member {place}" for place in range(len(categories))),

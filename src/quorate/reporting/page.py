@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from quorate._evaluation.member_table import APART
 from quorate._summaries import Choice, LabelShare
 from quorate._trust.subject import Subject
+from quorate._types import Json
 from quorate._verdict import CLEAR as CLEAR_GRADE
 from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
@@ -100,7 +101,7 @@ def _deflated(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
-def characters_of(entry: dict[str, Any]) -> int:
+def characters_of(entry: Json) -> int:
     """Return the number of characters that an entry takes in the page."""
     return sum(len(value) for value in entry.values() if isinstance(value, str))
 
@@ -294,7 +295,7 @@ def page(
     points: Sequence[Point],
     facts: Mapping[str, str],
     redo: Mapping[str, str],
-    data: Mapping[str, Any],
+    data: Json,
     made_by: str,
     choice: Choice | None = None,
 ) -> str:
