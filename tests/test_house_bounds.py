@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 207
-MOST_LINES = 44_044
+MOST_LINES = 44_036
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path

@@ -35,7 +35,7 @@ from quorate._verdict import (
     verdict_of,
 )
 from quorate.cli import main
-from quorate.reporting.verdict import headline, points
+from quorate.reporting.points import headline, points
 
 PRAISE = ("strong", "clear", "better than", "represents")
 

@@ -23,7 +23,7 @@ from quorate._types import Json
 from quorate._verdict import CLEAR as CLEAR_GRADE
 from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
-from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, SAME, Point
+from quorate.reporting.points import AGREEMENT, CLEAR, FAIR, SAME, Point
 
 # Characters that could end a script element or a line of JavaScript, and their escapes in JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})

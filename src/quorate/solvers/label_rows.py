@@ -195,16 +195,27 @@ def known_shares(ensemble: AnyEnsemble) -> Any:
     """The share of the members, by weight, that label each row; None if all members label all rows."""
     if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
         return None
-    # whole numbers, so that the order of the members changes no bit
-    weights = np.rint(ensemble.weights / ensemble.weights.max() * 2**40).astype(np.int64)
-    if ensemble.card is not None:
-        from quorate._device.card_tables import known_weight_on_card
+    if ensemble.card is None:
+        return known_of_codes(ensemble.labels, ensemble.weights)
+    from quorate._device.card_tables import known_weight_on_card
 
-        return known_weight_on_card(ensemble, weights) / int(weights.sum())
-    known = np.zeros(ensemble.n_rows, dtype=np.int64)
-    for member, weight in enumerate(weights):
-        known += weight * (ensemble.labels[:, member] >= 0)
-    return known / int(weights.sum())
+    weights = _whole(ensemble.weights)
+    return known_weight_on_card(ensemble, weights) / int(weights.sum())
+
+
+def known_of_codes(codes: IntArray, weights: FloatArray) -> FloatArray:
+    """The share of the members, by weight, that label each row of a table of codes; -1 is no label."""
+    whole = _whole(weights)
+    known = np.zeros(len(codes), dtype=np.int64)
+    for member, weight in enumerate(whole):
+        known += weight * (codes[:, member] >= 0)
+    return known / int(whole.sum())
+
+
+def _whole(weights: FloatArray) -> NDArray[np.int64]:
+    """Weights as whole numbers, so that the order of the members changes no bit of their sums."""
+    whole: NDArray[np.int64] = np.rint(weights / weights.max() * 2**40).astype(np.int64)
+    return whole
 
 
 def one_hot(ensemble: AnyEnsemble) -> Any:
