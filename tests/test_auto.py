@@ -8,7 +8,7 @@ from ensembles import noisy
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import METHODS, ConsensusClustering, as_ensemble, as_soft_ensemble, choose_k, compress, consensus, solve
-from quorate._solve import auto as _auto
+from quorate._solve import run_method
 from quorate.solvers.members import missing_shares
 
 
@@ -43,7 +43,7 @@ def test_auto_is_the_method_it_names(
 
 
 def test_many_rows_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_auto, "TREE_ROWS", 5)
+    monkeypatch.setattr(run_method, "TREE_ROWS", 5)
     assert consensus(with_gaps(0.9, k=8), 4, random_state=0).method == "lwgp"
 
 
@@ -58,9 +58,9 @@ def test_many_rows_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_members_of_many_clusters(
     many: int, graph_bytes: int, method: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_auto, "FOLDED_CLUSTERS", 10)
-    monkeypatch.setattr(_auto, "MANY_CLUSTERS", many)
-    monkeypatch.setattr(_auto, "GRAPH_BYTES", graph_bytes)
+    monkeypatch.setattr(run_method, "FOLDED_CLUSTERS", 10)
+    monkeypatch.setattr(run_method, "MANY_CLUSTERS", many)
+    monkeypatch.setattr(run_method, "GRAPH_BYTES", graph_bytes)
     result = consensus(with_gaps(0.0), 4, random_state=0, max_bytes=10**9)
     assert result.method == method
     assert words in result.info["auto"]
@@ -69,7 +69,7 @@ def test_members_of_many_clusters(
 def test_a_member_of_a_hundred_thousand_clusters_gets_no_spectral_cut() -> None:
     names = np.arange(100_000)
     ensemble = as_ensemble([names, names // 50, names % 3], check=False)
-    assert _auto.pick(ensemble, 3, 4 * 10**9).method == "hbgf"
+    assert run_method.pick(ensemble, 3, 4 * 10**9).method == "hbgf"
 
 
 def test_one_member_of_very_many_clusters_leaves_the_spectral_cut_to_the_others() -> None:

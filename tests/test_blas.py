@@ -11,7 +11,7 @@ import scipy.linalg  # noqa: F401, loads its BLAS library
 from threadpoolctl import threadpool_info
 
 from quorate.ops.threads import one_blas_thread
-from quorate.solvers.spectral import eigen
+from quorate.solvers.spectral import embedding
 
 
 def numbers() -> set[int]:
@@ -43,15 +43,15 @@ def test_the_limit_holds_while_any_thread_needs_it() -> None:
         assert numbers() == before
 
 
-@pytest.mark.parametrize(("size", "limited"), [(300, True), (eigen.MANY_ROWS, False)])
+@pytest.mark.parametrize(("size", "limited"), [(300, True), (embedding.MANY_ROWS, False)])
 def test_small_eigenproblems_are_solved_by_one_thread(
     size: int, limited: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More threads of BLAS spin while they wait: on a busy machine that took a hundred times as long."""
     seen = []
-    real = eigen._part
-    monkeypatch.setattr(eigen, "_part", lambda matrix, wanted: (seen.append(numbers()), real(matrix, wanted))[1])
+    real = embedding._part
+    monkeypatch.setattr(embedding, "_part", lambda matrix, wanted: (seen.append(numbers()), real(matrix, wanted))[1])
     before = numbers()
-    eigen.leading_eigenvectors(np.eye(size), 2)
+    embedding.leading_eigenvectors(np.eye(size), 2)
     assert seen == [{1} if limited else before]
     assert numbers() == before

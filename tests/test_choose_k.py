@@ -27,7 +27,7 @@ from quorate._choose_k.criteria import (
     tree_lifetimes,
     voted,
 )
-from quorate._data.selection import side_by_side
+from quorate._data.rows import side_by_side
 from quorate._types import Solving
 from quorate.cli import main
 

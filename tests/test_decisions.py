@@ -8,13 +8,17 @@ import pytest
 from ensembles import noisy
 
 from quorate import Ensemble, ari, as_ensemble, join, members, merge
+from quorate._choose_k import choose_k
 from quorate._choose_k.choose_k import Shared, halves_agree, shared_structure
 from quorate._choose_k.criteria import decide, speaking
 from quorate._consensus import confidence
-from quorate._solve.auto import pick
+from quorate._data import blocks
+from quorate._data.coding import missing_rule
+from quorate._data.labelling import code_labelling
 from quorate._solve.procedure import drawn_places, procedure_of
+from quorate._solve.run_method import pick
 from quorate._trust import agreement, reference
-from quorate._trust.separation import Separation
+from quorate._trust.reference import Separation
 from quorate._types import Solving
 
 # ---- the method that "auto" takes
@@ -212,3 +216,32 @@ def test_one_table_is_joined_with_nothing() -> None:
     assert join(table).labels.tolist() == as_ensemble(table).labels.tolist()
     with pytest.raises(ValueError, match="none of the 3 objects"):
         join(table, table.set_axis(["u", "v", "w"]))
+
+
+# ---- what is left out or refused because of its size, and what a table's cells mean
+
+
+@pytest.mark.parametrize(("max_bytes", "is_run"), [(24 * 300 * 40 - 1, False), (10**9, True)])
+def test_merges_start_from_many_clusters_if_their_vectors_fit(max_bytes: int, is_run: bool) -> None:
+    ran: list[int] = []
+    choose_k._fine(as_ensemble(noisy(0, n=300, k=4)), 40, lambda _, size: ran.append(size), max_bytes)  # type: ignore[arg-type,func-returns-value]
+    assert bool(ran) == is_run
+
+
+def test_more_distinct_rows_than_can_be_numbered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = blocks.RowTable(1)
+    monkeypatch.setattr(blocks, "MOST_ROWS", 3)
+    assert rows.add(blocks.code_block([np.array([0, 1, 2])], ("a",))).tolist() == [0, 1, 2]
+    with pytest.raises(MemoryError, match="can be numbered"):
+        rows.add(blocks.code_block([np.array([3])], ("a",)))
+
+
+def test_an_empty_cell_is_a_missing_label() -> None:
+    codes, kept = blocks._meaning(np.array(["a", "", "b"], dtype=object), "x", "cells", missing_rule(-1))
+    assert codes.tolist() == [0, -1, 1]
+    assert kept.tolist() == ["a", "b"]
+
+
+def test_only_labels_of_pandas_have_a_default_index() -> None:
+    assert not code_labelling(np.array([0, 1, 1]), "labels", None).default_index
+    assert code_labelling(pd.Series([0, 1, 1]), "labels", None).default_index

@@ -33,7 +33,7 @@ from quorate.generation import KMeans, Projection, Share, Spectral
 from quorate.ops import landmarks
 from quorate.ops.euclidean import nearest_centres, pad_columns
 from quorate.solvers.label_space import lookup
-from quorate.solvers.spectral import euclidean_kmeans
+from quorate.solvers.spectral import embedding
 
 CUDA = Path(quorate.__file__).parent / "_device" / "cuda"
 ON_CARD = ("kmeans", "sec", "kmodes", "qmi", "kcc", "ecc", "voting", "transfer", "lwgp")
@@ -54,7 +54,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[TwinCard]:
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Restarts on samples, so that small ensembles take the way of large ones."""
     monkeypatch.setattr(lookup, "SAMPLE_ROWS", 20)
-    monkeypatch.setattr(euclidean_kmeans, "SAMPLE_POINTS", 20)
+    monkeypatch.setattr(embedding, "SAMPLE_POINTS", 20)
 
 
 def blobs(seed: int, n: int = 3000, d: int = 6, dtype: Any = np.float32) -> Any:

@@ -21,8 +21,7 @@ from quorate.solvers.linkage.co_association import (
     shared_pairs,
 )
 from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes
-from quorate.solvers.spectral.embedding import root_weighted_rows, spectral_embedding
-from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.embedding import euclidean_kmeans, root_weighted_rows, spectral_embedding
 
 LINKAGES = ["average", "single", "complete", "weighted", "ward"]
 OPTIONS = [

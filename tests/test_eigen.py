@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import as_ensemble, consensus
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
+from quorate.solvers.spectral.embedding import leading_eigenvectors, with_signs
 
 
 def symmetric(seed: int, size: int, rank: int) -> np.ndarray:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from quorate.ops import landmarks as kernels
-from quorate.solvers.spectral import eigen
-from quorate.solvers.spectral.eigen import FILTER_TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
+from quorate.solvers.spectral import embedding
+from quorate.solvers.spectral.embedding import FILTER_TOLERANCE, SparseMatrix, block_size, filtered_eigenvectors
 
 
 def graph(n_rows, n_landmarks, seed=0, n_parts=1):
@@ -77,7 +77,7 @@ def test_more_parts_than_vectors_are_left_to_lapack():
 
 def test_eigenvalues_that_are_nearly_equal_are_left_to_lapack(monkeypatch):
     """A long chain of landmarks has very many eigenvalues near 1; one round is not enough for it."""
-    monkeypatch.setattr(eigen, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(embedding, "MOST_ROUNDS", 1)
     assert filtered_eigenvectors(as_sparse(graph(4000, 800)), 10, np.random.default_rng(0)) is None
 
 

@@ -17,7 +17,7 @@ from quorate.solvers import local_weights
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
-from quorate.solvers.spectral import euclidean_kmeans, transfer_cut
+from quorate.solvers.spectral import embedding, transfer_cut
 from quorate.solvers.spectral.embedding import propagated_similarity
 from quorate.solvers.weights import WEIGHT_UNIT
 
@@ -148,10 +148,8 @@ def test_restarts_on_a_sample_end_on_all_points(monkeypatch: pytest.MonkeyPatch)
     counts = rng.integers(1, 5, size=4000)
     runs = []
     for size in (500, 10**6):
-        monkeypatch.setattr(euclidean_kmeans, "SAMPLE_POINTS", size)
-        runs.append(
-            euclidean_kmeans.euclidean_kmeans(points, counts, 5, np.random.default_rng(1), n_init=5, max_iter=99)
-        )
+        monkeypatch.setattr(embedding, "SAMPLE_POINTS", size)
+        runs.append(embedding.euclidean_kmeans(points, counts, 5, np.random.default_rng(1), n_init=5, max_iter=99))
     assert adjusted_rand_score(runs[0].labels, runs[1].labels) == 1.0
     np.testing.assert_allclose(runs[0].inertia, runs[1].inertia)
 

@@ -22,7 +22,7 @@ from quorate import as_ensemble, choose_k, compress, consensus, evaluate, nmi, r
 from quorate._evaluation.scores import cluster_density
 from quorate._trust.subject import subject_of
 from quorate.reporting import slider as numbers
-from quorate.reporting.verdict import headline, points
+from quorate.reporting.points import headline, points
 
 HOSTILE = [
     "<script>window.__pwned = 1</script>",

@@ -13,7 +13,7 @@ from test_report import Page, unpack
 from quorate import as_ensemble, consensus, report
 from quorate._trust.subject import subject_of
 from quorate.reporting.figures import cluster_names
-from quorate.reporting.verdict import points
+from quorate.reporting.points import points
 
 
 def test_profiles_are_the_first_table(tmp_path: Path) -> None:

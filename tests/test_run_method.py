@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate import METHODS, Consensus, Ensemble, Method, as_ensemble, compress, consensus, solve
-from quorate.solvers.draws import drawn_by_weight, fill_empty, rows_of_objects
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty, rows_of_objects
 from quorate.solvers.members import by_member_name, in_content_order
 
 SHARED = [

@@ -15,18 +15,18 @@ from sklearn.cluster import KMeans
 
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._choose_k.criteria import link_gaps
+from quorate._choose_k.explore import How, chooses_number, links_between_cells, links_of, neighbours_of
 from quorate._trust.agreement import checked_draws
-from quorate._trust.number import chooses_number
 from quorate._trust.reference import (
-    How,
     Reference,
     compare_with_reference,
     drawn_reference,
     judged_clusters,
     principal_sample,
     reference_of,
+    separation,
+    valley_depth,
 )
-from quorate._trust.separation import links_between_cells, links_of, neighbours_of, separation, valley_depth
 from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
 from quorate.cli import main

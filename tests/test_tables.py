@@ -28,7 +28,7 @@ from quorate import (
     save_ensemble,
 )
 from quorate._check import did_you_mean, duration, option
-from quorate._data.alignment import order_of
+from quorate._data.ids import order_of
 from quorate._trust.subject import subject_of
 from quorate.anndata import consensus_anndata
 from quorate.cli import main

@@ -15,14 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, Consensus, as_ensemble, consensus, evaluate, generate, nmi, plot, refine
-from quorate._data.selection import permuted, select_members
+from quorate._data.rows import permuted, select_members
 from quorate._evaluation.scores import code_beside
 from quorate._solve import procedure
 from quorate._solve.procedure import Drawn, draw_objects, procedure_of, repeat
 from quorate._summaries import AMBIGUOUS
 from quorate._trust import agreement
-from quorate._trust.agreement import folds, held_out_agreement
-from quorate._trust.evaluate import evaluate_within
+from quorate._trust.agreement import evaluate_within, folds, held_out_agreement
 from quorate._trust.subject import subject_of
 from quorate._verdict import (
     CLEAR,
@@ -36,7 +35,7 @@ from quorate._verdict import (
     verdict_of,
 )
 from quorate.cli import main
-from quorate.reporting.verdict import headline, points
+from quorate.reporting.points import headline, points
 
 PRAISE = ("strong", "clear", "better than", "represents")
 

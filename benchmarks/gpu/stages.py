@@ -22,7 +22,7 @@ from quorate._device.choose import find_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
 from quorate.generation.kmeans import lloyd, random_rows
 from quorate.ops.threads import Stop
-from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_rows import fill_empty
 
 COPY_RATE = 4.3e12
 """Bytes that a copy on an H200 reads and writes in a second."""

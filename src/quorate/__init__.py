@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     )
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
+    from quorate._trust.agreement import evaluate
     from quorate._trust.compare import compare
-    from quorate._trust.evaluate import evaluate
     from quorate._trust.over_k import over_k
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
@@ -127,7 +127,7 @@ _HOMES = {
     "density": "_evaluation.scores",
     "element_similarities": "_evaluation.scores",
     "element_similarity": "_evaluation.scores",
-    "evaluate": "_trust.evaluate",
+    "evaluate": "_trust.agreement",
     "fowlkes_mallows": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",

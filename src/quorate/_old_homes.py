@@ -33,6 +33,9 @@ MOVED = {
     "generation.portfolio": "generation.clusterers.portfolio",
     "generation.row_samples": "generation.sampling",
     "generation.similarity": "generation.clusterers.similarity",
+    "solvers.draws": "solvers.label_rows",
+    "solvers.spectral.eigen": "solvers.spectral.embedding",
+    "solvers.spectral.euclidean_kmeans": "solvers.spectral.embedding",
 }
 """Modules of versions 0.1 and 0.2 that a pickle may name, and the modules that hold their classes now."""
 

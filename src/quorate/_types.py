@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ def no_tables(_: Size) -> int:
 IntArray = NDArray[Any]
 FloatArray = NDArray[np.float64]
 Memory = Literal["linear", "quadratic"]
+Json = Mapping[str, Any]
+"""A JSON object of a file, a store or the report's page: what reads it proves the type of each entry by itself."""
+Info = Mapping[str, Any]
+"""What a method or a judge says about a result: each chooses its entries, which users read by name."""
 _R = TypeVar("_R", bound="_Rows")
 NEEDS_LABELS = (
     "members are soft (matrices of memberships, or a SoftEnsemble), and labels are needed here; pass "
@@ -91,7 +95,7 @@ class _Rows:
     compressed: ClassVar[Any] = None
     is_distinct: ClassVar[bool] = False
     is_proven: ClassVar[bool] = False
-    # Whether the table had a default index of pandas, which is a name beside other integers: _data/alignment.py.
+    # Whether the table had a default index of pandas, which is a name beside other integers: _data/ids.py.
     has_default_index: ClassVar[bool] = False
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
@@ -123,6 +127,28 @@ class _Rows:
         missing = ", labels missing" if self.has_missing else ""
         objects, members = counted(self.n_objects, "object"), counted(self.n_members, "member")
         return f"{type(self).__name__}({objects}{rows}, {members}, {clusters}{missing})"
+
+
+class FieldsBesideRows(TypedDict, total=False):
+    """Fields of an Ensemble or a SoftEnsemble that are not its rows, by their names; some of them or all."""
+
+    n_clusters: NDArray[np.int64]
+    weights: FloatArray
+    member_names: tuple[str, ...]
+    categories: tuple[NDArray[Any], ...]
+    object_ids: NDArray[Any] | None
+    info: Info
+    id_name: str
+
+
+class EnsembleFields(FieldsBesideRows, total=False):
+    """Fields of an Ensemble or a SoftEnsemble by their names; some of them or all."""
+
+    labels: IntArray
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    memberships: NDArray[np.int32]
+    counts: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import solve_objects
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights
-from quorate._data.selection import select_members
+from quorate._data.rows import select_members
 from quorate._distributed.chunks import Chunks, as_chunks
 from quorate._distributed.dask_features import DaskRows, chunks_of_features, label_leaves
 from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
@@ -31,11 +31,11 @@ from quorate._distributed.merge_tree import (
     settled_root,
 )
 from quorate._io.opening import Columns
-from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import Drawn, drawn_places, procedure_of
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.block_scores import drawn_objects, labels_of_member
 from quorate._stream.measurements import drawn_rows
-from quorate._trust.evaluate import evaluate_within
+from quorate._trust.agreement import evaluate_within
 from quorate._types import MAX_BYTES, Ensemble, Reading, Scores, Solving
 from quorate.generation.block_members import train_members
 from quorate.generation.plans import Request, entropy_of

@@ -13,7 +13,7 @@ import numpy as np
 from quorate._device import card_features, card_points, card_rows, card_tables
 from quorate._device.card import Card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
-from quorate.solvers.draws import fill_empty
+from quorate.solvers.label_rows import fill_empty
 
 N_CLUSTERS = 7
 

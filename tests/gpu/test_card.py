@@ -18,7 +18,7 @@ from quorate._device.card import Card
 from quorate._device.choose import find_card
 from quorate.generation import Projection, Spectral, on_card
 from quorate.solvers.label_space import lookup
-from quorate.solvers.spectral import euclidean_kmeans
+from quorate.solvers.spectral import embedding
 
 ON_CARD = ("kmeans", "sec", "kmodes", "qmi", "kcc", "ecc", "voting", "transfer", "lwgp")
 FLOATS = ("transfer", "lwgp")
@@ -29,7 +29,7 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     """Small ensembles once as they are, and once so that they take the way of large ones."""
     if request.param == "samples":
         monkeypatch.setattr(lookup, "SAMPLE_ROWS", 20)
-        monkeypatch.setattr(euclidean_kmeans, "SAMPLE_POINTS", 20)
+        monkeypatch.setattr(embedding, "SAMPLE_POINTS", 20)
     return str(request.param)
 
 

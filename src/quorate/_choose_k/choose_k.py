@@ -29,12 +29,10 @@ from quorate._choose_k.criteria import (
     voted,
 )
 from quorate._data.ensemble import as_ensemble
-from quorate._data.rows import compress
-from quorate._data.selection import as_objects, permuted, select_members, side_by_side
+from quorate._data.rows import as_objects, compress, permuted, select_members, side_by_side
 from quorate._data.soft_members import harden, soft_or_labels
-from quorate._solve.auto import DEFAULT_METHOD, MANY_CLUSTERS
 from quorate._solve.procedure import some_objects, two_halves, until_clear
-from quorate._solve.run_method import resolve, run_method
+from quorate._solve.run_method import DEFAULT_METHOD, MANY_CLUSTERS, resolve, run_method
 from quorate._summaries import Candidate, Choice
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, FloatArray, Solving
 from quorate.solvers.contingency import anmi, ari, contingency

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate._evaluation.binning import mean_co_association
 from quorate._evaluation.consensus_index import ambiguity
-from quorate._solve.auto import TREE_ROWS
+from quorate._solve.run_method import TREE_ROWS
 from quorate._summaries import WORDS
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.solvers.linkage.dendrogram import lifetimes

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._coarsening.tree import N_DES, Threshold, ca_tree
 from quorate._data.blocks import join_blocks, with_all_members
-from quorate._data.rows import compress
-from quorate._data.selection import select_members, select_rows
+from quorate._data.rows import compress, select_members, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
 AUTO = "auto"

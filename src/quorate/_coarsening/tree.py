@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_labelling
-from quorate._data.rows import compress
-from quorate._data.selection import add_member, select_rows
+from quorate._data.rows import add_member, compress, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, IntArray, SoftEnsemble, read_only
 from quorate.ops.ca_tree import descend, least_above, mark_ancestors, measure_nodes, split_leaves
 from quorate.ops.coding import canonical

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from quorate._check import counted
-from quorate._data.alignment import aligned_result
+from quorate._data.ids import aligned_result
 from quorate._data.labelling import Labelling, Pairing
-from quorate._data.selection import select_members
+from quorate._data.rows import select_members
 from quorate._data.soft_members import harden, soft_or_labels
-from quorate._device.choose import array_library, arrays_on_host, lives_on_card
+from quorate._device.choose import array_library, on_one_side
 from quorate._solve.procedure import (
     Drawn,
     Procedure,
@@ -160,10 +160,7 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
 
     ``info["confidence"]`` keeps the curve for `place`. Halves of soft members are halves of their likeliest labels.
     """
-    if ensemble.card is not None and not lives_on_card(result.labels):
-        # the method ran in host memory, and so do its repetitions
-        result = arrays_on_host(result)
-        ensemble = ensemble.on_host()
+    ensemble, result = on_one_side(ensemble, result)
     shares = own_shares(ensemble, result.labels) if result.confidence is None else result.confidence
     labels = ensemble if isinstance(ensemble, Ensemble) else harden(ensemble)
     scale = _scale_by_content(labels, result.labels, shares, procedure)

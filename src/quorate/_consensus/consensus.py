@@ -20,14 +20,12 @@ from quorate._consensus.confidence import with_confidence
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.proof import proven
-from quorate._data.rows import compress
-from quorate._data.selection import select_rows
+from quorate._data.rows import compress, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
-from quorate._solve.auto import AUTO, DEFAULT_METHOD
 from quorate._solve.procedure import Procedure, some_rows
-from quorate._solve.run_method import collapsed, refined, resolve, run_method
+from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical

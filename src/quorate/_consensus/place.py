@@ -14,13 +14,12 @@ from quorate._consensus.confidence import Scale, scale_of
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
 from quorate._data.ensemble import as_counts, as_ensemble, as_weights
 from quorate._data.labelling import Labelling, Pairing, code_beside, pair_rows
-from quorate._data.rows import compress
-from quorate._data.selection import select_members
+from quorate._data.rows import compress, select_members
 from quorate._data.tables import as_table
 from quorate._summaries import Placement
 from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.distinct_rows import distinct_rows
-from quorate.solvers.label_rows import tally_and_sizes
+from quorate.solvers.label_rows import known_of_codes, tally_and_sizes
 
 BLOCK = 16_384
 
@@ -207,7 +206,7 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
         rival = shares.max(axis=1)
         share = np.divide(mine, mine + rival, out=np.zeros(len(at)), where=labels[part] >= 0)
         if places.scale is not None:
-            known_weight = (new.codes[part] >= 0) @ (places.rows.weights / places.rows.weights.sum())
+            known_weight = known_of_codes(new.codes[part], places.rows.weights)
             confidence[part] = np.where(labels[part] >= 0, places.scale.confidence(share, own, known_weight), 0.0)
         runner_up[part] = np.where((rival > 0) & (labels[part] >= 0), shares.argmax(axis=1), -1)
     return Placement(

@@ -12,9 +12,8 @@ from quorate import _check
 from quorate._consensus.confidence import with_confidence
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside, locate_pairs
-from quorate._solve.auto import AUTO
 from quorate._solve.procedure import Procedure
-from quorate._solve.run_method import MAX_SWEEPS, refine_rows
+from quorate._solve.run_method import AUTO, MAX_SWEEPS, refine_rows
 from quorate._types import Consensus, Ensemble
 from quorate.ops.coding import canonical
 from quorate.solvers.label_rows import take

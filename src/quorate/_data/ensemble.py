@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import refuse_repeated
 from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
+from quorate._data.ids import refuse_repeated
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
@@ -88,59 +88,41 @@ def as_ensemble(
            [ 1,  1],
            [-1,  1]], dtype=int8)
     """
+    return ensemble_as(labels, Reading(missing, weights, check=check, orientation=orientation, ids=ids), counts)
+
+
+def ensemble_as(labels: Any, reading: Reading, counts: Any = None) -> Ensemble:
+    """Do what `as_ensemble` does, with its options in one."""
     if isinstance(labels, SoftEnsemble) or holds_matrices(labels):
         raise TypeError(NEEDS_LABELS)
     if isinstance(labels, Ensemble):
-        if missing != DEFAULT or orientation is not None:
+        if reading.missing != DEFAULT or reading.orientation is not None:
             raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
-        return with_options(proven(labels), weights, ids, counts)
-    ensemble = read_ensemble(
-        labels, weights=weights, missing=missing, orientation=orientation, ids=ids, counts=counts, check=check
-    )
+        return with_options(proven(labels), reading.weights, reading.ids, counts)
+    ensemble = read_ensemble(labels, reading, counts)
     refuse_unlabelled(ensemble.labels)
     return ensemble
 
 
-def ensemble_as(labels: Any, reading: Reading) -> Ensemble:
-    """Do what `as_ensemble` does, with its options in one."""
-    return as_ensemble(
-        labels,
-        weights=reading.weights,
-        missing=reading.missing,
-        orientation=reading.orientation,
-        ids=reading.ids,
-        check=reading.check,
-    )
-
-
-def read_ensemble(
-    labels: Any,
-    *,
-    weights: Any = None,
-    missing: Any = DEFAULT,
-    orientation: str | None = None,
-    ids: Any = None,
-    counts: Any = None,
-    check: bool = True,
-) -> Ensemble:
+def read_ensemble(labels: Any, reading: Reading, counts: Any = None) -> Ensemble:
     """Make an ensemble from a table as `as_ensemble` does, but keep objects without any label.
 
     Functions that read several files check for such objects only after the files are joined.
     """
-    rule = missing_rule(missing)
-    table = as_table(labels, orientation, ids if isinstance(ids, str) else None)
+    rule, ids = missing_rule(reading.missing), reading.ids
+    table = as_table(labels, reading.orientation, ids if isinstance(ids, str) else None)
     if table.block is not None:
         matrix, categories = code_integers(table.block, table.names, rule)
     else:
         matrix, categories = code_table(table.columns, table.names, rule)
-    if check and counts is None:
+    if reading.check and counts is None:
         refuse_suspects(matrix, table.names, categories)
     given_ids = table.ids if ids is None or isinstance(ids, str) else ids
     ensemble = build_ensemble(
         matrix,
         table.names,
         categories,
-        weights=weights,
+        weights=reading.weights,
         counts=counts,
         ids=given_ids,
         id_name=table.id_name,

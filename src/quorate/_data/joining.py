@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import counted
-from quorate._data.alignment import few, union_of_ids
 from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
 from quorate._data.ensemble import as_ensemble, build_ensemble, refuse_unlabelled, unlabelled_rows, with_options
+from quorate._data.ids import few, union_of_ids
 from quorate._data.proof import vary
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.alignment import aligned_result, numbered, order_of
 from quorate._data.coding import DEFAULT, code_values, missing_rule
+from quorate._data.ids import aligned_result, numbered, order_of
 from quorate._data.rows import compress
 from quorate._data.tables import Table, as_table
-from quorate._device.choose import lives_on_card, on_host
+from quorate._device.choose import labels_on_host, on_host
 from quorate._types import AnyEnsemble, Consensus, Ensemble, IntArray
 from quorate.solvers.contingency import contingency
 
@@ -73,14 +73,10 @@ def code_labelling(
     -------
     Labelling
     """
-    if isinstance(labels, Consensus) and lives_on_card(labels.labels):
-        labels = replace(labels, labels=on_host(labels.labels), confidence=None, runner_up=None, rows=None)
-    elif lives_on_card(labels):
-        labels = on_host(labels)
     if isinstance(labels, Consensus):
-        coded = _aligned_consensus(labels, ids, name)
+        coded = _aligned_consensus(labels_on_host(labels), ids, name)
     else:
-        table = _one_column(labels, name, id_name)
+        table = _one_column(on_host(labels), name, id_name)
         column = table.columns[0] if table.block is None else table.block[:, 0]
         # a plain array never has ids, so that it can only be matched by order
         order = None

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief, counted
 from quorate._data.coding import by_columns
-from quorate._types import AnyEnsemble, E, Ensemble, SoftEnsemble
+from quorate._types import AnyEnsemble, E, Ensemble, EnsembleFields, SoftEnsemble
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Array = NDArray[Any]
 
@@ -50,12 +53,12 @@ def proven(ensemble: E) -> E:
     return ensemble
 
 
-def vary(ensemble: E, **changes: Any) -> E:
+def vary(ensemble: E, **changes: Unpack[EnsembleFields]) -> E:
     """Do what `dataclasses.replace` does, but keep the mark that the ensemble is proven.
 
     The caller must have checked the changes, or the changes must be such that they cannot break the proof.
     """
-    varied: E = replace(ensemble, **changes)
+    varied: E = replace(cast(Any, ensemble), **changes)
     varied.remember(is_proven=ensemble.is_proven)
     return varied
 

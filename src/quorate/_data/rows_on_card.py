@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import _check
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, ensemble_as, refuse_empty_members
 from quorate._data.proof import prove_counts
 from quorate._device.card import Card
 from quorate._device.card_rows import code_columns_on_card, distinct_rows_on_card
-from quorate._device.choose import Kind, card_for, in_kind, kind_of, lives_on_card, need_memory, on_card, on_host
+from quorate._device.choose import Kind, card_for, in_kind, is_array, kind_of, need_memory, on_card, on_host
 from quorate._device.device_ensemble import DeviceEnsemble, resident, upload, varied
-from quorate._types import AnyEnsemble, Ensemble, Reading, SoftEnsemble, read_only
+from quorate._types import AnyEnsemble, Ensemble, FieldsBesideRows, Reading, SoftEnsemble, read_only
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} - {"uint64"}
 """The types of labels, as NumPy, CuPy and PyTorch name them, that a card codes."""
@@ -30,8 +29,7 @@ def ensemble_on_card(card: Card, labels: Any, reading: Reading) -> DeviceEnsembl
     if isinstance(labels, DeviceEnsemble):
         return _with_options(labels, reading)
     if not is_plain_table(labels, reading):
-        host = on_host(labels) if lives_on_card(labels) else labels
-        return upload(card, ensemble_as(host, reading), kind_of(labels))
+        return upload(card, ensemble_as(on_host(labels), reading), kind_of(labels))
     kind = kind_of(labels)
     if kind == "numpy":
         need_memory(card, 2 * labels.nbytes, f"a table of {labels.shape[0]:,} x {labels.shape[1]} labels")
@@ -42,7 +40,7 @@ def ensemble_on_card(card: Card, labels: Any, reading: Reading) -> DeviceEnsembl
 
 def is_plain_table(labels: Any, reading: Reading) -> bool:
     """Whether labels are a table of integers, one row per object, that needs none of the options of reading."""
-    if not isinstance(labels, np.ndarray) and not lives_on_card(labels):
+    if not is_array(labels):
         return False
     if reading.missing != DEFAULT or reading.orientation not in (None, "objects") or reading.ids is not None:
         return False
@@ -69,7 +67,7 @@ def coded_ensemble(
     if reading.check and any(2 * len(known) > (n_objects or len(labels)) for known in categories):
         # a column of ids has nearly as many labels as objects; the processor knows what to say about it
         return None
-    like = {
+    like: FieldsBesideRows = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
         "weights": as_weights(reading.weights, names),
         "member_names": names,
@@ -83,7 +81,7 @@ def _with_options(ensemble: DeviceEnsemble, reading: Reading) -> DeviceEnsemble:
         raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
     if reading.weights is None and reading.ids is None:
         return ensemble
-    changes: dict[str, Any] = {}
+    changes: FieldsBesideRows = {}
     if reading.weights is not None:
         changes["weights"] = as_weights(reading.weights, ensemble.member_names)
     if reading.ids is not None:
@@ -93,13 +91,12 @@ def _with_options(ensemble: DeviceEnsemble, reading: Reading) -> DeviceEnsemble:
 
 def compressed_by_device(ensemble: AnyEnsemble, device: str | None) -> Any:
     """Return the result of `compress` as the option `device` wants it; None if the processor is to do it."""
-    card = ensemble.card if ensemble.card is not None and device != "cpu" else card_for(device)
+    card = card_for(device, ensemble)
     if isinstance(ensemble, SoftEnsemble):
         if card is not None and device == "cuda":
             raise ValueError("device must be 'cpu' with soft members: a card compresses labels alone.")
         return None
     if card is None:
-        _check.choice(device, "device", (None, "auto", "cpu"))
         return None
     moved = upload(card, ensemble)
     rows, inverse = compress_on_card(moved)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import counted, has
-from quorate._data.alignment import numbered, order_of
 from quorate._data.coding import DEFAULT, code_integers, code_values, missing_rule
 from quorate._data.ensemble import EmptyMemberError, as_ensemble, build_ensemble, with_options
+from quorate._data.ids import numbered, order_of
 from quorate._data.proof import as_csr, proven, vary
 from quorate._data.tables import holds_matrices, index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import counted
-from quorate._data.alignment import numbered, order_of, refuse_repeated
+from quorate._data.ids import numbered, order_of, refuse_repeated
 
 Array = NDArray[Any]
 JOIN = "quorate.join takes tables of different objects; an object that is not in a table has no label there"

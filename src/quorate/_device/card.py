@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 PART_BYTES = 1 << 26
 """Bytes in a pinned buffer; there are two."""
@@ -77,6 +77,8 @@ def _flat(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
+Macros = Mapping[str, DTypeLike | int]
+"""What a kernel is compiled for: the names of macros, and for each a type, a number, or None for an empty macro."""
 C_TYPES = {
     "int8": "signed char",
     "int16": "short",
@@ -218,7 +220,7 @@ class Card:
         arguments: tuple[Any, ...],
         *,
         source: str,
-        types: Mapping[str, Any],
+        types: Macros,
         n: int,
         block: int = 256,
         grid: tuple[int, ...] | None = None,
@@ -264,7 +266,7 @@ def padded(width: int, multiple: int) -> int:
     return math.ceil(width / multiple) * multiple
 
 
-def _macros(types: Mapping[str, Any]) -> dict[str, str]:
+def _macros(types: Macros) -> dict[str, str]:
     return {
         name: "" if value is None else str(value) if isinstance(value, int) else C_TYPES[np.dtype(value).name]
         for name, value in types.items()

@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate import _check
 
@@ -55,22 +54,40 @@ def array_library(array: Any) -> Any:
     return getattr(find_card(), "xp")  # noqa: B009 - a string says why there is no card, but arrays live on one
 
 
-def on_host(array: Any) -> NDArray[Any]:
-    """Return a copy of an array that lives on a card in host memory."""
-    copied: NDArray[Any] = array.detach().cpu().numpy() if kind_of(array) == "torch" else array.get()
-    return copied
+def is_array(data: Any) -> bool:
+    """Whether data are an array of NumPy's, or one on a card."""
+    return isinstance(data, np.ndarray) or lives_on_card(data)
 
 
-def arrays_on_host(result: Any) -> Any:
-    """Return a Consensus with its arrays, which may live on either side, in host memory."""
+def on_host(data: Any) -> Any:
+    """Return a copy in host memory of an array that lives on a card; anything else is returned as it is."""
+    kind = kind_of(data)
+    if kind == "numpy":
+        return data
+    return data.detach().cpu().numpy() if kind == "torch" else data.get()
+
+
+def labels_on_host(result: Any) -> Any:
+    """Return a Consensus whose labels live on a card with its labels alone, in host memory; others as they are."""
+    if not lives_on_card(result.labels):
+        return result
+    return replace(result, labels=on_host(result.labels), confidence=None, runner_up=None, rows=None)
+
+
+def on_one_side(ensemble: Any, result: Any) -> tuple[Any, Any]:
+    """Return an ensemble and a Consensus of its rows, both in host memory if the method ran there."""
+    if ensemble.card is None or lives_on_card(result.labels):
+        return ensemble, result
     names = ("labels", "confidence", "runner_up", "rows")
-    moved = {name: on_host(array) for name in names if lives_on_card(array := getattr(result, name))}
-    return replace(result, **moved)
+    return ensemble.on_host(), replace(result, **{name: on_host(getattr(result, name)) for name in names})
 
 
 def copied_in_kind(array: Any, like: Any) -> Any:
-    """Return a host array as a new array on the card, of the library that `like` is an array of."""
-    if kind_of(like) == "torch":
+    """Return a host array as a new array on the card, of the library of `like`; as it is if that is in host memory."""
+    kind = kind_of(like)
+    if kind == "numpy":
+        return array
+    if kind == "torch":
         import torch
 
         return torch.as_tensor(array, device=like.device)

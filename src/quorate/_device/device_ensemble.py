@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from quorate._device.card import Card
 from quorate._device.card_rows import content_order, extent
 from quorate._device.choose import Kind
-from quorate._types import Ensemble, read_only
+from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, read_only
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class DeviceEnsemble(Ensemble):
@@ -27,9 +30,9 @@ class DeviceEnsemble(Ensemble):
     card_counts: Any
     kind: Kind
 
-    def __new__(cls, *values: Any, **named: Any) -> Any:
+    def __new__(cls, *values: Any, **named: Unpack[EnsembleFields]) -> Any:
         """Return a plain Ensemble: whoever gives arrays, as `dataclasses.replace` does, gives them in host memory."""
-        return Ensemble(*values, **named)
+        return Ensemble(*values, **cast(Any, named))
 
     @property
     def n_rows(self) -> int:
@@ -81,7 +84,7 @@ def _plain(*values: Any) -> Ensemble:
     return Ensemble(*values)
 
 
-def resident(card: Card, labels: Any, counts: Any, like: dict[str, Any], kind: Kind) -> DeviceEnsemble:
+def resident(card: Card, labels: Any, counts: Any, like: FieldsBesideRows, kind: Kind) -> DeviceEnsemble:
     """Make an ensemble of coded labels on a card.
 
     Parameters
@@ -89,7 +92,7 @@ def resident(card: Card, labels: Any, counts: Any, like: dict[str, Any], kind: K
     card : Card
     labels : array on the card, of shape (n_rows, n_members)
     counts : int64 array on the card of shape (n_rows,), or None if each row is one object
-    like : dict
+    like : FieldsBesideRows
         The other fields of an Ensemble.
     kind : str
         The library of the arrays that the caller gets back.
@@ -103,12 +106,14 @@ def resident(card: Card, labels: Any, counts: Any, like: dict[str, Any], kind: K
     return ensemble
 
 
-def _beside_rows(ensemble: Any) -> dict[str, Any]:
+def _beside_rows(ensemble: Any) -> FieldsBesideRows:
     """Return the fields of an ensemble that are not its rows."""
-    return {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
+    return cast(FieldsBesideRows, {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]})
 
 
-def varied(ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Any) -> DeviceEnsemble:
+def varied(
+    ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Unpack[FieldsBesideRows]
+) -> DeviceEnsemble:
     """Return an ensemble with other rows on the card, and with other fields if they are given."""
     return resident(ensemble.card, labels, counts, {**_beside_rows(ensemble), **changes}, ensemble.kind)
 
@@ -116,7 +121,7 @@ def varied(ensemble: DeviceEnsemble, *, labels: Any, counts: Any, **changes: Any
 def taken(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
     """Return some of the rows as a plain ensemble in host memory, with these counts."""
     labels = ensemble.card.to_host(ensemble.card_labels[ensemble.card.xp.asarray(rows)])
-    part = Ensemble(labels=labels, counts=counts, **{**_beside_rows(ensemble), "object_ids": None})
+    part = Ensemble(labels=labels, counts=counts, **cast(Any, {**_beside_rows(ensemble), "object_ids": None}))
     part.remember(is_proven=True)
     return part
 

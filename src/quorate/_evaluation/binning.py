@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.alignment import aligned_result
 from quorate._data.ensemble import as_ensemble
+from quorate._data.ids import aligned_result
 from quorate._data.labelling import Pairing, code_beside, pair_rows
 from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray

@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.ensemble import as_ensemble
-from quorate._data.rows import compress
-from quorate._data.selection import select_members
+from quorate._data.rows import compress, select_members
 from quorate._evaluation.binning import Bins, LabelledRows, is_sampled
 from quorate._types import Ensemble, FloatArray, read_only
 from quorate.ops.pairs import ambiguous_drawn, ambiguous_pairs, pair_shares
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.cluster_means import cluster_means
 from quorate.solvers.contingency import squarable
-from quorate.solvers.draws import rows_of_objects
-from quorate.solvers.label_rows import one_hot, own_and_rival
+from quorate.solvers.label_rows import one_hot, own_and_rival, rows_of_objects
 
 EXACT_ROWS = 1_500
 """Up to this many rows all pairs are counted; above, pairs of objects are drawn."""

@@ -18,7 +18,7 @@ from quorate._data.soft_members import soft_or_labels
 from quorate._types import AnyEnsemble, Ensemble, FloatArray, SoftEnsemble
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
-from quorate.solvers.label_rows import one_hot, tally_and_sizes
+from quorate.solvers.label_rows import counted_on_card, one_hot, tally_and_sizes
 from quorate.solvers.members import mean_of_others, member_pairs
 
 
@@ -47,12 +47,10 @@ def score_labelling(labelling: Labelling, ensemble: AnyEnsemble) -> Scored:
     """Count a labelling of the rows of an ensemble against every member."""
     if isinstance(ensemble, SoftEnsemble):
         return _score_soft(labelling, ensemble)
-    if ensemble.card is not None:
-        from quorate._device.card_tables import tally_and_sizes_on_card
-
-        stacked, sizes = tally_and_sizes_on_card(ensemble, labelling.codes, labelling.n_clusters)
-        tables = [tables_of.non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
-        return Scored(ensemble, tables_of.squarable(sizes), tables)
+    counted = counted_on_card(ensemble, labelling.codes, labelling.n_clusters)
+    if counted is not None:
+        tables = [tables_of.non_empty(table) for table in np.split(counted[0], ensemble.offsets[1:-1])]
+        return Scored(ensemble, tables_of.squarable(counted[1]), tables)
     return score_pairs(pair_rows(ensemble, labelling.codes, labelling.n_clusters))
 
 

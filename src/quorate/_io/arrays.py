@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._check import brief, no_mask
-from quorate._data.alignment import refuse_repeated
 from quorate._data.blocks import Kind
 from quorate._data.coding import MissingRule, missing_rule
 from quorate._data.ensemble import read_ensemble
+from quorate._data.ids import refuse_repeated
 from quorate._data.proof import vary
-from quorate._data.selection import select_members
+from quorate._data.rows import select_members
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.numpy_files import Wanted, map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
 from quorate._io.source import Block, Part, Source, refuse_more_columns, stamp
 from quorate._io.text import Choose
 from quorate._io.zarr_store import open_zarr, read_zarr
-from quorate._types import Ensemble
+from quorate._types import Ensemble, Reading
 
 Array = NDArray[Any]
 _LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _CATEGORIES = "labels", "ids", "weights", "counts", "names", "categories_"
@@ -60,17 +60,16 @@ def ensemble_from_arrays(
     if labels.dtype.kind in "US":
         # an empty text counts as a missing label in every file format
         missing = MissingRule((*missing_rule(missing).values, ""))
-    ensemble = read_ensemble(
-        labels,
-        weights=arrays.get(_WEIGHTS),
+    reading = Reading(
         # labels saved with their categories are codes, in which only -1 is missing, whatever the caller declares
         missing=-1 if categories else missing,
+        weights=arrays.get(_WEIGHTS),
+        # they were checked when their ensemble was made
+        check=check and not categories,
         orientation="objects" if categories else orientation,
         ids=arrays.get(_IDS),
-        counts=arrays.get(_COUNTS),
-        # labels saved with their categories were checked when their ensemble was made
-        check=check and not categories,
     )
+    ensemble = read_ensemble(labels, reading, arrays.get(_COUNTS))
     if _ID_NAME in arrays and arrays[_ID_NAME].size == 1:
         ensemble = vary(ensemble, id_name=str(arrays[_ID_NAME].reshape(-1)[0]))
     if categories:

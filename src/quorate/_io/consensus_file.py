@@ -19,7 +19,7 @@ from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
 from quorate._summaries import Candidate, Choice
-from quorate._types import Consensus
+from quorate._types import Consensus, Json
 
 Array = NDArray[Any]
 MARK = "quorate_consensus"
@@ -230,7 +230,7 @@ def _is_whole(value: Any, low: int = 0, high: int = 2**62) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-def _prove_facts(description: Mapping[str, Any]) -> None:
+def _prove_facts(description: Json) -> None:
     """Raise unless the facts of a result are of the types that a Consensus has."""
     _require(_is_number(description["objective"]), "its objective is no number")
     _require(_is_whole(description["n_iter"]), "its number of iterations is no whole number")

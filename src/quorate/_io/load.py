@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import order_of, refuse_repeated
 from quorate._data.blocks import CodedColumn, Kind, code_column
 from quorate._data.coding import DEFAULT, MissingRule, code_table, missing_rule, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
-from quorate._data.ids import computable
+from quorate._data.ids import computable, order_of, refuse_repeated
 from quorate._data.joining import without_unlabelled
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
-from quorate._data.selection import select_members
+from quorate._data.rows import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, of_labels, read_arrays
 from quorate._io.excel import Sheet, read_sheet

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._check import brief, counted, option
 from quorate._check import places as places_of
-from quorate._data.alignment import first_fault
 from quorate._data.blocks import CodedColumn
 from quorate._data.coding import as_number, narrowest, object_array
+from quorate._data.ids import first_fault
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.source import Block, Part, Source, given, stamp

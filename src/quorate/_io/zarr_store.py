@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from quorate._check import brief
 from quorate._io.numpy_files import prove_texts
 from quorate._io.paths import FilePath, name_of, refuse_unreadable
+from quorate._types import Json
 
 Array = NDArray[Any]
 
@@ -125,12 +127,9 @@ def new_group(folder: Path) -> Callable[..., Any]:
     is_second = zarr.__version__.startswith("2.")
     group = zarr.open_group(os.fspath(folder), mode="w", **({} if is_second else {"zarr_format": 2}))
 
-    def create(name: str, **array: Any) -> Any:
-        if is_second:
-            return group.create_dataset(name, **array, write_empty_chunks=True)
-        return group.create_array(name, **array, config={"write_empty_chunks": True})
-
-    return create
+    if is_second:
+        return partial(group.create_dataset, write_empty_chunks=True)
+    return partial(group.create_array, config={"write_empty_chunks": True})
 
 
 @writing_zarr()
@@ -184,7 +183,7 @@ def _described(document: Any) -> Iterator[Mapping[str, Any]]:
                     yield from _described(described)
 
 
-def _codec_chains(metadata: Mapping[str, Any]) -> Iterator[list[Any]]:
+def _codec_chains(metadata: Json) -> Iterator[list[Any]]:
     """Yield the lists of codecs of an array: filters and compressor (format 2), codecs (format 3)."""
     filters, compressor = metadata.get("filters"), metadata.get("compressor")
     chain = [*(filters if isinstance(filters, list) else [filters]), compressor]

@@ -1,7 +1,7 @@
 """One named method on the rows of an ensemble.
 
-- `auto`: which method suits an ensemble, and why.
-- `run_method`: one method for one number of clusters: options, memory, order of members and rows, duration, `refine`.
+- `run_method`: which method suits an ensemble; one method for one number of clusters: options, memory, order of
+  members and rows, duration, `refine`.
 - `procedure`: how a labelling was made, and how that is repeated on some of the objects, on halves of the members, and
   until the answer is clear.
 """

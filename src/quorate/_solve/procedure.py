@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.labelling import Labelling
-from quorate._data.rows import compress
-from quorate._data.selection import select_rows
-from quorate._device.choose import lives_on_card
-from quorate._solve.auto import AUTO
-from quorate._solve.run_method import known_options, resolve, run_method
+from quorate._data.rows import compress, select_rows
+from quorate._solve.run_method import AUTO, known_options, resolve, run_method
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray, Solving
 from quorate.methods import METHODS
 from quorate.solvers.contingency import contingency, nearest_jaccard
-from quorate.solvers.label_rows import entries_of, take
+from quorate.solvers.label_rows import entries_of, n_labelled, rows_of_labelled
 from quorate.solvers.members import in_content_order
 
 MOST_OBJECTS = 2_000
@@ -76,30 +72,10 @@ def draw_objects(ensemble: Ensemble, labelling: Labelling, seed: int, *, as_many
 
     Many members leave fewer objects to draw, unless there are to be `as_many` as with few members.
     """
-    if lives_on_card(labelling.codes):
-        return _drawn_on_card(ensemble, labelling, seed, 1 if as_many else ensemble.n_members)
-    counts = np.where(labelling.codes >= 0, ensemble.counts, 0)
-    ends = np.cumsum(counts)
-    total = int(ends[-1])
-    places = drawn_places(total, 1 if as_many else ensemble.n_members, labelling.n_clusters, seed)
-    if places is None:
-        rows = np.flatnonzero(counts)
-        drawn = counts[rows]
-    else:
-        rows, drawn = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
-    part = select_rows(replace(ensemble, object_ids=None), rows, drawn.astype(np.int64))
-    return Drawn(part, labelling.codes[rows], places is not None, rows)
-
-
-def _drawn_on_card(ensemble: Ensemble, labelling: Labelling, seed: int, n_members: int) -> Drawn:
-    """Do what `draw_objects` does for rows on a card, all of which have a label there."""
-    from quorate._device.card_rows import rows_of_objects_on_card
-
-    places = drawn_places(ensemble.n_objects, n_members, labelling.n_clusters, seed)
-    objects = np.arange(ensemble.n_objects) if places is None else places
-    rows, drawn = np.unique(rows_of_objects_on_card(ensemble, objects), return_counts=True)
-    part = take(ensemble, rows, drawn.astype(np.int64))
-    part = select_rows(part, np.arange(len(rows)), part.counts)
+    n_members = 1 if as_many else ensemble.n_members
+    places = drawn_places(n_labelled(ensemble, labelling.codes), n_members, labelling.n_clusters, seed)
+    rows, drawn = rows_of_labelled(ensemble, labelling.codes, places)
+    part = select_rows(ensemble, rows, drawn.astype(np.int64))
     return Drawn(part, entries_of(ensemble, labelling.codes, rows), places is not None, rows)
 
 

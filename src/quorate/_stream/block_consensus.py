@@ -19,8 +19,8 @@ from quorate._data.coding import DEFAULT
 from quorate._io.opening import Columns, by_columns, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import Budget, as_budget, peak_bytes
-from quorate._solve.auto import DEFAULT_METHOD
 from quorate._solve.procedure import drawn_places, procedure_of
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._stream.running import Done, Job, labelled_source, read_source, row_labels, rows_at
 from quorate._stream.store import MemoryStore, Store, Workspace, all_ids, all_numbers

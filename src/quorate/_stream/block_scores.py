@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.alignment import matching_texts
 from quorate._data.blocks import CodedColumn, Settled, refuse_unlabelled_objects
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_weights, refuse_suspects
-from quorate._data.ids import as_numpy
-from quorate._data.selection import coded_anew, select_members
+from quorate._data.ids import as_numpy, matching_texts
+from quorate._data.rows import coded_anew, select_members
 from quorate._io.load import labelling_columns
 from quorate._io.opening import ChooseFrom, Columns, by_columns, open_source
 from quorate._io.source import Block, Part, Source, as_budget, given
@@ -25,7 +24,7 @@ from quorate._solve.procedure import Drawn, drawn_places
 from quorate._stream.block_consensus import BlockConsensus
 from quorate._stream.running import read_source, rows_at, temporary_store
 from quorate._stream.store import FolderStore
-from quorate._trust.evaluate import evaluate_within
+from quorate._trust.agreement import evaluate_within
 from quorate._types import Ensemble, Reading, Scores
 
 

@@ -21,7 +21,7 @@ from quorate._io.load import choose_measurements
 from quorate._io.opening import ChooseFrom, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
-from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.block_consensus import BlockConsensus, solve_job
 from quorate._stream.labels_out import SKIPPED, RowLabels
 from quorate._stream.running import Job, labelled_source, read_source

@@ -28,7 +28,7 @@ from quorate._io.aside import NAME, FolderLock, cannot_write, checksum, short_na
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.paths import files_below, strange_in_zarr
 from quorate._io.text import Choice
-from quorate._types import Consensus
+from quorate._types import Consensus, Json
 
 Array = NDArray[Any]
 
@@ -239,7 +239,7 @@ class Workspace:
     that has none, or in which anything lies that is not written here, is refused: nothing of it is deleted.
     """
 
-    def __init__(self, out: Path, plan: dict[str, Any]) -> None:
+    def __init__(self, out: Path, plan: Json) -> None:
         self.folder = workspace_of(out)
         refuse_other_folder(self.folder)
         # what is in it may be worth more protection than the folder beside it gives
@@ -251,7 +251,7 @@ class Workspace:
             self._lock.release()
             raise
 
-    def _begin(self, plan: dict[str, Any]) -> None:
+    def _begin(self, plan: Json) -> None:
         """Keep the work of an earlier run if its plan is the same; otherwise throw it away and note the plan."""
         self.plan = json.loads(json.dumps({**plan, "version": __version__}, default=str))
         stored = self._stored_plan()
@@ -430,7 +430,7 @@ def _remove(entry: Path) -> None:
         entry.unlink(missing_ok=True)
 
 
-def _same(stored: dict[str, Any], plan: dict[str, Any]) -> bool:
+def _same(stored: Json, plan: Json) -> bool:
     """Whether two plans are the same; a seed that was not asked for may be any."""
     free = plan.get("random_state") is None
     ignored = ("seed", "random_state") if free and stored.get("random_state") is None else ()

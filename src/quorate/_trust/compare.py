@@ -17,8 +17,7 @@ from quorate._consensus.confidence import with_confidence
 from quorate._consensus.consensus import expand, solve
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling
-from quorate._data.rows import compress
-from quorate._data.selection import as_objects, permuted, select_members
+from quorate._data.rows import as_objects, compress, permuted, select_members
 from quorate._evaluation.scores import mean_density_within, score_labelling
 from quorate._solve.procedure import draw_objects, procedure_of
 from quorate._summaries import need_library

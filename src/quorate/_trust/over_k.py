@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from quorate._evaluation.consensus_index import (
     row_consensus,
 )
 from quorate._evaluation.scores import anmi
-from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
@@ -287,7 +287,8 @@ def over_k(
     """
     low, high = _bounds(bounds)
     rng = _check.generator(random_state)
-    ensembles = _ensembles(source, n_clusters, {"n_members": n_members, "rows": rows, **options}, rng)
+    make = partial(generate, **{"base": KMeans(init="k-means++"), "n_members": n_members, "rows": rows, **options})
+    ensembles = _ensembles(source, n_clusters, make, rng)
     results, distributions = {}, {}
     for k, ensemble in ensembles.items():
         of_pairs = _of_known_pairs(ensemble, method)
@@ -296,7 +297,9 @@ def over_k(
     return OverK(ensembles, results, distributions, (low, high))
 
 
-def _ensembles(source: Any, n_clusters: Any, options: dict[str, Any], rng: np.random.Generator) -> dict[int, Ensemble]:
+def _ensembles(
+    source: Any, n_clusters: Any, make: Callable[..., Ensemble], rng: np.random.Generator
+) -> dict[int, Ensemble]:
     """Return the members for each number of clusters, in rising order of the numbers."""
     if isinstance(source, Ensemble | Mapping):
         parts = _given(source)
@@ -312,8 +315,7 @@ def _ensembles(source: Any, n_clusters: Any, options: dict[str, Any], rng: np.ra
         return {k: parts[k] for k in asked}
     _refuse_labels(source)
     asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
-    options = {"base": KMeans(init="k-means++"), **options}
-    return {k: generate(source, k=k, random_state=int(rng.integers(2**62)), **options) for k in asked}
+    return {k: make(source, k=k, random_state=int(rng.integers(2**62))) for k in asked}
 
 
 def _of_known_pairs(ensemble: Ensemble, method: str) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""The reference without clusters: measurements of the same covariance, clustered by the same procedure."""
+"""How well clusters are separated in the measurements, and the reference without clusters to compare that with.
+
+Separation means valleys between clusters, links of neighbours across their borders, and borders that are sparse. The
+reference has the same covariance as the measurements, and is clustered by the same procedure.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,156 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._choose_k.explore import How, Judge, links_of, neighbours_of
 from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of, until_clear
-from quorate._trust.separation import Separation, separation
-from quorate._types import Ensemble, FloatArray, Solving
+from quorate._types import Ensemble, FloatArray
 from quorate.generation.bases import BASES
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.k_rules import k_within
 from quorate.generation.plans import Request, base_towards, k_towards
 from quorate.generation.runner import Options
-from quorate.generation.trial import method_towards
+from quorate.generation.trial import method_towards, normalised_cut
+
+CUT_NEIGHBOURS = 5
+"""The number of nearest neighbours that each object is linked with: more of them would reach across narrow gaps."""
+DENSITY_NEIGHBOURS = 10
+"""The density at an object follows from the distance to its neighbour of this rank."""
+LEAST_RADIUS = 0.1
+"""The least such distance, as a share of the median: repeated objects have distances of 0."""
+NEAR_CLUSTERS = 5
+"""The number of other clusters with which each cluster is compared: those with which it shares most links."""
+PLACES = np.linspace(-0.25, 1.25, 31)
+"""Where objects are counted on the line from the mean of one cluster, at 0, to that of the other, at 1."""
+HALF_WINDOW = 0.15
+"""Objects within this distance of a place, as a share of the distance of the two means, are counted there."""
+APART = 5
+"""The least number of places between a valley and the hills on its sides."""
+
+
+class Separation(NamedTuple):
+    """Three numbers that say how well the clusters of a labelling are separated.
+
+    `valley` is the mean over clusters of their clearest valley: how many standard errors fewer objects there are
+    between a cluster and a neighbour than in the sparser one of the two. `cut` is the mean over clusters of the share
+    of links between nearest neighbours that leave the cluster. `border` is the mean over clusters of how much sparser
+    the objects are whose links leave the cluster than the sparser one of the two clusters, as a difference of
+    logarithms of densities; it is NaN if no link leaves a cluster, or if most objects are repeated.
+    """
+
+    valley: float
+    cut: float
+    border: float
+
+
+def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
+    """Measure how well the clusters of a labelling are separated.
+
+    Parameters
+    ----------
+    points : float64 array of shape (n, d)
+    labels : integer array of shape (n,)
+        Clusters 0, 1, ...; at least two of them, each with at least one object.
+
+    Notes
+    -----
+    For each cluster, the neighbours with which it shares most links are looked at. The objects near the line between
+    the means of two clusters, whatever cluster they belong to, are counted in windows along this line. A density
+    without clusters, all of whose level sets are convex, has no valley on such a line, so that what is found there is
+    sampling noise. Clusters that are not convex may have no valley between their means; they have few links across.
+    Clusters that wind around one another have long borders, and many links across; the density is lower there than
+    on both sides. A density without clusters is nowhere lower on a border than on both sides of it, whatever the
+    shapes of the parts are.
+    """
+    near, squared = neighbours_of(points, DENSITY_NEIGHBOURS)
+    linked = near[:, : CUT_NEIGHBOURS + 1]
+    valleys = _valleys(points, labels, links_of(linked, labels, int(labels.max()) + 1))
+    border = _border(linked, labels, _log_densities(squared[:, -1], points.shape[1]))
+    return Separation(float(valleys.mean()), normalised_cut(labels, linked), border)
+
+
+def _log_densities(squared: NDArray[np.float32], n_columns: int) -> FloatArray | None:
+    """Return the logarithm of the density at each object, up to a constant; None if most objects are repeated."""
+    middle = float(np.median(squared))
+    if not middle > 0:
+        return None
+    return np.asarray(-0.5 * n_columns * np.log(np.maximum(squared / middle, LEAST_RADIUS**2)), dtype=np.float64)
+
+
+def _border(near: NDArray[np.int32], labels: NDArray[Any], densities: FloatArray | None) -> float:
+    """Return how much sparser objects are whose links leave a cluster than the sparser of the two clusters."""
+    source, target = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
+    leaving = labels[source] != labels[target]
+    if densities is None or not leaving.any():
+        return float("nan")
+    source, target = source[leaving], target[leaving]
+    means = np.bincount(labels, weights=densities) / np.maximum(np.bincount(labels), 1)
+    own, other = labels[source], labels[target]
+    sparser = np.minimum(means[own], means[other]) - 0.5 * (densities[source] + densities[target])
+    sums = np.bincount(own, sparser, len(means)) + np.bincount(other, sparser, len(means))
+    counts = np.bincount(own, minlength=len(means)) + np.bincount(other, minlength=len(means))
+    return float((sums[counts > 0] / counts[counts > 0]).mean())
+
+
+def _valleys(points: FloatArray, labels: NDArray[Any], links: FloatArray) -> FloatArray:
+    """Return the clearest valley of each cluster towards one of its neighbours, in standard errors."""
+    n_clusters = len(links)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    means = np.zeros((n_clusters, points.shape[1]))
+    np.add.at(means, labels, points)
+    means /= np.maximum(sizes, 1)[:, None]
+    products, lengths = points @ means.T, (points**2).sum(axis=1)
+    between = means @ means.T
+    # the shares of objects near the line: more than half, because two clusters alone have no others to the sides
+    share = 0.5 + 0.8 / n_clusters
+    clearest = np.full(n_clusters, -np.inf)
+    for one, other in _pairs(links, between):
+        squared = between[one, one] + between[other, other] - 2 * between[one, other]
+        if squared <= 0:
+            continue
+        along = (products[:, other] - products[:, one] - between[one, other] + between[one, one]) / squared
+        aside = lengths - 2 * products[:, one] + between[one, one] - along**2 * squared
+        own = (labels == one) | (labels == other)
+        inside = aside <= np.quantile(aside[own], share)
+        depth = valley_depth(_window_counts(along[inside]))
+        clearest[[one, other]] = np.maximum(clearest[[one, other]], depth)
+    return np.where(np.isfinite(clearest), clearest, 0.0)
+
+
+def _pairs(links: FloatArray, between: FloatArray) -> list[tuple[int, int]]:
+    """Return each pair of a cluster and one of its neighbours once; without links, the nearest clusters."""
+    n_clusters = len(links)
+    own = np.diag(between)
+    distance = own[:, None] + own - 2 * between
+    pairs: set[tuple[int, int]] = set()
+    for cluster in range(n_clusters):
+        others = np.lexsort((distance[cluster], -links[cluster]))
+        others = others[others != cluster][:NEAR_CLUSTERS]
+        pairs.update((min(cluster, int(other)), max(cluster, int(other))) for other in others)
+    return sorted(pairs)
+
+
+def _window_counts(along: FloatArray) -> FloatArray:
+    """Return the number of values in the window around each place."""
+    ordered = np.sort(along)
+    ends = np.searchsorted(ordered, PLACES + HALF_WINDOW, side="right")
+    return np.asarray(ends - np.searchsorted(ordered, PLACES - HALF_WINDOW, side="left"), dtype=np.float64)
+
+
+def valley_depth(counts: FloatArray) -> float:
+    """Return the depth of the deepest valley between two hills, in standard errors.
+
+    Square roots of counts have nearly the same standard error, one half, whatever the counts are. The depth is the
+    difference between the root of the lower hill and that of the valley, divided by the standard error of a difference.
+    """
+    roots = np.sqrt(counts + 0.375)
+    left, right = np.maximum.accumulate(roots), np.maximum.accumulate(roots[::-1])[::-1]
+    middle = np.arange(APART + 4, len(roots) - APART - 4)
+    hills = np.minimum(left[middle - APART], right[middle + APART])
+    return float(np.sqrt(2.0) * (hills - roots[middle]).max())
+
 
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
@@ -204,19 +346,6 @@ UNKNOWN_BASE = "kmeans"
 """The members of the reference if nobody knows how those of the ensemble were made."""
 
 
-class How(NamedTuple):
-    """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
-
-    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
-    """
-
-    request: Request
-    solving: Solving
-    entropy: int
-    options: Options
-    ensembles: dict[int, tuple[Ensemble, list[Any]]]
-
-
 def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int) -> Reference | None:
     """Divide the objects into a number of clusters, as is done if the number is given, and judge the clusters.
 
@@ -236,6 +365,11 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     solving = replace(how.solving, method=method, random_state=how.entropy % 2**62, confidence=False)
     result = solve_objects(ensemble, n_clusters, solving).objects
     return reference_of(result, result.labels, ensemble, part, draws)
+
+
+def judging(draws: int | None) -> Judge | None:
+    """Return `judged_clusters` with a number of draws, 0 for as many as are needed; None for None."""
+    return None if draws is None else partial(judged_clusters, draws=draws)
 
 
 def _drawn(features: Features, entropy: int) -> Features:

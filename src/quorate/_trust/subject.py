@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.confidence import scale_of
-from quorate._data.alignment import aligned_result
 from quorate._data.ensemble import as_ensemble
+from quorate._data.ids import aligned_result
 from quorate._data.labelling import Labelling, Pairing, code_beside, locate_pairs, pair_rows
 from quorate._data.rows import compress
 from quorate._evaluation.binning import LabelledRows, mean_co_association, with_places

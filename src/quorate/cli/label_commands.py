@@ -119,8 +119,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     step = steps(arguments)
     with step("loading"):
         from quorate import members, profiles
-        from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
-        from quorate._trust.evaluate import evaluate_within
+        from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations, evaluate_within
         from quorate.cli.work import read_labels_and_labelling
     test = null_test(arguments, AFFORDABLE_SECONDS)
     checked_permutations(test.null)

@@ -38,8 +38,7 @@ from quorate._io.load import (
 from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
 from quorate._io.text import Choice
-from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations
-from quorate._trust.evaluate import evaluate_within
+from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
     Generating,
@@ -302,7 +301,8 @@ def choose_number(
 
     `values` are the measurements, or a function that reads those of a sample of the objects.
     """
-    from quorate._trust.number import chooses_number, explore
+    from quorate._choose_k.explore import chooses_number, explore
+    from quorate._trust.reference import judging
     from quorate.generation.features import as_features
     from quorate.generation.plans import entropy_of
 
@@ -316,7 +316,7 @@ def choose_number(
             entropy=entropy_of(generating.random_state),
             solving=solving,
             n_jobs=generating.n_jobs,
-            draws=checked_draws(reference_setting(arguments)),
+            judge=judging(checked_draws(reference_setting(arguments))),
         )
     return explored.choice.n_clusters, explored.info()
 

@@ -18,7 +18,7 @@ from quorate._consensus.place import Places, cluster_profiles, ensemble_of_rows,
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
-from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._types import MAX_BYTES, Consensus, Ensemble
 
 

@@ -11,22 +11,23 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
+from quorate._choose_k.explore import chooses_number, explore
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.proof import prove_sparse
 from quorate._device.choose import copied_in_kind, lives_on_card
-from quorate._solve.auto import DEFAULT_METHOD
+from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
-from quorate._trust.number import chooses_number, explore
-from quorate._trust.reference import reference_of
+from quorate._trust.reference import judging, reference_of
 from quorate._types import Consensus, Ensemble, Solving
 from quorate.generation.features import SCALES, Features, Standard, as_features, standardised, warn_of_scales
 from quorate.generation.generating import features_for, generate_with_models
 from quorate.generation.plans import Request, entropy_of
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
+from quorate.solvers.label_rows import in_host_memory
 
 
 class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -226,7 +227,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.consensus_ = solved.objects
         self.n_clusters_ = self.consensus_.n_clusters
         self._rows, row_labels = cast(Ensemble, solved.ensemble), solved.rows.labels
-        self._row_labels = row_labels if isinstance(row_labels, np.ndarray) else self._rows.card.to_host(row_labels)
+        self._row_labels = in_host_memory(self._rows, row_labels)
         self._profiles = cluster_profiles(self._rows, self._row_labels)
         self._n_features_out = solved.rows.n_clusters
 
@@ -251,7 +252,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             entropy=entropy,
             solving=self._solving(),
             n_jobs=self.n_jobs,
-            draws=draws,
+            judge=judging(draws),
         )
         return explored.choice.n_clusters, explored.info(), explored.made()
 
@@ -270,7 +271,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             lazy: Any = X.map_blocks(self.predict, dtype=np.int32, drop_axis=1, meta=np.empty(0, dtype=np.int32))
             return cast("np.ndarray[Any, np.dtype[np.int32]]", lazy)
         placed = place_rows(self._rows, self._row_labels, self._profiles, self._codes(X))
-        return placed if not lives_on_card(X) else copied_in_kind(placed, X)
+        return cast("np.ndarray[Any, np.dtype[np.int32]]", copied_in_kind(placed, X))
 
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the mean co-association of each object of X with each cluster, of shape (n_objects, n_clusters)."""

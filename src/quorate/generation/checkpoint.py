@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from quorate import __version__, _check
 from quorate._io.aside import NAME, FolderLock, checksum
+from quorate._types import Json
 from quorate.generation.features import Features
 from quorate.generation.members import Member
 from quorate.generation.plans import Request, entropy_of
@@ -43,7 +44,7 @@ class Checkpoint:
     format are read as well. New members are always stored with the checksum of format 2.
     """
 
-    def __init__(self, folder: Path, lock: FolderLock, manifest: Mapping[str, Any], n_objects: int) -> None:
+    def __init__(self, folder: Path, lock: FolderLock, manifest: Json, n_objects: int) -> None:
         self.folder = folder
         self.entropy = int(manifest["seed"])
         self.n_objects = n_objects
@@ -134,7 +135,7 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
         raise
 
 
-def _manifest(folder: Path, features: Features, request: Request, random_state: Any) -> Mapping[str, Any]:
+def _manifest(folder: Path, features: Features, request: Request, random_state: Any) -> Json:
     """Return the manifest of the folder: that of an earlier run of the same call, or a new one."""
     entropy = None if random_state is None else entropy_of(random_state)
     wanted = {
@@ -209,7 +210,7 @@ def describe(value: Any) -> str:
     return _call(value, getattr(value, "__dict__", {}))
 
 
-def _call(value: Any, arguments: Mapping[str, Any]) -> str:
+def _call(value: Any, arguments: Mapping[str, object]) -> str:
     kind = type(value)
     return f"{kind.__module__}.{kind.__qualname__}({describe(dict(arguments))[1:-1]})"
 
@@ -230,7 +231,7 @@ def _read(folder: Path) -> dict[str, Any] | None:
         raise ValueError(f"{path} is damaged ({reason}); delete the folder {folder} and start anew.") from error
 
 
-def _write(folder: Path, manifest: Mapping[str, Any]) -> bool:
+def _write(folder: Path, manifest: Json) -> bool:
     """Write the manifest unless there is one already; return whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
     with _removed_if_not_written(aside):
@@ -272,7 +273,7 @@ def _refuse_other_things(folder: Path) -> None:
             )
 
 
-def _refuse_difference(folder: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def _refuse_difference(folder: Path, stored: Json, wanted: Json) -> None:
     """Raise if the stored manifest is of other data, options or seed, and name all differences."""
     differences, brief = [], partial(_check.brief, most=200, quoted=False)
     if stored.get("format") not in _READABLE or stored.get("quorate") != wanted["quorate"]:

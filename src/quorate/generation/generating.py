@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from quorate import _check
-from quorate._device.choose import DEVICES, lives_on_card
+from quorate._device.choose import card_for, lives_on_card
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
@@ -146,13 +146,21 @@ def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features
 
 
 def features_for(X: Any, device: str | None) -> tuple[Features, Any]:
-    """Return the checked features and the card that the members are made on, which is None for the processor."""
-    if device in (None, "cpu") and not lives_on_card(X):
-        _check.choice(device, "device", DEVICES)
-        return X if isinstance(X, Features) else as_features(X), None
-    from quorate.generation.on_card import features_and_card
+    """Return the checked features and the card that the members are made on, which is None for the processor.
 
-    return features_and_card(X, device)
+    X may be checked features already. The features are on the card if they live or fit there.
+    """
+    if lives_on_card(X):
+        from quorate.generation.on_card import resident_features
+
+        return resident_features(X, device)
+    card = card_for(device)
+    checked = X if isinstance(X, Features) else as_features(X)
+    if card is None:
+        return checked, None
+    from quorate.generation.on_card import moved_to_card
+
+    return moved_to_card(card, checked), card
 
 
 def generate_with_models(

@@ -19,7 +19,7 @@ from quorate.ops.euclidean import (
     pad_columns,
 )
 from quorate.ops.threads import Stop
-from quorate.solvers.draws import drawn_by_weight, fill_empty
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty
 
 Array = NDArray[Any]
 

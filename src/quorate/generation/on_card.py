@@ -26,13 +26,13 @@ from quorate._device.card_features import (
     prepared_rows,
 )
 from quorate._device.card_rows import code_columns_on_card
-from quorate._device.choose import Kind, card_for, is_out_of_memory, kind_of, lives_on_card, need_memory, on_card
+from quorate._device.choose import Kind, card_for, is_out_of_memory, kind_of, need_memory, on_card
 from quorate._device.device_ensemble import DeviceEnsemble, resident
+from quorate._types import FieldsBesideRows
 from quorate.generation.features import (
     Features,
     Numbers,
     View,
-    as_features,
     as_real,
     hole_message,
     refuse_empty,
@@ -136,19 +136,12 @@ def seen_by(features: Features, view: View) -> Seen:
     return Seen(columns.astype(np.int32), view.matrix)
 
 
-def features_and_card(X: Any, device: str | None) -> tuple[Features, Card | None]:
-    """Return the checked features, on the card if they live or fit there, and the card; None is the processor.
-
-    X may be checked features already. Features that live on a card and are wanted on the processor are copied to host
-    memory.
-    """
+def resident_features(X: Any, device: str | None) -> tuple[Features, Card | None]:
+    """Return checked features of an array on a card, and the card; copied to host memory, and None, for "cpu"."""
     card = card_for("cuda" if device == "cpu" else device, X)
-    if lives_on_card(X):
-        assert card is not None, "an array on a card needs one"
-        features = features_on_card(card, X, kind_of(X))
-        return (features.on_host(), None) if device == "cpu" else (features, card)
-    checked = X if isinstance(X, Features) else as_features(X)
-    return (checked, None) if card is None else (moved_to_card(card, checked), card)
+    assert card is not None, "an array on a card needs one"
+    features = features_on_card(card, X, kind_of(X))
+    return (features.on_host(), None) if device == "cpu" else (features, card)
 
 
 Done = tuple[Plan, dict[str, Any], Any]
@@ -293,7 +286,7 @@ def _coded(card: Card, labels: Any, features: Features, info: dict[str, Any]) ->
     assert coded is not None, "labels of members are small"
     codes, categories = coded
     narrow = narrowest(max(map(len, categories)))
-    like = {
+    like: FieldsBesideRows = {
         "n_clusters": np.array([len(values) for values in categories], dtype=np.int64),
         "weights": np.ones(len(categories)),
         "member_names": tuple(f"member {place}" for place in range(len(categories))),

@@ -16,7 +16,7 @@ from quorate.generation.kmeans import KMeans, Nearest, Trained, lloyd, random_ro
 from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_landmarks
 from quorate.ops.landmarks import add_landmark_pairs, count_nonzeros, points_of_rows, scaled_nonzeros, weigh
 from quorate.ops.threads import Stop, one_blas_thread
-from quorate.solvers.spectral.eigen import SparseMatrix, block_size, filtered_eigenvectors
+from quorate.solvers.spectral.embedding import SparseMatrix, block_size, filtered_eigenvectors
 
 LEAST_LANDMARKS = 1_000
 """Sets of 2,000 to 10,000 objects have so many landmarks; smaller ones have half as many as objects."""

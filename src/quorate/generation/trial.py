@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._data.rows import compress
-from quorate._solve.auto import AUTO, pick
+from quorate._solve.run_method import AUTO, pick
 from quorate._types import MAX_BYTES, Ensemble
 from quorate.generation.features import WHOLE, Features
 from quorate.generation.k_rules import first_k, k_within

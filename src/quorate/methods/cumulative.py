@@ -12,8 +12,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.tables import cluster_counts
 from quorate.solvers.contingency import member_labels
-from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import look_up, weighted_total
+from quorate.solvers.label_rows import fill_empty, look_up, weighted_total
 from quorate.solvers.label_space.lookup import Rule, sample
 from quorate.solvers.sizes import voting_by_shares
 from quorate.solvers.weights import TABLE_UNIT, cluster_weights, whole

@@ -13,8 +13,7 @@ from quorate.solvers.linkage.co_association import enhanced_co_association
 from quorate.solvers.linkage.dendrogram import tree_consensus
 from quorate.solvers.linkage.trees import dense_tree
 from quorate.solvers.sizes import few_tables
-from quorate.solvers.spectral.embedding import leading_directions, propagated_similarity
-from quorate.solvers.spectral.euclidean_kmeans import euclidean_kmeans
+from quorate.solvers.spectral.embedding import euclidean_kmeans, leading_directions, propagated_similarity
 
 
 def ecpcs(

@@ -8,8 +8,7 @@ from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.members import LAST_DIGITS
 from quorate.solvers.sizes import embedding
-from quorate.solvers.spectral.embedding import spectral_embedding
-from quorate.solvers.spectral.euclidean_kmeans import point_consensus
+from quorate.solvers.spectral.embedding import point_consensus, spectral_embedding
 
 
 def spectral(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +88,7 @@ def supra(
     return replace(answers[winner], objective=scores[winner], info=info)
 
 
-def _names(methods: Any, ensemble: Ensemble, runs: Mapping[str, Any]) -> tuple[str, ...]:
+def _names(methods: Any, ensemble: Ensemble, runs: Collection[str]) -> tuple[str, ...]:
     if methods is None:
         return LINEAR + (ON_FEW_ROWS if ensemble.n_rows <= FEW_ROWS else ())
     if isinstance(methods, str):

@@ -19,11 +19,13 @@ _told: list[str] = []
 """The failure that this process has told, if there was one."""
 
 
-def njit(*, cache: bool = True, **options: Any) -> Callable[[Any], Any]:
+def njit(
+    *, cache: bool = True, nogil: bool = True, inline: str = "never", fastmath: bool | set[str] = False
+) -> Callable[[Any], Any]:
     """Compile a function when it is first called, as `numba.njit` does, with a cache that may fail."""
 
     def compiled(function: Any) -> Any:
-        kernel = numba.njit(**options)(function)
+        kernel = numba.njit(nogil=nogil, inline=inline, fastmath=fastmath)(function)
         if not hasattr(kernel, "enable_caching"):
             # with NUMBA_DISABLE_JIT the kernel is the function itself: there is nothing to keep, and NumPy would warn
             # of each product of hashes that wraps around, which compiled code does silently

@@ -9,8 +9,7 @@ import numpy as np
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
-from quorate._data.rows import compress
-from quorate._data.selection import add_member
+from quorate._data.rows import add_member, compress
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled_rows, runs, translated
 from quorate._evaluation.scores import inter_density, member_nmi_matrix
 from quorate._types import Ensemble, FloatArray

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from quorate._evaluation.member_table import APART
 from quorate._summaries import Choice, LabelShare
 from quorate._trust.subject import Subject
+from quorate._types import Json
 from quorate._verdict import CLEAR as CLEAR_GRADE
 from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
-from quorate.reporting.verdict import AGREEMENT, CLEAR, FAIR, SAME, Point
+from quorate.reporting.points import AGREEMENT, CLEAR, FAIR, SAME, Point
 
 # Characters that could end a script element or a line of JavaScript, and their escapes in JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -100,7 +101,7 @@ def _deflated(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
-def characters_of(entry: dict[str, Any]) -> int:
+def characters_of(entry: Json) -> int:
     """Return the number of characters that an entry takes in the page."""
     return sum(len(value) for value in entry.values() if isinstance(value, str))
 
@@ -294,7 +295,7 @@ def page(
     points: Sequence[Point],
     facts: Mapping[str, str],
     redo: Mapping[str, str],
-    data: Mapping[str, Any],
+    data: Json,
     made_by: str,
     choice: Choice | None = None,
 ) -> str:

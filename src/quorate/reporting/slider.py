@@ -13,7 +13,7 @@ from quorate import _check
 from quorate._consensus.consensus import solve
 from quorate._data.labelling import code_beside
 from quorate._data.rows import compress
-from quorate._solve.auto import pick
+from quorate._solve.run_method import pick
 from quorate._trust.subject import Partition, Subject, merged_clusters, renumbered, scored_partition
 from quorate._types import MAX_BYTES, Ensemble, IntArray
 from quorate.methods import METHODS

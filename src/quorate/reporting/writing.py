@@ -22,8 +22,8 @@ from quorate._types import MAX_BYTES, Consensus
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.page import ROWS_OF_TABLES, page
+from quorate.reporting.points import headline, points
 from quorate.reporting.slider import ambiguous_rows, download, object_table, stops
-from quorate.reporting.verdict import headline, points
 
 
 def report(

@@ -3,11 +3,11 @@
 Four families, each with a list of its modules and of the methods that use them: `label_space` (look rows up in tables),
 `linkage` (trees), `graphs` (balanced cuts) and `spectral` (eigenvectors). What the families share lies beside them:
 
-- `label_rows`: what methods ask of rows, for labels and soft memberships alike; the one place that knows both.
+- `label_rows`: what methods ask of rows, for labels and soft memberships alike; the one place that knows both. Also
+  random draws by weight, and `fill_empty`, by which all k-means and balanced cuts fill empty clusters.
 - `contingency`: tables of two labellings, and NMI, ARI, accuracy and ANMI from them.
 - `cluster_means`: mean rows of clusters, rows without a label, and how clearly rows belong to clusters.
 - `members`: how the members agree with one another, and their order, which follows from their labels.
-- `draws`: random draws by weight, and `fill_empty`, by which all k-means and balanced cuts fill empty clusters.
 - `weights`: weights of members and base clusters in every form that is needed; sums in whole numbers.
 - `local_weights`: what two base clusters have in common, and weights by how sure the ensemble is of them (lwea, lwgp).
 - `sizes`: the bytes that methods need beside the rows, stated from the size of an ensemble.

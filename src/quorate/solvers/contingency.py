@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray, IntArray
-from quorate.solvers.label_rows import is_on_card, tally
+from quorate.solvers.label_rows import tally_if_small
 
 Average = Literal["geometric", "arithmetic"]
 AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
@@ -60,8 +60,10 @@ def contingency(
 def member_contingencies(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> list[Contingency]:
     """The table of each member (first) with a labelling of the rows (second), over the rows that both know."""
     n_labels = ensemble.n_rows * ensemble.n_members
-    if is_on_card(ensemble) or _is_small(int(ensemble.offsets[-1]) * n_clusters, n_labels):
-        return [non_empty(table) for table in np.split(tally(ensemble, labels, n_clusters), ensemble.offsets[1:-1])]
+    is_small = _is_small(int(ensemble.offsets[-1]) * n_clusters, n_labels)
+    counted = tally_if_small(ensemble, labels, n_clusters, is_small=is_small)
+    if counted is not None:
+        return [non_empty(table) for table in np.split(counted, ensemble.offsets[1:-1])]
     return [
         contingency(ensemble.labels[:, member], labels, int(k), n_clusters, ensemble.counts)
         for member, k in enumerate(ensemble.n_clusters)

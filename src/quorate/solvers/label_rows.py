@@ -17,7 +17,6 @@ from quorate.ops import soft, tables
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
-from quorate.solvers.draws import fill_empty, rows_drawn_by_count
 
 
 def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -31,14 +30,33 @@ def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Gener
     return rows, times
 
 
+def n_labelled(ensemble: AnyEnsemble, codes: Any) -> int:
+    """The number of objects whose row has a code of 0 or more; on a card each row has one."""
+    return int(ensemble.counts[codes >= 0].sum()) if isinstance(codes, np.ndarray) else int(ensemble.n_objects)
+
+
+def rows_of_labelled(
+    ensemble: AnyEnsemble, codes: Any, places: NDArray[np.int64] | None
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The rows of some labelled objects, each row once, and how many of these objects it stands for.
+
+    places are numbers of labelled objects, which are counted in the order of the rows; None takes all of them.
+    """
+    if not isinstance(codes, np.ndarray):
+        from quorate._device.card_rows import rows_of_objects_on_card
+
+        objects = np.arange(ensemble.n_objects) if places is None else places
+        return np.unique(rows_of_objects_on_card(ensemble, objects), return_counts=True)
+    counts = np.where(codes >= 0, ensemble.counts, 0)
+    if places is None:
+        rows = np.flatnonzero(counts)
+        return rows, counts[rows]
+    return np.unique(np.searchsorted(np.cumsum(counts), places, side="right"), return_counts=True)
+
+
 def in_host_memory(ensemble: AnyEnsemble, array: Any) -> NDArray[Any]:
     """An array that belongs to the ensemble, copied to host memory if it is on a card."""
     return array if isinstance(array, np.ndarray) else ensemble.card.to_host(array)
-
-
-def is_on_card(ensemble: AnyEnsemble) -> bool:
-    """Whether the rows live on a card."""
-    return ensemble.card is not None
 
 
 def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDArray[np.int64] | None:
@@ -51,6 +69,19 @@ def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDAr
     from quorate._device.card_points import shared_objects_on_card
 
     return shared_objects_on_card(ensemble)
+
+
+def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int) -> FloatArray | None:
+    """The mass of the rows that any two base clusters share, (d, d), if the rows live on a card; else None.
+
+    The mass of a row is its count divided by the sum of the weights (d,) of its base clusters. None also if there are
+    more than `most_clusters` base clusters.
+    """
+    if ensemble.card is None or int(ensemble.offsets[-1]) > most_clusters:
+        return None
+    from quorate._device.card_points import fold_on_card
+
+    return fold_on_card(ensemble, weights)
 
 
 def reweighted(ensemble: E, weights: FloatArray) -> E:
@@ -164,16 +195,27 @@ def known_shares(ensemble: AnyEnsemble) -> Any:
     """The share of the members, by weight, that label each row; None if all members label all rows."""
     if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
         return None
-    # whole numbers, so that the order of the members changes no bit
-    weights = np.rint(ensemble.weights / ensemble.weights.max() * 2**40).astype(np.int64)
-    if ensemble.card is not None:
-        from quorate._device.card_tables import known_weight_on_card
+    if ensemble.card is None:
+        return known_of_codes(ensemble.labels, ensemble.weights)
+    from quorate._device.card_tables import known_weight_on_card
 
-        return known_weight_on_card(ensemble, weights) / int(weights.sum())
-    known = np.zeros(ensemble.n_rows, dtype=np.int64)
-    for member, weight in enumerate(weights):
-        known += weight * (ensemble.labels[:, member] >= 0)
-    return known / int(weights.sum())
+    weights = _whole(ensemble.weights)
+    return known_weight_on_card(ensemble, weights) / int(weights.sum())
+
+
+def known_of_codes(codes: IntArray, weights: FloatArray) -> FloatArray:
+    """The share of the members, by weight, that label each row of a table of codes; -1 is no label."""
+    whole = _whole(weights)
+    known = np.zeros(len(codes), dtype=np.int64)
+    for member, weight in enumerate(whole):
+        known += weight * (codes[:, member] >= 0)
+    return known / int(whole.sum())
+
+
+def _whole(weights: FloatArray) -> NDArray[np.int64]:
+    """Weights as whole numbers, so that the order of the members changes no bit of their sums."""
+    whole: NDArray[np.int64] = np.rint(weights / weights.max() * 2**40).astype(np.int64)
+    return whole
 
 
 def one_hot(ensemble: AnyEnsemble) -> Any:
@@ -209,17 +251,34 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
     return table / ensemble.unit
 
 
+def tally_if_small(
+    ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int, *, is_small: bool
+) -> NDArray[Any] | None:
+    """The result of `tally`, also of a large table if the rows live on a card; otherwise None for a large one."""
+    return tally(ensemble, assignment, n_clusters) if is_small or ensemble.card is not None else None
+
+
 def tally_and_sizes(
     ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The result of `tally`, and the number of objects in each cluster of the assignment, (n_clusters,)."""
-    if ensemble.card is not None:
-        from quorate._device import card_tables
-
-        return card_tables.tally_and_sizes_on_card(ensemble, assignment, n_clusters)
+    counted = counted_on_card(ensemble, assignment, n_clusters)
+    if counted is not None:
+        return counted
     known = assignment >= 0
     sizes = np.bincount(assignment[known], ensemble.counts[known], n_clusters)
     return tally(ensemble, assignment, n_clusters), sizes.astype(np.int64)
+
+
+def counted_on_card(
+    ensemble: AnyEnsemble, assignment: Any, n_clusters: int
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The result of `tally_and_sizes` if the rows live on a card; else None."""
+    if ensemble.card is None:
+        return None
+    from quorate._device import card_tables
+
+    return card_tables.tally_and_sizes_on_card(ensemble, assignment, n_clusters)
 
 
 def own_and_rival(
@@ -467,3 +526,48 @@ def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:
 def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:
     """The sum of counts times values. BLAS would spread it over threads and wait for them on a busy machine."""
     return float(np.add.reduce(counts * values))
+
+
+def drawn_by_weight(weights: NDArray[Any], uniform: FloatArray) -> NDArray[np.intp]:
+    """Places drawn with probability proportional to their weights, one for each number of `uniform` in [0, 1).
+
+    At least one weight must be above 0; a place of weight 0 is never drawn.
+    """
+    edges = np.cumsum(weights)
+    places = np.searchsorted(edges, uniform * edges[-1], side="right")
+    drawn: NDArray[np.intp] = np.minimum(places, np.flatnonzero(weights)[-1])
+    return drawn
+
+
+def rows_of_objects(counts: NDArray[np.int64], objects: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The row each object is in, if the objects are numbered row after row."""
+    rows: NDArray[np.intp] = np.searchsorted(np.cumsum(counts), objects, side="right")
+    return rows
+
+
+def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
+    """The rows of `size` objects drawn with replacement, each row once, and how often each was drawn."""
+    drawn = rng.integers(int(counts.sum()), size=size)
+    rows, times = np.unique(rows_of_objects(counts, drawn), return_counts=True)
+    return rows, times
+
+
+def fill_empty(labels: NDArray[Any], cost: FloatArray, n_clusters: int, *, least: float | None = None) -> int:
+    """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
+
+    Labels are changed in place; ties go to the lowest row. With `least`, rows that cost no more than that stay where
+    they are, so that clusters may remain empty. Returns the number of clusters that were empty.
+    """
+    sizes = np.bincount(labels, minlength=n_clusters)
+    empty = np.flatnonzero(sizes == 0)
+    if not len(empty):
+        return 0
+    costly = iter(np.argsort(-cost, kind="stable"))
+    for cluster in empty:
+        row = next((row for row in costly if sizes[labels[row]] > 1 and (least is None or cost[row] > least)), None)
+        if row is None:
+            break
+        sizes[labels[row]] -= 1
+        labels[row] = cluster
+        sizes[cluster] = 1
+    return len(empty)

@@ -23,8 +23,8 @@ from quorate.generation.clusterers.similarity import (
     similarity_rows,
     sums,
 )
-from quorate.solvers.draws import fill_empty
 from quorate.solvers.graphs.partition import partition_graph, partition_hypergraph
+from quorate.solvers.label_rows import fill_empty
 
 
 def grid_shape(n_units: int) -> tuple[int, int]:

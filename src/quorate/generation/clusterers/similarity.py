@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import FloatArray
-from quorate.solvers.draws import drawn_by_weight, fill_empty
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty
 
 Similarity = Literal["euclidean", "cosine", "correlation", "extended_jaccard"]
 SIMILARITIES: tuple[Similarity, ...] = ("euclidean", "cosine", "correlation", "extended_jaccard")

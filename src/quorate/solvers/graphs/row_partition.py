@@ -12,10 +12,9 @@ from quorate import _check
 from quorate._types import AnyEnsemble, Consensus
 from quorate.ops.coding import canonical
 from quorate.solvers.cluster_means import standing
-from quorate.solvers.draws import fill_empty
 from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.partition import PartitionerResult, Scheme, partition_graph
-from quorate.solvers.label_rows import compete, tally, winners_share
+from quorate.solvers.label_rows import compete, fill_empty, tally, winners_share
 from quorate.solvers.members import by_member_name
 from quorate.solvers.weights import cluster_weights, cluster_weights_whole
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, Consensus, E, FloatArray, IntArray
 from quorate.ops.threads import map_tasks
-from quorate.solvers.draws import drawn_by_weight
 from quorate.solvers.label_rows import (
     canonical_labels,
+    drawn_by_weight,
     move,
     moving,
     row_norms,

@@ -20,7 +20,7 @@ from quorate.ops.moves import (
     own_attraction,
 )
 from quorate.ops.threads import map_blocks, map_fixed_blocks
-from quorate.solvers.draws import fill_empty, rows_of_objects
+from quorate.solvers.label_rows import fill_empty, rows_of_objects
 from quorate.solvers.weights import integer_member_weights
 
 MOST_CLUSTERS = 256

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.tables import expect
 from quorate.ops.threads import map_blocks
-from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import look_up, weighted_total
+from quorate.solvers.label_rows import fill_empty, look_up, weighted_total
 from quorate.solvers.label_space.lookup import count, means_rule, row_sums, sample, seed_rows
 from quorate.solvers.weights import TABLE_UNIT, cluster_weights, whole
 

@@ -1,15 +1,21 @@
-"""Embeddings: leading singular vectors of one-hot rows, and base clusters by random walks."""
+"""Embeddings by leading eigenvectors: of one-hot rows, and of base clusters by random walks; k-means of the points."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FloatArray
-from quorate.solvers.label_rows import one_hot
+from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.coding import canonical
+from quorate.ops.euclidean import add_points, nearest_points
+from quorate.ops.landmarks import recurrence
+from quorate.ops.threads import map_blocks, map_tasks, one_blas_thread
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count, weighted_total
 from quorate.solvers.local_weights import cluster_overlap
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
 
 DENSE_SIDE = 1500
@@ -93,3 +99,270 @@ def leading_directions(similarity: FloatArray, n_components: int) -> FloatArray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     points: FloatArray = np.ascontiguousarray(vectors / np.where(length > 0, length, 1))
     return points
+
+
+MANY_ROWS = 1_500
+"""Matrices with fewer rows are solved by one thread. More threads gain little there, and they wait for one another by
+spinning: beside other processes, on two cores, 300 rows took 1.4 s with two threads and 0.01 s with one."""
+TOLERANCE = 1e-8
+"""Largest error allowed in an eigenvalue equation or in an angle between two eigenvectors, relative to the matrix."""
+
+
+def leading_eigenvectors(matrix: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues of a symmetric matrix, in descending order, and their vectors as columns.
+
+    The sign of an eigenvector is free; its largest entry is made positive.
+
+    LAPACK's routine for a part of the eigenvectors is the fastest one, but on some matrices with repeated eigenvalues
+    it returns nothing at all (https://github.com/scipy/scipy/issues/13913) or stops with "Internal Error.". Its answer
+    is therefore checked, and all eigenvectors are computed by another routine where it is missing or wrong.
+    """
+    with one_blas_thread() if len(matrix) < MANY_ROWS else nullcontext():
+        wanted = min(n_components, len(matrix))
+        found = _part(matrix, wanted)
+        if found is None:
+            values, vectors = np.linalg.eigh(matrix)
+            found = values[-wanted:], vectors[:, -wanted:]
+    values, vectors = found
+    return values[::-1], with_signs(vectors[:, ::-1])
+
+
+def with_signs(vectors: FloatArray) -> FloatArray:
+    """The same vectors (columns), each with its largest entry made positive."""
+    signed: FloatArray = vectors * np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])])
+    return signed
+
+
+def _part(matrix: FloatArray, wanted: int) -> tuple[FloatArray, FloatArray] | None:
+    """The largest eigenvalues, ascending, and their vectors; None where LAPACK has no right answer."""
+    from scipy.linalg import LinAlgError, eigh
+
+    size = len(matrix)
+    try:
+        values, vectors = eigh(matrix, subset_by_index=(size - wanted, size - 1))
+    except LinAlgError:
+        return None
+    if vectors.shape != (size, wanted) or not np.isfinite(vectors).all():
+        return None
+    limit = TOLERANCE * max(1.0, float(np.abs(matrix).sum(axis=1).max()))
+    apart = np.abs(vectors.T @ vectors - np.eye(wanted)).max()
+    error = np.abs(matrix @ vectors - vectors * values).max()
+    return (values, vectors) if apart <= TOLERANCE and error <= limit else None
+
+
+Floats = NDArray[np.float32]
+
+DEGREE = 10
+"""The degree of the polynomial that damps the unwanted eigenvectors in one round."""
+FILTER_TOLERANCE = 0.05
+"""Rounds end if no wanted vector misses its eigenvalue equation by more than this share of the distance between the
+lowest wanted eigenvalue and the lowest of the block, which bounds the sine of its angle with the right space."""
+LEAST_TOLERANCE = 2e-6
+"""Errors below this cannot be expected of float32."""
+MOST_ROUNDS = 8
+FIRST_CUT = 0.6
+"""The value below which eigenvectors are damped in the first round, when none of the eigenvalues is known."""
+
+
+class SparseMatrix(NamedTuple):
+    """A symmetric matrix in CSR form, float32, whose eigenvalues lie between 0 and 1."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+def block_size(n_vectors: int) -> int:
+    """Return the number of vectors that are iterated: more than wanted, because the last ones converge slowly."""
+    return -(-(n_vectors + n_vectors // 4 + 8) // 8) * 8
+
+
+def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.Generator) -> tuple[Any, Any] | None:
+    """Return the n_vectors largest eigenvalues, in descending order, and their vectors as columns, float32.
+
+    None is returned if they do not converge within MOST_ROUNDS rounds, because too many eigenvalues are nearly equal.
+
+    Each round has three steps. First a polynomial of the matrix multiplies all vectors of a block. The polynomial is
+    small on [0, cut] and grows fast above, so that the wanted vectors become large in comparison with the others. Then
+    the block is made orthonormal. Last, the eigenvectors of the matrix within the block are computed, and the lowest of
+    their eigenvalues is the cut of the next round. The first block is drawn at random.
+
+    See Also
+    --------
+    leading_eigenvectors : For dense matrices; exact, and faster up to a few hundred rows.
+
+    Notes
+    -----
+    A round costs DEGREE products of the matrix and the block, and O(p b^2) for p rows and a block of b vectors. Real
+    data need two or three rounds. The method is that of Y. Zhou et al., "Self-consistent-field calculations using
+    Chebyshev-filtered subspace iteration", Journal of Computational Physics 219 (2006), doi:10.1016/j.jcp.2006.03.017.
+    """
+    block = rng.standard_normal((len(matrix), block_size(n_vectors)), dtype=np.float32)
+    cut = FIRST_CUT
+    for _ in range(MOST_ROUNDS):
+        basis = np.linalg.qr(_filtered(matrix, block, cut))[0]
+        product = _product(matrix, basis)
+        values, turn = np.linalg.eigh(basis.T @ product)
+        block = np.ascontiguousarray(basis @ turn)
+        cut = min(max(float(values[0]), 0.01), 0.999)
+        missed = (product @ turn - block * values)[:, -n_vectors:]
+        allowed = max(LEAST_TOLERANCE, FILTER_TOLERANCE * float(values[-n_vectors] - values[0]))
+        if np.einsum("ij,ij->j", missed, missed).max() <= allowed**2:
+            return values[: -n_vectors - 1 : -1], block[:, : -n_vectors - 1 : -1]
+    return None
+
+
+def _filtered(matrix: SparseMatrix, block: Floats, cut: float) -> Floats:
+    """Return the Chebyshev polynomial of degree DEGREE on [0, cut] of the matrix, times the block."""
+    inverse = 2.0 / cut
+    previous, current = block, np.empty_like(block)
+    recurrence(*matrix, block, block, np.array([inverse, 1.0, 0.0], dtype=np.float32), current)
+    factors = np.array([2.0 * inverse, 2.0, 1.0], dtype=np.float32)
+    for _ in range(DEGREE - 1):
+        recurrence(*matrix, current, previous, factors, previous)
+        previous, current = current, previous
+    # the polynomial is huge at 1; its size is divided out, so that squares do not overflow
+    largest = np.abs(current).max()
+    return current / largest if largest > 0 else current
+
+
+def _product(matrix: SparseMatrix, block: Floats) -> Floats:
+    result = np.empty_like(block)
+    recurrence(*matrix, block, block, np.array([1.0, 0.0, 0.0], dtype=np.float32), result)
+    return result
+
+
+SAMPLE_POINTS = 16_384
+"""Above this many points restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
+
+
+class EuclideanRun(NamedTuple):
+    """Where a run ended; `inertia` is the weighted sum of squared distances to the means."""
+
+    labels: NDArray[np.intp]
+    inertia: float
+    n_iter: int
+    converged: bool
+
+
+def point_consensus(
+    ensemble: Ensemble,
+    points: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+    info: Mapping[str, Any],
+) -> Consensus:
+    """Cluster the points that an embedding gave to the rows, each counting as many objects as its row.
+
+    `objective` is the inertia in the embedding, to be minimised.
+    """
+    # as many objects of each row again are the same problem; without the common factor sums round alike
+    divisor = int(np.gcd.reduce(ensemble.counts))
+    run = euclidean_kmeans(points, ensemble.counts // divisor, n_clusters, rng, n_init=n_init, max_iter=max_iter)
+    labels = canonical(run.labels.astype(np.int32), n_clusters)
+    return Consensus(
+        labels=labels, objective=run.inertia * divisor, n_iter=run.n_iter, converged=run.converged, info=info
+    )
+
+
+def euclidean_kmeans(
+    points: FloatArray,
+    counts: NDArray[np.int64],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+) -> EuclideanRun:
+    """The run of the least inertia out of `n_init` runs from k-means++ seeds; no cluster is left empty.
+
+    There must be at least n_clusters points. If there are many, the runs see a sample of the objects, and the best of
+    them is finished on all points.
+    """
+    mass = counts.astype(np.float64)
+    size = sample_size(n_clusters)
+    if len(points) > size:
+        drawn, times = rows_drawn_by_count(counts, size, rng)
+        if len(drawn) >= n_clusters:
+            centres = centres_of_sample(points[drawn], times, n_clusters, rng, n_init, max_iter)
+            return _lloyd(points, mass, centres, max_iter)
+    return _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+
+
+def sample_size(n_clusters: int) -> int:
+    """The number of objects that restarts see if there are more points."""
+    return max(SAMPLE_POINTS, 64 * n_clusters)
+
+
+def centres_of_sample(
+    points: FloatArray, times: NDArray[Any], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+) -> FloatArray:
+    """The means (k, d) of the best run on a sample; `times` is how often each of its points was drawn."""
+    mass = times.astype(np.float64)
+    run = _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+    return _means(points, mass, run.labels, n_clusters)
+
+
+def _best_run(
+    points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+) -> EuclideanRun:
+    starts = [points[_seeds(points, mass, n_clusters, rng)] for _ in range(n_init)]
+    runs = map_tasks(lambda centres: _lloyd(points, mass, centres, max_iter), starts, len(points))
+    return min(runs, key=lambda run: run.inertia)
+
+
+def _seeds(points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """k-means++: each next seed is drawn by mass times squared distance to the nearest seed before."""
+    seeds = drawn_by_weight(mass, rng.random(1)).tolist()
+    closest = _squared(points, points[seeds[:1]])[:, 0]
+    while len(seeds) < n_clusters:
+        pull = mass * closest
+        if not pull.any():
+            # all points coincide with seeds: take any point that is not a seed itself
+            pull = np.ones(len(points))
+        pull[seeds] = 0
+        seeds += drawn_by_weight(pull, rng.random(1)).tolist()
+        closest = np.minimum(closest, _squared(points, points[seeds[-1:]])[:, 0])
+    return np.array(seeds, dtype=np.intp)
+
+
+def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
+    products: FloatArray = points @ centres.T
+    norms = np.einsum("id,id->i", points, points)[:, None] + np.einsum("kd,kd->k", centres, centres)
+    squared: FloatArray = np.maximum(norms - 2 * products, 0.0)
+    return squared
+
+
+def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: int) -> EuclideanRun:
+    labels, nearest = (np.full(len(points), -1, dtype=np.intp) for _ in range(2))
+    distance = np.empty(len(points))
+    converged, n_iter = False, 0
+    while not converged and n_iter < max_iter:
+        _assign(points, centres, nearest, distance)
+        fill_empty(nearest, mass * distance, len(centres))
+        converged = bool(np.array_equal(nearest, labels))
+        labels[:] = nearest
+        centres = _means(points, mass, labels, len(centres))
+        n_iter += 1
+    difference = points - centres[labels]
+    spread = np.einsum("id,id->i", difference, difference)
+    return EuclideanRun(labels, weighted_total(mass, spread), n_iter, converged)
+
+
+def _assign(points: FloatArray, centres: FloatArray, nearest: NDArray[np.intp], distance: FloatArray) -> None:
+    # centres as columns, so that a point meets all of them in one contiguous sweep
+    table = np.ascontiguousarray(centres.T)
+    map_blocks(lambda start, stop: nearest_points(points, table, start, stop, nearest, distance), len(points))
+
+
+def _means(points: FloatArray, mass: FloatArray, labels: NDArray[np.intp], n_clusters: int) -> FloatArray:
+    sums, sizes = np.zeros((n_clusters, points.shape[1])), np.zeros(n_clusters)
+    add_points(points, mass, labels, sums, sizes)
+    means: FloatArray = sums / sizes[:, None]
+    return means

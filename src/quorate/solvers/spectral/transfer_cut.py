@@ -11,11 +11,16 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
 from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks
-from quorate.solvers.draws import fill_empty
-from quorate.solvers.label_rows import canonical_labels, is_on_card, rows_of_drawn_objects
+from quorate.solvers.label_rows import canonical_labels, fill_empty, rows_of_drawn_objects, shared_masses
 from quorate.solvers.local_weights import fold
-from quorate.solvers.spectral.eigen import leading_eigenvectors, with_signs
-from quorate.solvers.spectral.euclidean_kmeans import centres_of_sample, euclidean_kmeans, point_consensus, sample_size
+from quorate.solvers.spectral.embedding import (
+    centres_of_sample,
+    euclidean_kmeans,
+    leading_eigenvectors,
+    point_consensus,
+    sample_size,
+    with_signs,
+)
 
 LEAST_VALUE = 1e-12
 """Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
@@ -55,22 +60,22 @@ def point_table(
 
 def transfer_cut_on_card(
     ensemble: Any,
-    weights: FloatArray,
+    folded: tuple[FloatArray, FloatArray],
     n_clusters: int,
     rng: np.random.Generator,
     runs: tuple[int, int],
     info: Mapping[str, Any],
 ) -> Consensus:
-    """Do what `transfer_cut` does; `runs` holds n_init and max_iter.
+    """Do what `transfer_cut` does, from the result of `folded_table`; `runs` holds n_init and max_iter.
 
-    First the graph is folded onto the base clusters on the card. Then its eigenvectors are computed in host memory.
-    Last, the rows get their points on the card, and k-means clusters these: its restarts run on a sample in host
-    memory, and the best of them is finished on all points on the card. If there are so few rows that no sample is
-    drawn, k-means runs in host memory alone.
+    The graph was folded onto the base clusters on the card, and its eigenvectors were computed in host memory. Now the
+    rows get their points on the card, and k-means clusters these: its restarts run on a sample in host memory, and the
+    best of them is finished on all points on the card. If there are so few rows that no sample is drawn, k-means runs
+    in host memory alone.
     """
     from quorate._device import card_points
 
-    table, values = folded_table(card_points.fold_on_card(ensemble, weights), weights, n_clusters)
+    table, values = folded
     points = card_points.unit_points(ensemble, table)
     run = _clustered(ensemble, points, n_clusters, rng, runs)
     labels = canonical_labels(run.labels, n_clusters)
@@ -119,8 +124,10 @@ def transfer_cut(
 
     weights (d,) are those of the edges from a base cluster to its rows. ``info["eigenvalues"]`` is added to `info`.
     """
-    if is_on_card(ensemble) and int(ensemble.offsets[-1]) <= DENSE_CLUSTERS:
-        return transfer_cut_on_card(ensemble, weights, n_clusters, rng, (n_init, max_iter), info or {})
+    shared = shared_masses(ensemble, weights, DENSE_CLUSTERS)
+    if shared is not None:
+        folded = folded_table(shared, weights, n_clusters)
+        return transfer_cut_on_card(ensemble, folded, n_clusters, rng, (n_init, max_iter), info or {})
     points, values = transfer_embedding(ensemble, weights, n_clusters, rng)
     told = {**(info or {}), "eigenvalues": values}
     return point_consensus(ensemble, points, n_clusters, rng, n_init=n_init, max_iter=max_iter, info=told)

@@ -1,6 +1,7 @@
 """The number of clusters of measurements: members of many clusters are made, and the criteria of choose_k compared.
 
-Measurements tell more than labels: links between nearest neighbours, and whether there are any clusters at all.
+Measurements tell more than labels: links between nearest neighbours, and whether there are any clusters at all. The
+latter is what the caller hands in (`_trust.reference.judging`), because it repeats the consensus.
 """
 
 from __future__ import annotations
@@ -8,25 +9,59 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from quorate._choose_k.choose_k import Wanted, candidates, choose
 from quorate._data.rows import compress
-from quorate._solve.auto import AUTO
-from quorate._solve.run_method import resolve
+from quorate._solve.run_method import AUTO, resolve
 from quorate._summaries import Choice
-from quorate._trust.reference import How, Reference, judged_clusters
-from quorate._trust.separation import links_between_cells
-from quorate._types import Ensemble, Solving
+from quorate._types import Ensemble, FloatArray, Solving
 from quorate.generation.bases import is_auto
-from quorate.generation.features import Features
+from quorate.generation.features import WHOLE, Features, as_features
 from quorate.generation.generating import generate_with_models
+from quorate.generation.kmeans import KMeans
+from quorate.generation.landmarks import Landmarks
 from quorate.generation.plans import Request
 from quorate.generation.runner import MadeMembers, Options
 from quorate.methods import METHODS
 
 EXPLORING = "spectral"
 """The members by which the number of clusters is chosen if the caller leaves the base to us."""
+
+
+class How(NamedTuple):
+    """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
+
+    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
+    """
+
+    request: Request
+    solving: Solving
+    entropy: int
+    options: Options
+    ensembles: dict[int, tuple[Ensemble, list[Any]]]
+
+
+class Contrast(Protocol):
+    """A comparison of clusters with those of measurements without clusters, such as `_trust.reference.Reference`."""
+
+    @property
+    def valley(self) -> float: ...
+
+    @property
+    def expected(self) -> float: ...
+
+    @property
+    def is_beyond(self) -> bool: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+Judge = Callable[[Features, How, int], Contrast | None]
+"""What compares a number of clusters with measurements without clusters; None if there is nothing to compare."""
 
 
 class Explored(NamedTuple):
@@ -36,7 +71,7 @@ class Explored(NamedTuple):
     """
 
     choice: Choice
-    reference: Reference | None
+    reference: Contrast | None
     ensemble: Ensemble
     ensembles: Mapping[int, tuple[Ensemble, list[Any]]]
 
@@ -66,7 +101,7 @@ def explore(
     entropy: int,
     solving: Solving,
     n_jobs: int | None,
-    draws: int | None,
+    judge: Judge | None,
 ) -> Explored:
     """Choose the number of clusters of measurements.
 
@@ -86,8 +121,8 @@ def explore(
     solving : Solving
         The consensus function and its options; the seed is that of `entropy`.
     n_jobs : int, optional
-    draws : int or None
-        The number of draws of the reference, 0 for as many as are needed, or None to leave the comparison out.
+    judge : function or None
+        What compares clusters with those of measurements without clusters; None leaves the comparison out.
     """
     exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
     options = Options(n_jobs, keep_models=True, made=MadeMembers(features))
@@ -102,21 +137,19 @@ def explore(
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
-    if draws is None:
+    if judge is None:
         return Explored(choice, None, ensemble, {})
     how = How(request, solving, entropy, options, {})
-    judged = _judged(choice, partial(judged_clusters, features, how, draws=draws), is_open)
+    judged = _judged(choice, partial(judge, features, how), is_open)
     return Explored(*judged, ensemble, how.ensembles)
 
 
-def _judged(
-    choice: Choice, compare: Callable[[int], Reference | None], is_open: bool
-) -> tuple[Choice, Reference | None]:
+def _judged(choice: Choice, compare: Callable[[int], Contrast | None], is_open: bool) -> tuple[Choice, Contrast | None]:
     """Take the first candidate whose clusters are separated better than those of measurements without clusters.
 
     If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
     """
-    first: Reference | None = None
+    first: Contrast | None = None
     for k in choice.candidates or (choice.n_clusters,):
         found = compare(k)
         first = found if first is None else first
@@ -144,3 +177,59 @@ def _taken(choice: Choice, k: int) -> Choice:
         f"another number, whose clusters are not: {choice.reason}"
     )
     return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)
+
+
+LINKED_OBJECTS = 3_000
+"""Objects whose nearest neighbours are found at most."""
+NEIGHBOURS = 10
+"""The number of nearest neighbours that each object is linked with."""
+CELLS = (60, 120, 200)
+"""The numbers of cells into which the objects are divided."""
+OBJECTS_PER_CELL = 5
+"""The least number of objects per cell on average; of few objects there are fewer cells."""
+FEWEST_CELLS = 3
+"""Fewer cells than these tell nothing about the number of clusters."""
+
+
+def links_between_cells(features: Features, entropy: int) -> list[FloatArray]:
+    """Divide objects into small cells by k-means, and count links between nearest neighbours of any two cells.
+
+    Cells are so small that hardly any of them reaches from one cluster to another, whatever the shapes of clusters.
+    They are made for several numbers of cells, because a single division depends on its random start. Nothing is
+    returned for sparse measurements, which have no such distances, and for very few objects.
+    """
+    if features.is_sparse or features.n_objects < FEWEST_CELLS * OBJECTS_PER_CELL:
+        return []
+    drawn = np.arange(features.n_objects)
+    if len(drawn) > LINKED_OBJECTS:
+        rng = np.random.default_rng((entropy % 2**32, 23))
+        drawn = np.sort(rng.choice(len(drawn), LINKED_OBJECTS, replace=False, shuffle=False))
+    points = features.prepared(drawn, WHOLE)
+    near, _ = neighbours_of(points, NEIGHBOURS)
+    divided = [_cells(as_features(points), number, entropy + place) for place, number in enumerate(CELLS)]
+    return [links_of(near, labels, int(labels.max()) + 1) for labels in divided]
+
+
+def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
+    """Return the cell of each object: one member by k-means of that many clusters."""
+    number = min(number, points.n_objects // OBJECTS_PER_CELL)
+    request = Request(1, number, KMeans(init="k-means++", max_iter=20), 1.0, 1.0)
+    options = Options()
+    labels: NDArray[Any] = generate_with_models(points, request, entropy, options)[0].labels[:, 0]
+    return labels
+
+
+def neighbours_of(points: NDArray[Any], size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the nearest neighbours of each object, which include the object itself, and their squared distances."""
+    rows = np.ascontiguousarray(points, dtype=np.float32)
+    n_near = min(size + 1, len(rows))
+    nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
+    return Landmarks(rows, n_near, None, *nothing).search(rows)
+
+
+def links_of(near: NDArray[np.int32], labels: NDArray[Any], n_clusters: int) -> FloatArray:
+    """Return the number of links between nearest neighbours of any two clusters, in both directions together."""
+    # an object is no neighbour of itself, but these links are within clusters in any case
+    pairs = np.repeat(labels, near.shape[1]).astype(np.int64) * n_clusters + labels[near.ravel()]
+    counts = np.bincount(pairs, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    return np.asarray(counts + counts.T, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The verdict in plain words, chosen from numbers by limits that the page states."""
+"""The points below the verdict: sentences in plain words, chosen from numbers by limits that the page states."""
 
 from __future__ import annotations
 
