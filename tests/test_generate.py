@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from functools import partial
 
 import joblib
@@ -17,6 +16,7 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.metrics import adjusted_rand_score
 
 import quorate
+from benchmarks.papers.sparse_eac_sets import TABLE
 from quorate import consensus
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features
@@ -47,8 +47,12 @@ def same(first, second):
         (range(8, 2, -1), 300, 3, 8),
         ((3, 8), 300, 3, 8),
         ([3, 8], 300, 3, 8),
-        ("sqrt", 1000, math.ceil(math.sqrt(1000) / 2), 32),
+        ("sqrt", 1000, 16, 32),
+        ("sqrt", 2000, 22, 45),
+        ("sqrt", 25, 3, 5),
         ("linear", 1000, 20, 50),
+        ("linear", 351, 7, 18),
+        (("linear", 100, 10), 250, 3, 25),
         (("linear", 100, 10), 1000, 10, 100),
         ({"rule": "linear", "A": 100, "B": 10}, 1000, 10, 100),
         ("candel", 400, 2, 20),
@@ -63,6 +67,16 @@ def test_k_rules(k, n, low, high):
     assert (choice.values[0], choice.values[-1]) == (low, high)
     draws = {choice.draw(np.random.default_rng(seed)) for seed in range(1000)}
     assert (min(draws), max(draws)) == (low, high)
+
+
+@pytest.mark.parametrize(("rule", "others"), [("sqrt", {"chart-synthetic-control", "mfeat-fou"}), ("linear", set())])
+def test_the_rules_give_the_ranges_that_the_sparse_paper_prints(rule, others):
+    rng, missed = np.random.default_rng(0), set()
+    for name, row in TABLE.items():
+        values = numbers_by_rule(rule, as_features(np.zeros((row.n, 1), dtype=np.float32)), rng).values
+        if (values[0], values[-1]) != getattr(row, rule)[:2]:
+            missed.add(name)
+    assert missed == others
 
 
 def test_a_range_with_a_step_is_honoured():
@@ -104,8 +118,8 @@ def test_k_refuses(k, words):
 def test_the_rule_tells_what_it_chose(caplog):
     with caplog.at_level(logging.INFO, logger="quorate"):
         ensemble = generate(BLOBS, 4, k="sqrt", random_state=0)
-    assert ensemble.info["k"] == "k = 9 to 18 (rule sqrt, 300 objects)"
-    assert "k = 9 to 18 (rule sqrt, 300 objects)" in caplog.text
+    assert ensemble.info["k"] == "k = 9 to 17 (rule sqrt, 300 objects)"
+    assert "k = 9 to 17 (rule sqrt, 300 objects)" in caplog.text
     assert [facts["k"] for facts in ensemble.info["members"]] == ensemble.n_clusters.tolist()
 
 
