@@ -247,7 +247,7 @@ def test_hne_chooses_theta_where_random_members_of_two_clusters_join_everything(
     assert nmi(fixed.labels, truth) < 0.1
     assert nmi(chosen.labels, truth) > 0.95
     assert chosen.info["theta"] == 0.5
-    assert consensus(labels, method="hne", theta="auto").info["theta"] == 0.3
+    assert consensus(labels, method="hne", theta="auto").n_clusters <= 5
 
 
 def test_hne_keeps_the_usual_theta_where_members_are_alike() -> None:
