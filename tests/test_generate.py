@@ -11,12 +11,12 @@ import oracle_euclidean as oracle
 import pandas as pd
 import polars as pl
 import pytest
+from benchmarks.papers.sparse_eac_sets import TABLE
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.metrics import adjusted_rand_score
 
 import quorate
-from benchmarks.papers.sparse_eac_sets import TABLE
 from quorate import consensus
 from quorate.generation import KMeans, Parts, Projection, kmeans
 from quorate.generation.features import WHOLE, as_features

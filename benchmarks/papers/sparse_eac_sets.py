@@ -371,9 +371,10 @@ NOTES = """
   the upper triangle. Three of its statements (the estimates fit; the linear rule lies below its estimate on most
   benchmark sets; the choices lie below perfect blocks) fail for the full matrix and hold, or nearly, for the triangle.
   That it counted the triangle is our inference. `co_association` reports both: `density` and `n_pairs`.
-- The text defines the ranges of the rules with ceiling signs; the printed ranges are rounded to the nearest integer, which gives
-  13 of 15 under `sqrt` and all 15 under `linear` (ceilings: 5 and 11). `generate` rounds. We use the printed ranges, of which
-  two are not those of the rule: synthetic control 13 to 21 (12 to 24) and mfeat-fou 23 to 45 (22 to 45).
+- The text defines the ranges of the rules with ceiling signs; the printed ranges are rounded to the nearest integer,
+  which gives 13 of 15 under `sqrt` and all 15 under `linear` (ceilings: 5 and 11). `generate` rounds. We use the
+  printed ranges, of which two are not those of the rule: synthetic control 13 to 21 (12 to 24) and mfeat-fou 23 to 45
+  (22 to 45).
 - For Table I neither the number of members nor that of runs is printed; 150 members is the number of Figure 2.
 - The printed K of mfeat-fou (4) and synthetic control (10) are not the numbers of classes (10 and 6). With K = 4 we get
   the printed index of mfeat-fou, .39: four clusters are right on at most .40 of ten equal classes.

@@ -281,7 +281,7 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
 
 
 def _rounded(value: float) -> int:
-    """Round to the nearest integer, halves up, as the ranges in Table I of the sparse paper are (its text has ceilings)."""
+    """Round to the nearest, halves up, as Table I of the sparse paper does; its text has ceiling signs."""
     return math.floor(value + 0.5)
 
 

@@ -27,7 +27,7 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
 
 
 def spectral_model(ensemble: Ensemble) -> Model:
-    """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters times member weights."""
+    """SEC: weighted k-means of h_i / w_i with weight w_i, the sizes of i's base clusters times member weights."""
     member_weights, unit = integer_member_weights(ensemble)
     weights = summed_sizes(ensemble, member_weights)
     norms: FloatArray = row_norms(ensemble) / weights
