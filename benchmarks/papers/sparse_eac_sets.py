@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.papers.compare import Claim, Compared, compared_table, judge, plain_table, tally
+from benchmarks.papers.compare import RULE, Claim, Compared, compared_table, judge, plain_table, tally
 from benchmarks.papers.data import load, z_normalised
 from benchmarks.papers.paper import grouped
 from benchmarks.papers.records import Case, Record, Values
@@ -128,12 +128,14 @@ def compared(records: Sequence[Record]) -> list[Compared]:
             values = [r.values["ci"] for r in found.get((name, choice), [])]
             what = f"{name}{' *' if name in MADE else ''}, {choice}, k {least}-{most}"
             why = "no data" if name in ABSENT else WHY.get((name, choice), WHY.get(name, ""))
-            rows.append(Compared(what, index, values, why if not values or why_needed(index, values) else ""))
+            rows.append(
+                Compared(what, index, values, why if not values or why_needed(index, values) else "", rounding=0.005)
+            )
     return rows
 
 
 def why_needed(index: float, values: Sequence[float]) -> bool:
-    return Compared("", index, values).verdict != "agrees"
+    return Compared("", index, values, rounding=0.005).verdict != "agrees"
 
 
 WHY: dict[Any, str] = {
@@ -155,7 +157,7 @@ def page(records: list[Record], pictures: Path) -> str:
             "per run (isolet 50) and k uniform in the printed range. \\* means that we chose the geometry: these sets "
             "are drawn by `quorate.datasets` again for each run. std-yeast and textures are not in the folder.",
             compared_table(rows, 2),
-            tally(rows) + ".",
+            RULE + " " + tally(rows) + ".",
             classes_table(records),
             "Figure 3, densities (the figure has no numbers in print):",
             "![densities](images/sparse-eac-densities.png)",

@@ -76,9 +76,9 @@ def hne(
     "auto" is for ensembles whose members differ in quality. 0.3 is kept unless it agrees less with the members: of
     0.2, 0.25, ..., 0.4 the threshold closest to 0.3 is taken whose ANMI is at least 90% of the best of them; if 0.5,
     0.6 or 0.7 have an ANMI that is a quarter higher than that best, the lowest of these three within 90%. Without a
-    number of clusters only results with at most as many clusters as a member compete. On 41 ensembles (23 data sets, planted
-    labels with noise, half of the members random) it chose 0.3; six with 6 good and 54 random members had an NMI with
-    the truth of .73 at 0.3 and .94 with "auto". It takes the time of eight runs and the memory of the one at 0.2.
+    number of clusters only results with at most as many clusters as a member compete. On 41 ensembles (23 data sets,
+    planted labels with noise, half of the members random) it chose 0.3; six with 6 good and 54 random members had an
+    NMI with the truth of .73 at 0.3 and .94 with "auto". It takes the time of eight runs and the memory of that at 0.2.
 
     For E pairs of rows above theta: O(E) memory; a merge looks through the edges of the two clusters, a heap of
     clusters finds the next pair. About O(E log m) in all.
