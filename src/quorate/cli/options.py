@@ -279,6 +279,9 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
         help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
+    parser.add_argument(
+        "--save", metavar="FILE", help="also save the whole result to this .npz file, for `quorate cut` and Python"
+    )
 
 
 def add_null_option(parser: argparse.ArgumentParser) -> None:
@@ -457,6 +460,8 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
     if getattr(arguments, "report", None) is not None:
         raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "save", None) is not None:
+        raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
     if getattr(arguments, "safe_cells", False):
         raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":

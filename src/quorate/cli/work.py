@@ -27,6 +27,7 @@ from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
 from quorate._data.proof import vary
 from quorate._io import refuse_output
+from quorate._io.consensus_file import refuse_consensus_output, save_consensus
 from quorate._io.load import (
     Labelling,
     Measurements,
@@ -163,6 +164,8 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
     checked_permutations(null_test(arguments, 0.0).null)
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
+    if arguments.save is not None:
+        refuse_consensus_output(arguments.save, arguments.force)
     if arguments.report is not None:
         from quorate.reporting.writing import refuse_page
 
@@ -234,6 +237,9 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
         with step(f"writing {arguments.output}"):
             formulas = formulas_of(arguments, arguments.output)
             save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
+    if arguments.save is not None:
+        with step(f"writing {arguments.save}"):
+            save_consensus(arguments.save, outcome.result, overwrite=arguments.force)
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report
