@@ -299,6 +299,20 @@ class Consensus(ResultTable):
         found: FloatArray | None = self.info.get("confidence", {}).get("stability")
         return found
 
+    @property
+    def method_confidence(self) -> FloatArray | None:
+        """For each object, how sure the method itself is, if it says so; None if it does not, or after `refine`.
+
+        For `mcla` this is the share of the object's known labels that fall into its meta-cluster (Strehl and Ghosh,
+        3.4), for `ecpcs` likewise, and for `mixture` the posterior of the label. Unlike `confidence` it is no
+        probability that the object stays where it is.
+        """
+        values = self.info.get("method_confidence")
+        if values is None or "refine" in self.info:
+            return None
+        own: FloatArray = np.asarray(values)
+        return own if self.rows is None else own[self.rows]
+
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (

@@ -236,7 +236,13 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
             formulas = formulas_of(arguments, arguments.output)
-            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
+            save_labels(
+                arguments.output,
+                outcome.result,
+                overwrite=arguments.force,
+                formulas=formulas,
+                method_confidence=arguments.method_confidence,
+            )
     if arguments.save is not None:
         with step(f"writing {arguments.save}"):
             save_consensus(arguments.save, outcome.result, overwrite=arguments.force)
