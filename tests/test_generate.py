@@ -13,12 +13,13 @@ import polars as pl
 import pytest
 from benchmarks.papers.sparse_eac_sets import TABLE
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.cluster import Birch
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.metrics import adjusted_rand_score
 
 import quorate
 from quorate import consensus
-from quorate.generation import KMeans, Parts, Projection, kmeans
+from quorate.generation import KMeans, Parts, Projection, Share, kmeans
 from quorate.generation.features import WHOLE, as_features
 from quorate.generation.k_rules import number_of_gaussians, numbers_by_rule
 from quorate.generation.kmeans import train
@@ -305,3 +306,29 @@ def test_generators_and_random_states():
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     generate(BLOBS, 2)
     assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_members_of_a_clusterer_without_chance_differ_by_the_order_of_the_objects():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    options = {"k": 4, "base": Birch(threshold=0.8), "random_state": 0}
+    same_order = generate(X, 3, **options)
+    assert (same_order.labels == same_order.labels[:, :1]).all()
+    shuffled = generate(X, 3, rows=Share(1.0, shuffle=True), **options)
+    assert max(adjusted_rand_score(shuffled.labels[:, 0], labels) for labels in shuffled.labels.T[1:]) < 0.9
+    assert same(generate(X, 3, rows=Share(1.0, shuffle=True), **options), shuffled)
+    seen = []
+    generate(X, 1, k=2, base=lambda own, k, rng: seen.append(own) or own[:, 0] > 0, rows=Share(1.0, shuffle=True))
+    assert not np.array_equal(seen[0], X)
+    assert np.array_equal(np.sort(seen[0], axis=0), np.sort(X, axis=0))
+
+
+def test_shuffled_members_have_the_labels_of_their_objects():
+    def sign(X, k, rng):
+        return (X[:, 0] > 0).astype(int)
+
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    for rows in (Share(1.0, shuffle=True), Share(0.5, shuffle=True)):
+        members = generate(X, 4, k=2, base=sign, rows=rows, random_state=0)
+        for labels in members.labels.T:
+            known = labels >= 0
+            assert adjusted_rand_score(X[known, 0] > 0, labels[known]) == 1
