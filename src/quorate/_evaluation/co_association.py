@@ -187,7 +187,7 @@ class TreeSplit(NamedTuple):
 
 
 NO_TREE = "result must be a Consensus with a tree, as methods eac, lwea, bisecting and ecpcs (variant hc) give one"
-KEPT = ("splits", "leaves", "lifetimes", "linkage", "seed", "options", "n_rows", "n_members", "coarsen")
+KEPT = ("splits", "leaves", "lifetimes", "linkage", "seed", "options", "n_rows", "n_members", "coarsen", "weights")
 """What `info` says of the whole tree, and not of the clusters of one cut."""
 
 
