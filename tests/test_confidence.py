@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import oracle_link
+import pandas as pd
 import pytest
 from ensembles import noisy, noisy_with_truth
 from hypothesis import given, settings
@@ -27,10 +28,12 @@ from quorate import (
     place,
     refine,
     save_consensus,
+    save_labels,
     solve,
 )
 from quorate._consensus import confidence as module
 from quorate._trust.subject import subject_of
+from quorate.cli import main
 from quorate.solvers.cluster_means import own_shares
 from quorate.solvers.contingency import matched
 
@@ -299,3 +302,22 @@ def test_own_shares_are_those_of_the_co_association_matrix() -> None:
     own = means[np.arange(rows.n_rows), labels]
     means[np.arange(rows.n_rows), labels] = 0
     np.testing.assert_allclose(own_shares(rows, labels), own / (own + means.max(axis=1)))
+
+
+def test_the_confidence_of_mcla_itself_has_a_value_for_each_object(tmp_path: Path) -> None:
+    members = [[0, 0, 0, 1, 1, 2, 2], [1, 1, 1, 2, 2, 0, 0], [0, 0, 1, 1, 2, 2, 2], [0, 1, None, 0, 1, None, None]]
+    result = consensus(members, 3, method="mcla", random_state=0)
+    expected = [3 / 4, 1, 2 / 3, 1, 1 / 2, 1, 1]
+    assert result.method_confidence.tolist() == expected
+    assert consensus(members, 3, method="kmeans", random_state=0).method_confidence is None
+    save_labels(tmp_path / "labels.csv", result, method_confidence=True)
+    saved = pd.read_csv(tmp_path / "labels.csv")
+    assert saved.columns.tolist() == ["label", "confidence", "method_confidence"]
+    assert saved["method_confidence"].tolist() == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(ValueError, match="mcla, ecpcs and mixture have one"):
+        save_labels(tmp_path / "other.csv", consensus(members, 3, method="kmeans"), method_confidence=True)
+    table, out = str(tmp_path / "table.csv"), str(tmp_path / "out.csv")
+    pd.DataFrame(noisy(1, n=60, k=3, members=5), columns=list("abcde")).to_csv(table, index=False)
+    command = ["consensus", table, "-k", "3", "-m", "mcla", "--no-null", "--quiet", "-o", out, "--method-confidence"]
+    assert main(command) == 0
+    assert pd.read_csv(out)["method_confidence"].between(0, 1).all()

@@ -12,7 +12,7 @@ from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import METHODS, Consensus, as_ensemble, co_association, compress, consensus, solve
+from quorate import METHODS, Consensus, as_ensemble, co_association, compress, consensus, nmi, solve
 from quorate.solvers.linkage.co_association import (
     cluster_similarities,
     common_scale,
@@ -231,7 +231,34 @@ def test_hne_joins_components_by_average_link_when_fewer_are_wanted() -> None:
     assert consensus(labels, method="hne").n_clusters == 6
 
 
+def half_random(n_good: int, n_random: int, of: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 5, 400)
+    good = np.where(rng.random((400, n_good)) < 0.15, rng.integers(0, 5, (400, n_good)), truth[:, None])
+    return np.hstack([good, rng.integers(0, of, (400, n_random))]), truth
+
+
+def test_hne_chooses_theta_where_random_members_of_two_clusters_join_everything() -> None:
+    labels, truth = half_random(10, 10, of=2)
+    with pytest.warns(UserWarning, match="Nearly all objects are in one cluster"):
+        fixed = consensus(labels, 5, method="hne")
+    chosen = consensus(labels, 5, method="hne", theta="auto")
+    assert nmi(fixed.labels, truth) < 0.1
+    assert nmi(chosen.labels, truth) > 0.95
+    assert chosen.info["theta"] == 0.5
+    assert consensus(labels, method="hne", theta="auto").n_clusters <= 5
+
+
+def test_hne_keeps_the_usual_theta_where_members_are_alike() -> None:
+    labels, _ = half_random(10, 0, of=5)
+    chosen = consensus(labels, 5, method="hne", theta="auto")
+    assert chosen.info["theta"] == 0.3
+    assert np.array_equal(chosen.labels, consensus(labels, 5, method="hne").labels)
+
+
 def test_hne_refuses() -> None:
+    with pytest.raises(ValueError, match="theta must be one of 'auto'"):
+        consensus(noisy(0), 3, method="hne", theta="best")
     with pytest.raises(ValueError, match="theta must be below 1"):
         consensus(noisy(0), 3, method="hne", theta=1)
     with pytest.raises(ValueError, match=r"theta must lie in \[0, 1\]"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from functools import partial
 
 import joblib
@@ -12,13 +11,15 @@ import oracle_euclidean as oracle
 import pandas as pd
 import polars as pl
 import pytest
+from benchmarks.papers.sparse_eac_sets import TABLE
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.cluster import Birch
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.metrics import adjusted_rand_score
 
 import quorate
 from quorate import consensus
-from quorate.generation import KMeans, Parts, Projection, kmeans
+from quorate.generation import KMeans, Parts, Projection, Share, kmeans
 from quorate.generation.features import WHOLE, as_features
 from quorate.generation.k_rules import number_of_gaussians, numbers_by_rule
 from quorate.generation.kmeans import train
@@ -47,8 +48,12 @@ def same(first, second):
         (range(8, 2, -1), 300, 3, 8),
         ((3, 8), 300, 3, 8),
         ([3, 8], 300, 3, 8),
-        ("sqrt", 1000, math.ceil(math.sqrt(1000) / 2), 32),
+        ("sqrt", 1000, 16, 32),
+        ("sqrt", 2000, 22, 45),
+        ("sqrt", 25, 3, 5),
         ("linear", 1000, 20, 50),
+        ("linear", 351, 7, 18),
+        (("linear", 100, 10), 250, 3, 25),
         (("linear", 100, 10), 1000, 10, 100),
         ({"rule": "linear", "A": 100, "B": 10}, 1000, 10, 100),
         ("candel", 400, 2, 20),
@@ -63,6 +68,16 @@ def test_k_rules(k, n, low, high):
     assert (choice.values[0], choice.values[-1]) == (low, high)
     draws = {choice.draw(np.random.default_rng(seed)) for seed in range(1000)}
     assert (min(draws), max(draws)) == (low, high)
+
+
+@pytest.mark.parametrize(("rule", "others"), [("sqrt", {"chart-synthetic-control", "mfeat-fou"}), ("linear", set())])
+def test_the_rules_give_the_ranges_that_the_sparse_paper_prints(rule, others):
+    rng, missed = np.random.default_rng(0), set()
+    for name, row in TABLE.items():
+        values = numbers_by_rule(rule, as_features(np.zeros((row.n, 1), dtype=np.float32)), rng).values
+        if (values[0], values[-1]) != getattr(row, rule)[:2]:
+            missed.add(name)
+    assert missed == others
 
 
 def test_a_range_with_a_step_is_honoured():
@@ -104,8 +119,8 @@ def test_k_refuses(k, words):
 def test_the_rule_tells_what_it_chose(caplog):
     with caplog.at_level(logging.INFO, logger="quorate"):
         ensemble = generate(BLOBS, 4, k="sqrt", random_state=0)
-    assert ensemble.info["k"] == "k = 9 to 18 (rule sqrt, 300 objects)"
-    assert "k = 9 to 18 (rule sqrt, 300 objects)" in caplog.text
+    assert ensemble.info["k"] == "k = 9 to 17 (rule sqrt, 300 objects)"
+    assert "k = 9 to 17 (rule sqrt, 300 objects)" in caplog.text
     assert [facts["k"] for facts in ensemble.info["members"]] == ensemble.n_clusters.tolist()
 
 
@@ -291,3 +306,29 @@ def test_generators_and_random_states():
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     generate(BLOBS, 2)
     assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_members_of_a_clusterer_without_chance_differ_by_the_order_of_the_objects():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    options = {"k": 4, "base": Birch(threshold=0.8), "random_state": 0}
+    same_order = generate(X, 3, **options)
+    assert (same_order.labels == same_order.labels[:, :1]).all()
+    shuffled = generate(X, 3, rows=Share(1.0, shuffle=True), **options)
+    assert max(adjusted_rand_score(shuffled.labels[:, 0], labels) for labels in shuffled.labels.T[1:]) < 0.9
+    assert same(generate(X, 3, rows=Share(1.0, shuffle=True), **options), shuffled)
+    seen = []
+    generate(X, 1, k=2, base=lambda own, k, rng: seen.append(own) or np.arange(200) % 2, rows=Share(1.0, shuffle=True))
+    assert not np.array_equal(seen[0], X)
+    assert np.array_equal(np.sort(seen[0], axis=0), np.sort(X, axis=0))
+
+
+def test_shuffled_members_have_the_labels_of_their_objects():
+    def sign(X, k, rng):
+        return (X[:, 0] > 0).astype(int)
+
+    X = np.random.default_rng(1).normal(size=(50, 2))
+    for rows in (Share(1.0, shuffle=True), Share(0.5, shuffle=True)):
+        members = generate(X, 4, k=2, base=sign, rows=rows, random_state=0)
+        for labels in members.labels.T:
+            known = labels >= 0
+            assert adjusted_rand_score(X[known, 0] > 0, labels[known]) == 1

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import oracle
 import pytest
+from benchmarks.papers import ca_tree_example
 
 from quorate import anmi, as_ensemble, evaluate
 
@@ -50,3 +51,17 @@ def test_cluster_ensembles_evaluate():
     assert round(scores.anmi, 6) == 0.717818
     assert (scores.n_objects, scores.n_clusters) == (7, 3)
     assert (scores.nmi, scores.nmi_arithmetic, scores.ari, scores.accuracy) == (1.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("keep", ca_tree_example.NODES)
+def test_the_worked_example_of_the_ca_tree_has_the_printed_numbers_of_nodes(keep):
+    """Table I, Figures 1 to 3: thresholds of 0, 1, 2 and 3 members, all nodes and those that hold four fifths."""
+    tree = ca_tree_example.example_tree()
+    assert tuple(tree.curve(keep=keep)[1]) == ca_tree_example.NODES[keep]
+
+
+def test_the_worked_example_of_the_ca_tree_finds_the_four_clusters():
+    tree = ca_tree_example.example_tree()
+    assert tree.rows.n_rows == 9
+    assert np.sort(tree.rows.counts)[-6:].sum() == ca_tree_example.LARGEST
+    assert tree.counts[tree.cut(2 / 4)].tolist() == [25, 25, 25, 25]

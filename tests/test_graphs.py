@@ -375,3 +375,21 @@ def test_ambiguity_of_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     drawn = ambiguity(rows, members, np.random.default_rng(0))
     assert drawn.n_drawn == 1_000_000
     assert drawn.proportion == pytest.approx(exact.proportion, abs=0.003)
+
+
+@pytest.mark.parametrize("method", ["cspa", "mcla", "hbgf"])
+def test_components_are_cut_as_the_papers_do_if_asked_for(method: str) -> None:
+    """One component holds 30 of 40 objects: a balanced cut divides it, and the components do not."""
+    truth = np.repeat([0, 1], [30, 10])
+    labels = np.column_stack([truth * 3, truth * 3 + (np.arange(40) % 3) * (truth == 0)])
+    whole = consensus(labels, 2, method=method, random_state=0, check=False, confidence=False)
+    assert whole.sizes.tolist() == [30, 10]
+    balanced = consensus(labels, 2, method=method, random_state=0, components=False, check=False, confidence=False)
+    assert balanced.sizes.max() < 30 or method == "mcla"
+    with pytest.raises(ValueError, match="components must be"):
+        consensus(labels, 2, method=method, components="no", check=False)
+
+
+def test_supra_takes_the_methods_of_its_paper() -> None:
+    result = consensus(noisy(1, n=80, k=3, members=5), 3, method="supra", methods="paper", random_state=0)
+    assert set(result.info["scores"]) == {"cspa", "hgpa", "mcla"}

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import oracle_link
+import pandas as pd
 import pytest
 from ensembles import noisy, rows_of
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from quorate import ari, as_ensemble, compress, consensus, solve
+from quorate import ari, as_ensemble, compress, consensus, load_consensus, save_consensus, solve
+from quorate.cli import main
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.linkage.co_association import dense_co_association, shared_pairs
 from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, longest_lifetime, row_counts
@@ -199,3 +205,57 @@ def test_a_linkage_over_objects_needs_the_objects() -> None:
     with pytest.raises(ValueError, match="Consensus with a tree"):
         consensus([[0, 0, 1]], 2, method="kmeans").linkage()
     assert consensus([[0, 0, 0, 0]], 1, method="eac").linkage(objects=True)[:, 3].tolist() == [2.0, 3.0, 4.0]
+
+
+TREES = [("eac", {}), ("eac", {"linkage": "single"}), ("eac", {"linkage": "complete"}), ("eac", {"linkage": "ward"})]
+TREES += [("lwea", {}), ("ecpcs", {"variant": "hc"}), ("bisecting", {"grow": 9})]
+
+
+@pytest.mark.parametrize(("method", "options"), TREES)
+def test_a_tree_cut_again_gives_what_the_method_gives(method: str, options: dict[str, Any], tmp_path: Path) -> None:
+    labels = noisy(1, n=120, k=5, members=8, missing=0.1)
+    settings = {"method": method, "random_state": 0, "confidence": False, "check": False, **options}
+    result = consensus(labels, 4, **settings)
+    save_consensus(tmp_path / "result.npz", result)
+    assert result.cut(4) is result
+    finer = None
+    for k in range(9, 0, -1):
+        again = load_consensus(tmp_path / "result.npz").cut(k)
+        own = consensus(labels, k, **settings)
+        assert np.array_equal(again.labels, own.labels)
+        assert again.objective == pytest.approx(own.objective)
+        assert again.confidence is None
+        if finer is not None:  # every cluster is a union of clusters of the finer cut
+            assert len(set(zip(finer.labels.tolist(), again.labels.tolist(), strict=True))) == k + 1
+        finer = again
+    sizes = [sorted((split.left, split.right)) for split in result.splits(3)]
+    for k, parts in enumerate(sizes, start=2):
+        assert sum(parts) in result.cut(k - 1).sizes
+        assert set(parts) <= set(result.cut(k).sizes.tolist())
+
+
+def test_a_tree_is_cut_only_where_it_grew() -> None:
+    labels = noisy(1, n=60, k=4, members=6)
+    with pytest.raises(ValueError, match="with a tree"):
+        consensus(labels, 3, method="kmeans", random_state=0).cut(2)
+    with pytest.raises(ValueError, match="make it larger with the option grow"):
+        consensus(labels, 3, method="bisecting", random_state=0).cut(4)
+    gains = [split.gain for split in consensus(labels, 3, method="bisecting", random_state=0).splits()]
+    assert len(gains) == 2
+    lifetimes = [split.lifetime for split in consensus(labels, 3, method="eac").splits(4)]
+    assert len(lifetimes) == 4
+
+
+def test_the_shell_cuts_a_saved_tree(tmp_path: Path, capsys: Any) -> None:
+    labels = noisy(1, n=60, k=4, members=6)
+    pd.DataFrame(labels, columns=list("abcdef")).to_csv(tmp_path / "table.csv", index=False)
+    table, saved, out = (str(tmp_path / name) for name in ("table.csv", "result.npz", "labels.csv"))
+    assert main(["consensus", table, "-k", "3", "-m", "eac", "--no-null", "--save", saved, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["cut", saved, "-k", "5", "-o", out, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n_clusters"] == 5
+    assert len(facts["splits"]) == 10
+    assert pd.read_csv(out)["label"].nunique() == 5
+    assert main(["cut", saved, "-k", "5", "-o", out]) == 2
+    assert "exists already" in capsys.readouterr().err

@@ -65,7 +65,9 @@ def to_means(matrix: NDArray[np.float64], weights: NDArray[np.float64]) -> Dista
 
 def sec_distance(ensemble: Ensemble, labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
     matrix = one_hot(ensemble)
-    relevance = matrix @ (ensemble.counts @ matrix)
+    unit = 1.0 if ensemble.unit_weights else ensemble.weights.max() / 2**20
+    weights = np.rint(ensemble.weights / unit) * unit
+    relevance = matrix @ (np.repeat(weights, ensemble.n_clusters) * (ensemble.counts @ matrix))
     return relevance[:, None] * to_means(matrix / relevance[:, None], ensemble.counts * relevance)(ensemble, labels, k)
 
 

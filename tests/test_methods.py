@@ -231,7 +231,29 @@ def test_info_has_the_keys_that_the_method_documents(method: str) -> None:
     assert keys - set().union(*info) == set()
 
 
-@pytest.mark.parametrize("method", ["kmeans", "lwgp", "spectral", "transfer", "voting", "kcc", "cspa", "eac"])
+@pytest.mark.parametrize("seed", range(60))
+def test_sec_is_the_normalized_cut_of_the_weighted_co_association_graph(seed: int) -> None:
+    """Slow twin: the matrix S of shared weights, its degrees, and the share of each cluster's degree that leaves it."""
+    rng = np.random.default_rng(seed)
+    n, k, m = int(rng.integers(12, 40)), int(rng.integers(2, 5)), int(rng.integers(3, 8))
+    truth = rng.integers(0, k, n)
+    table = np.where(rng.random((n, m)) < 0.4, rng.integers(0, k, (n, m)), truth[:, None])
+    table[rng.random((n, m)) < 0.1] = -1
+    table[:, 0] = truth
+    weights = rng.choice([0.25, 1.0, 2.0, 3.5], m) if seed % 2 else rng.uniform(0.5, 2.0, m)
+    weights[-1] = 0.25  # the others are multiples of it, which are not rounded
+    ensemble = as_ensemble(table, weights=weights)
+    result = consensus(ensemble, k, method="sec", random_state=0, confidence=False)
+    known = table >= 0
+    shared = ((table[:, None] == table[None]) & known[:, None] & known[None]) @ weights
+    degree = shared.sum(axis=1)
+    parts = [np.flatnonzero(result.labels == c) for c in range(k)]
+    cut = sum(shared[np.ix_(part, np.setdiff1d(np.arange(n), part))].sum() / degree[part].sum() for part in parts)
+    constant = (np.diag(shared) / degree).sum()
+    assert result.objective == pytest.approx(constant - k + cut, abs=1e-12 if seed % 2 else 1e-5)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "lwgp", "spectral", "transfer", "voting", "kcc", "cspa", "sec", "eac"])
 def test_a_weight_of_two_is_a_copy(method: str) -> None:
     """As docs/how-to/weights.md says: for `eac` where no two merges are equally good, so that all weights differ."""
     for seed in range(20):

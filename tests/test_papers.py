@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper
 from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally
@@ -14,8 +15,12 @@ from benchmarks.papers.records import Results
 @pytest.mark.parametrize(
     ("printed", "values", "higher", "verdict"),
     [
-        (0.5, [0.52, 0.52], True, "agrees"),  # within three points
-        (0.5, [0.4, 0.7], True, "agrees"),  # within two deviations
+        (0.5, [0.51, 0.51], True, "agrees"),  # within one point, whatever the error
+        (0.5, [0.52, 0.52], True, "better"),
+        (0.5, [0.4, 0.7], True, "undecided"),  # too few runs to say anything
+        (0.5, [0.52], True, "undecided"),
+        (0.5, [0.49, 0.51] * 30, True, "agrees"),  # an interval of a quarter of a point
+        (0.5, [0.45, 0.55] * 30, True, "undecided"),  # one of 1.3 points
         (0.5, [0.6, 0.6], True, "better"),
         (0.5, [0.4, 0.4], True, "worse"),
         (0.5, [0.4, 0.4], False, "better"),
@@ -27,10 +32,17 @@ def test_verdicts(printed: float, values: list[float], higher: bool | None, verd
     assert Compared("x", printed, values, higher=higher).verdict == verdict
 
 
+def test_the_error_of_a_difference_counts_the_runs_of_the_paper() -> None:
+    values = [0.4, 0.5, 0.6, 0.5]
+    deviation = np.std(values, ddof=1)
+    assert Compared("x", 0.5, values).error == pytest.approx(deviation / 2)
+    assert Compared("x", 0.5, values, runs=20).error == pytest.approx(deviation * (1 / 4 + 1 / 20) ** 0.5)
+
+
 def test_a_difference_without_a_cause_says_so() -> None:
-    rows = [Compared("a", 0.9, [0.5]), Compared("b", 0.9, [0.5], why="fewer runs"), Compared("c", 0.9, [0.9])]
+    rows = [Compared("a", 0.9, [0.5] * 2), Compared("b", 0.9, [0.5] * 2, why="fewer"), Compared("c", 0.9, [0.9] * 2)]
     lines = compared_table(rows).splitlines()[2:]
-    assert [line.split("|")[-2].strip() for line in lines] == ["not explained", "fewer runs", ""]
+    assert [line.split("|")[-2].strip() for line in lines] == ["not explained", "fewer", ""]
     assert tally(rows) == "Of 3 figures, 2 are worse and 1 agrees"
 
 
@@ -49,7 +61,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     again = Results(results.path)
     assert again.missing("t", cases) == cases[1:]
     again.measure("t", cases[1], lambda case: {"nmi": case["repeat"]})
-    assert [r.values["nmi"] for r in Results(results.path).of("t", cases)] == [0.123457, 1]
+    assert [r.values["nmi"] for r in Results(results.path).of("t", cases)] == [0.12345679, 1]
     assert Results(results.path).of("other") == []
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.papers import ca_tree_accuracy as over_theta
 from benchmarks.papers import ca_tree_causes as causes
+from benchmarks.papers import ca_tree_example as example
 from benchmarks.papers import ca_tree_image as image
 from benchmarks.papers import ca_tree_nodes as nodes
 from benchmarks.papers import ca_tree_prototypes as prototypes
@@ -125,6 +126,7 @@ def invented() -> dict[str, list[dict[str, Any]]]:
     timed = {"base_seconds": 1.0, "seconds": [4.0, 2.0, 1.0, 0.5], "accuracy": [0.9] * 4, "rows": [9, 5, 4, 3]}
     timed |= {"counted": [0.9] * 4, "metis": [0.8] * 4, "metis_seconds": [4.0, 2.0, 1.0, 0.5]}
     return {
+        "example": [example.measure({})],
         "nodes": [{"nodes": curve, "kept": curve}] * 6,
         "radii": [{"estimated": curve[0], "exact": curve[0]}] * 3,
         "accuracy": [right] * 3,

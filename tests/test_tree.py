@@ -363,3 +363,37 @@ def test_blocks_are_put_together_again(monkeypatch: pytest.MonkeyPatch) -> None:
             merged.categories[member][merged.labels[known, member]], rows.categories[member][rows.labels[known, member]]
         )
     assert coarsening.coarsen_to_fit(rows, coarsening.LEAST_BYTES * rows.n_rows) is None
+
+
+def test_estimates_grow_better_with_the_number_of_members() -> None:
+    """The paper: "ndes may be needed if significantly more base clusterings are used, leading to a deeper tree"."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, 2000)
+    labels = np.where(rng.random((2000, 100)) < 0.08, rng.integers(0, 5, (2000, 100)), truth[:, None])
+    exact = len(build(labels, n_des=None).cut(0.2))
+    few, grown = build(labels, n_des=32), build(labels, n_des="auto")
+    assert (grown.n_des, build(labels[:, :32], n_des="auto").n_des, build(labels[:, :40], n_des="auto").n_des) == (
+        312,
+        32,
+        50,
+    )
+    assert len(grown.cut(0.2)) <= 1.1 * exact < 2 * exact < len(few.cut(0.2))
+    assert few.overestimated(0.2) > 0.75 > 0.25 > grown.overestimated(0.2)
+    with pytest.warns(UserWarning, match="estimates the sizes of its nodes too high"):
+        coarsen(few.rows, 0.2, n_des=32)
+    half = build(labels[:, :99], n_des="auto").grow(labels[:, 99])
+    assert half.n_des == 312
+    assert np.array_equal(half.size, grown.size)
+
+
+def test_overestimated_nodes_are_counted_by_their_exact_radius() -> None:
+    """Slow twin: the least over rows of the most members in which another row of the node differs."""
+    tree = build(noisy(3, n=200, k=4, members=40), n_des=4)
+    theta = 0.5
+    above = np.setdiff1d(np.unique(tree.parent[tree.cut(theta)]), [-1])
+    largest = above[np.argsort(-tree.counts[above], kind="stable")][:16]
+    small = []
+    for node in largest:
+        rows = tree.rows.labels[tree.order[tree.start[node] : tree.stop[node]]]
+        small.append((rows[:, None] != rows[None]).sum(axis=2).max(axis=1).min() <= theta * 40)
+    assert tree.overestimated(theta) == np.mean(small) > 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.ca_tree_pictures import line, log_ticks, panels, single
 from benchmarks.papers.ca_tree_sets import BY_NAME, ITERATIONS, SETS, VARIANTS, PaperSet, kmeans_ensemble
-from benchmarks.papers.compare import Compared, compared_table, plain_table, tally
+from benchmarks.papers.compare import RULE, Compared, compared_table, plain_table, tally
 from benchmarks.papers.paper import Experiment, grouped
 from benchmarks.papers.records import Case, Record, Values
 from quorate import ca_tree
@@ -74,7 +74,8 @@ def beta_rows(records: Sequence[Record], entries: Sequence[PaperSet], sweeps: in
         for place, (keep, printed) in enumerate((("", entry.beta), (", keep .9", entry.beta_kept))):
             for column, figure in enumerate(printed):
                 what = f"{entry.name}{keep}, theta .{column}" if column else f"{entry.name}{keep}, theta 0"
-                rows.append(Compared(what, figure, found[:, place, 2 * column], _why(what), higher=None))
+                values = found[:, place, 2 * column]
+                rows.append(Compared(what, figure, values, _why(what), higher=None, rounding=0.005, runs=RUNS))
     return rows
 
 
@@ -89,24 +90,15 @@ def _why(what: str) -> str:
     return "the set is known by its picture: see the other guess below"
 
 
-APART = (
-    "Printed figures are means of 20 ensembles, so we also ask for means within two standard errors or three points."
-)
-
-
-def apart(row: Compared) -> bool:
-    """Whether two means of as many ensembles lie further apart than three points and two standard errors."""
-    if not len(row.values):
-        return False
-    error = row.deviation * (2 / len(row.values)) ** 0.5
-    return abs(row.mean - row.printed) > max(2 * error, row.points) + 1e-9
+RUNS = 20
+"""The ensembles behind each printed figure."""
 
 
 def page_nodes(records: list[Record], pictures: Path) -> str:
     _draw(records, pictures)
     measured = [e for e in SETS if len(curves(records, e.name))]
     rows = beta_rows(records, measured)
-    differing = [row for row in rows if apart(row)]
+    differing = [row for row in rows if row.verdict == "differs"]
     repeats = max((len(curves(records, e.name)) for e in measured), default=0)
     return "\n\n".join(
         [
@@ -117,7 +109,7 @@ def page_nodes(records: list[Record], pictures: Path) -> str:
             "![N_Z over n](images/ca_tree_growth.png)",
             "*Figure 7: nodes over objects, both axes logarithmic.*",
             "### Tables III and IV: growth rates\n\n" + _beta_table(records, measured),
-            f"{tally(rows)}: within two deviations of an ensemble or three points. {APART} {len(differing)} do not:",
+            f"{RULE} {tally(rows)}; those that differ:",
             compared_table(differing),
             "### Minimal ratio and N_Z at theta = 10\n\n" + compared_table(ratio_rows(records)),
             "![Ratio of kept nodes](images/ca_tree_ratio.png)",
@@ -132,13 +124,15 @@ def ratio_rows(records: Sequence[Record], entries: Sequence[PaperSet] = SETS) ->
     for entry in entries:
         found = curves(records, entry.name)
         ratios = minimal_ratios(entry, found)
-        rows.append(Compared(f"{entry.name}, minimal ratio", entry.ratio, ratios, _why(entry.name), higher=None))
+        what, why = f"{entry.name}, minimal ratio", _why(entry.name)
+        rows.append(Compared(what, entry.ratio, ratios, why, higher=None, runs=RUNS))
         if entry.nodes_at_half:
             half = found[:, 0, entry.sizes.index(entry.base), 10]
-            # a number of nodes, not a share: three points of it
-            points = 0.03 * entry.nodes_at_half
-            rows.append(Compared(f"{entry.name}, N_Z at 10", entry.nodes_at_half, half, higher=None, points=points))
-    return [row if apart(row) else replace(row, why="") for row in rows]
+            # a number of nodes, not a share: a hundredth of it
+            points = 0.01 * entry.nodes_at_half
+            what = f"{entry.name}, N_Z at 10"
+            rows.append(Compared(what, entry.nodes_at_half, half, higher=None, points=points, rounding=0.5, runs=RUNS))
+    return [replace(row, why="") if row.verdict == "agrees" else row for row in rows]
 
 
 def _beta_table(records: Sequence[Record], entries: Sequence[PaperSet]) -> str:

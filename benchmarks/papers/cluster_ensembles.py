@@ -7,13 +7,13 @@ from benchmarks.papers.cluster_ensembles_fdc import FDC
 from benchmarks.papers.cluster_ensembles_noise import GOLDEN, K_PEAK, NOISE
 from benchmarks.papers.cluster_ensembles_odc import ODC, SPEED
 from benchmarks.papers.cluster_ensembles_rcc import RCC
+from benchmarks.papers.compare import RULE
 from benchmarks.papers.paper import Paper
 
-INTRODUCTION = """
+INTRODUCTION = f"""
 A. Strehl and J. Ghosh, "Cluster ensembles: a knowledge reuse framework for combining multiple partitions", JMLR 3,
 2002. NMI always means the geometric one. `supra` here means that of the paper: the one of the answers of CSPA, HGPA and
-MCLA with the highest ANMI. A figure agrees if it is within two standard deviations or three points. The tables show the
-numbers of repeats.
+MCLA with the highest ANMI. {RULE} The tables show the numbers of repeats.
 """
 
 NOTES = """

@@ -92,7 +92,7 @@ def page(records: list[Record], pictures: Path) -> str:
     for (name, parts), printed in PRINTED.items():
         rows.append(
             Compared(
-                f"{name}, p = {parts}", printed, share(records, name, parts), _why(records, name, parts), points=ROUND
+                f"{name}, p = {parts}", printed, share(records, name, parts), _why(records, name, parts), rounding=ROUND
             )
         )
     figure, panels = axes(1, 1)
@@ -116,7 +116,7 @@ def page(records: list[Record], pictures: Path) -> str:
     words = (
         "Each part has 2 n / p objects: its own n / p and others drawn at random; labels of all other objects are "
         "missing. The share is the NMI of the supra-consensus divided by that of clustering all objects at once. The "
-        "text of the paper gives three rounded values, so a difference of up to five points counts as agreement."
+        "text of the paper gives three rounded values, so half a unit of their last digit is five points."
     )
     return "\n\n".join([words, compared_table(rows, 2), tally(rows) + ".", picture, plain_table(head, lines)])
 
@@ -164,12 +164,12 @@ def speed_page(records: list[Record], pictures: Path) -> str:
     for (parts,), found in grouped(records, "parts").items():
         one.append(
             Compared(
-                f"p = {parts}, one processor", parts / 4, [r.values["one"] for r in found], points=0.25 * parts / 4
+                f"p = {parts}, one processor", parts / 4, [r.values["one"] for r in found], points=0.01 * parts / 4
             )
         )
         values = [r.values["many"] for r in found]
         many.append(
-            Compared(f"p = {parts}, p processors", parts**2 / 4, values, _many(found), points=0.25 * parts**2 / 4)
+            Compared(f"p = {parts}, p processors", parts**2 / 4, values, _many(found), points=0.01 * parts**2 / 4)
         )
         lines.append(
             (

@@ -95,9 +95,7 @@ def compared(records: list[Record]) -> list[Compared]:
             values = [v[value] - v["random"] for v in own]
             rows.append(Compared(f"{name}, {value} less random", printed, values, _why(own, name, value)))
         gains = [v["consensus"] / v["mean"] - 1 for v in own]
-        rows.append(
-            Compared(f"{name}, gain of the consensus over the mean", found / mean - 1, gains, _gain(own), points=0.05)
-        )
+        rows.append(Compared(f"{name}, gain of the consensus over the mean", found / mean - 1, gains, _gain(own)))
     return rows
 
 

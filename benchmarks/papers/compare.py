@@ -6,17 +6,43 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
-POINTS = 0.03
-"""A figure agrees within two standard deviations or three points, whichever is more."""
+POINTS = 0.01
+"""The difference that counts as none: one point, or a hundredth of a figure that is no share."""
+RULE = (
+    "A figure *agrees* if the 95% interval of the difference (Student's t, over our runs) lies within one point and "
+    "half a unit of the last printed digit; it is *better*, *worse* or *differs* if the interval lies outside, and "
+    "*undecided* if it reaches both, as it does after a single run. Where the paper says how many runs its means have, "
+    "their error is taken to be that of as many runs of ours."
+)
+"""What the verdicts of all five pages mean, in the words of the pages."""
 WORDS = {
     "agrees": ("agrees", "agree"),
     "differs": ("differs", "differ"),
     "better": ("is better", "are better"),
     "worse": ("is worse", "are worse"),
+    "undecided": ("is undecided", "are undecided"),
     "not measured": ("was not measured", "were not measured"),
 }
 """The verdict on a figure as a verb, for one figure and for several."""
+
+
+def verdict(difference: float, error: float, runs: int, margin: float, higher: bool | None) -> str:
+    """Judge a difference of means by its standard error: the one rule of all pages, see `RULE`.
+
+    The rule is a test of equivalence: agreement has to be shown, and little data show neither agreement nor difference.
+    """
+    if runs < 2:
+        return "undecided"
+    reach = float(stats.t.ppf(0.975, runs - 1)) * error
+    if abs(difference) + reach <= margin + 1e-9:
+        return "agrees"
+    if abs(difference) - reach <= margin:
+        return "undecided"
+    if higher is None:
+        return "differs"
+    return "better" if (difference > 0) == higher else "worse"
 
 
 @dataclass(frozen=True)
@@ -25,6 +51,8 @@ class Compared:
 
     why : the cause of a difference, as far as it was tested; a figure that differs without one says so.
     higher : whether more is better; None where neither is, as for an exponent or a number of nodes.
+    points : the difference that counts as none; rounding : half a unit of the last printed digit.
+    runs : the number of runs of the printed mean; None where the paper does not say it.
     """
 
     what: str
@@ -33,6 +61,8 @@ class Compared:
     why: str = ""
     higher: bool | None = True
     points: float = POINTS
+    rounding: float = 0.0005
+    runs: int | None = None
 
     @property
     def mean(self) -> float:
@@ -43,26 +73,29 @@ class Compared:
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
 
     @property
+    def error(self) -> float:
+        """The standard error of the difference; not a number after a single run."""
+        n = len(self.values)
+        return self.deviation * (1 / n + (1 / self.runs if self.runs else 0)) ** 0.5 if n > 1 else float("nan")
+
+    @property
     def verdict(self) -> str:
-        """agrees, better, worse, or differs (where neither direction is better)."""
+        """agrees, undecided, better, worse, or differs (where neither direction is better)."""
         if not len(self.values):
             return "not measured"
-        difference = self.mean - self.printed
-        if abs(difference) <= max(2 * self.deviation, self.points) + 1e-9:
-            return "agrees"
-        if self.higher is None:
-            return "differs"
-        return "better" if (difference > 0) == self.higher else "worse"
+        margin = self.points + self.rounding
+        return verdict(self.mean - self.printed, self.error, len(self.values), margin, self.higher)
 
 
 def compared_table(rows: Sequence[Compared], digits: int = 3) -> str:
-    """paper | ours: mean and standard deviation | ratio | verdict | why."""
-    lines = ["| | paper | ours | ratio | verdict | |", "|---|---|---|---|---|---|"]
+    """paper | ours: mean of n runs | difference and its standard error | verdict | why."""
+    lines = ["| | paper | ours | difference | verdict | |", "|---|---|---|---|---|---|"]
     for row in rows:
-        ours = f"{row.mean:.{digits}f} ± {row.deviation:.{digits}f}" if len(row.values) else ""
-        ratio = f"{row.mean / row.printed:.2f}" if row.printed and len(row.values) else ""
-        why = row.why or ("" if row.verdict in ("agrees", "better", "not measured") else "not explained")
-        lines.append(f"| {row.what} | {row.printed:.{digits}f} | {ours} | {ratio} | {row.verdict} | {why} |")
+        ours = f"{row.mean:.{digits}f} ({len(row.values)})" if len(row.values) else ""
+        error = f" ± {row.error:.{digits}f}" if len(row.values) > 1 else ""
+        difference = f"{row.mean - row.printed:+.{digits}f}{error}" if len(row.values) else ""
+        why = row.why or ("not explained" if row.verdict in ("worse", "differs") else "")
+        lines.append(f"| {row.what} | {row.printed:.{digits}f} | {ours} | {difference} | {row.verdict} | {why} |")
     return "\n".join(lines)
 
 

@@ -71,11 +71,11 @@ def _name(case: Case) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's, floats to six digits: enough for a table, small enough for git."""
+    """NumPy's numbers and arrays as Python's, floats to eight digits: enough for a table, small enough for git."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
-        return float(f"{value:.6g}")
+        return float(f"{value:.8g}")
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

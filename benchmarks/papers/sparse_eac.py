@@ -177,7 +177,12 @@ def growth_page(records: list[Record], pictures: Path) -> str:
     fitted = exponents(records)
     compared = [
         Compared(
-            f"{rule} rule, exponent of the number of entries, n >= {LARGE:,}", wanted, fitted[rule], why, None, 0.05
+            f"{rule} rule, exponent of the number of entries, n >= {LARGE:,}",
+            wanted,
+            fitted[rule],
+            why,
+            None,
+            rounding=0.005,
         )
         for rule, wanted, why in (
             ("linear", 1.0, "the clusters grow more even with n, last column, so the factor before n falls"),

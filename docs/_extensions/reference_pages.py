@@ -35,6 +35,8 @@ GROUPS = {
         "profiles",
         "co_association",
         "linkage",
+        "recut",
+        "splits",
         "nmi",
         "ari",
         "ami",
@@ -48,7 +50,7 @@ GROUPS = {
         "density",
     ),
     "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
-    "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation"),
+    "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation", "TreeSplit"),
 }
 INTERNAL = ("card", "compressed", "is_proven", "remember")
 """Attributes that modules of Quorate use among themselves."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
-    from quorate._evaluation.co_association import CoAssociation, co_association, linkage
+    from quorate._evaluation.co_association import CoAssociation, TreeSplit, co_association, linkage, recut, splits
     from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import (
         accuracy,
@@ -57,6 +57,7 @@ __all__ = [
     "Method",
     "Scores",
     "SoftEnsemble",
+    "TreeSplit",
     "accuracy",
     "ami",
     "anmi",
@@ -89,6 +90,7 @@ __all__ = [
     "over_k",
     "place",
     "profiles",
+    "recut",
     "refine",
     "report",
     "save_consensus",
@@ -96,6 +98,7 @@ __all__ = [
     "save_labels",
     "scorer",
     "solve",
+    "splits",
     "variation_of_information",
 ]
 
@@ -134,6 +137,9 @@ _HOMES = {
     "jaccard": "_evaluation.scores",
     "join": "_data.joining",
     "linkage": "_evaluation.co_association",
+    "recut": "_evaluation.co_association",
+    "splits": "_evaluation.co_association",
+    "TreeSplit": "_evaluation.co_association",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",

@@ -325,6 +325,20 @@ class Consensus(ResultTable):
         found: FloatArray | None = self.info.get("confidence", {}).get("stability")
         return found
 
+    @property
+    def method_confidence(self) -> FloatArray | None:
+        """For each object, how sure the method itself is, if it says so; None if it does not, or after `refine`.
+
+        For `mcla` this is the share of the object's known labels that fall into its meta-cluster (Strehl and Ghosh,
+        3.4), for `ecpcs` likewise, and for `mixture` the posterior of the label. Unlike `confidence` it is no
+        probability that the object stays where it is.
+        """
+        values = self.info.get("method_confidence")
+        if values is None or "refine" in self.info:
+            return None
+        own: FloatArray = np.asarray(values)
+        return own if self.rows is None else own[self.rows]
+
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
         return (
@@ -361,6 +375,18 @@ class Consensus(ResultTable):
         import quorate
 
         return quorate.place(self, ensemble, new_labels)
+
+    def cut(self, n_clusters: int) -> Consensus:
+        """Return the result with another number of clusters, from the same tree; see `quorate.recut`."""
+        import quorate
+
+        return quorate.recut(self, n_clusters)
+
+    def splits(self, most: int = 50) -> list[Any]:
+        """Return the first splits of the tree, from the top, with their gains; see `quorate.splits`."""
+        import quorate
+
+        return quorate.splits(self, most)
 
     def linkage(self, *, objects: bool = False) -> FloatArray:
         """Return the tree as a linkage matrix of SciPy, over rows or over objects; see `quorate.linkage`."""
@@ -443,6 +469,7 @@ class Method:
     the given order instead, `own_order` is the reason; otherwise it is empty. `by_member` names the entries of the
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
+    `by_row` names entries of `info` that have one value for each row.
     With all weights times c, the objective is c to the power `weighs` times what it was.
     """
 
@@ -461,6 +488,7 @@ class Method:
     own_order: str = ""
     by_member: tuple[str, ...] = ()
     weighs: int = 0
+    by_row: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._coarsening.tree import N_DES, Threshold, ca_tree
+from quorate._coarsening.tree import AUTO, CATree, NDes, Threshold, ca_tree
 from quorate._data.blocks import join_blocks, with_all_members
 from quorate._data.rows import compress, select_members, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
 
-AUTO = "auto"
 MAX_ROWS = 5_000
 """"auto" merges nothing up to this many rows: a matrix over pairs of them takes 200 MB and a second or two."""
 
@@ -26,7 +26,7 @@ def coarsen(
     theta: float = 0.4,
     *,
     keep: float = 1.0,
-    n_des: int | None = N_DES,
+    n_des: NDes = AUTO,
     weighted: bool = True,
 ) -> tuple[Ensemble, NDArray[np.intp]]:
     """Merge similar rows by the CA-tree: a lossy version of `compress`, with the same return values.
@@ -46,8 +46,9 @@ def coarsen(
         The largest nodes that together contain at least this share of the objects are kept. The objects of the other
         nodes join a kept node, which is found by descending the tree to the most similar child. Use values below 1
         only if the clusters are compact.
-    n_des : int or None, default 32
-        Number of descendants that represent a node when its size is estimated; None gives exact radii.
+    n_des : int, "auto" or None, default "auto"
+        Number of descendants that represent a node when its size is estimated; "auto" grows with the number of members,
+        from 32 to 512; None gives exact radii. A warning says if nodes are split only because they are overestimated.
     weighted : bool, default True
         Whether the count of a row is the number of its objects, those of dropped nodes included. False gives each row
         a count of 1, as in the paper: the method then treats nodes as objects, and n_objects is their number.
@@ -89,8 +90,28 @@ def coarsen(
     if isinstance(ensemble, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
     rows, inverse = compress(ensemble)
-    coarse, joined = ca_tree(rows, n_des).coarsen(theta, keep=keep, weighted=weighted)
+    tree = ca_tree(rows, n_des)
+    coarse, joined = tree.coarsen(theta, keep=keep, weighted=weighted)
+    _share_overestimated(tree, theta)
     return coarse, joined[inverse]
+
+
+INEXACT = 0.75
+"""A warning says so if more of the nodes above the cut than this share are split because of their estimated size."""
+
+
+def _share_overestimated(tree: CATree, theta: float) -> float:
+    """The share of nodes that were split although they are small enough, with a warning if it is large."""
+    share = tree.overestimated(theta)
+    if share > INEXACT:
+        warnings.warn(
+            f"the CA-tree estimates the sizes of its nodes too high: {share:.0%} of those above the cut at "
+            f"theta={theta:g} are small enough by their exact size. n_des={tree.n_des} descendants represent a node; "
+            f"use a larger n_des, or None for exact sizes, to be left with fewer rows.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return share
 
 
 class Coarsening(NamedTuple):
@@ -101,7 +122,7 @@ class Coarsening(NamedTuple):
 
     theta: Any = 0.4
     keep: Any = 1.0
-    n_des: Any = N_DES
+    n_des: Any = AUTO
     weighted: Any = True
     max_rows: Any = MAX_ROWS
     is_auto: bool = False
@@ -130,7 +151,8 @@ def coarsen_by_option(
             f"larger keep."
         )
     info = {"theta": choice.theta, "keep": choice.keep, "n_distinct_rows": tree.rows.n_rows, "why": choice.reason}
-    info |= {"n_rows": rows.n_rows, "weighted": options.weighted}
+    info |= {"n_rows": rows.n_rows, "weighted": options.weighted, "n_des": tree.n_des}
+    info |= {"overestimated": _share_overestimated(tree, choice.theta)}
     return rows, inverse, info | ({"max_rows": budget} if options.is_auto else {})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,23 @@ def measure(ensemble: Ensemble, nodes: Topology, n_des: int | None) -> tuple[Flo
     return size.astype(np.float64), nodes.order[place]
 
 
-N_DES = 32
+def sizes_of(ensemble: Ensemble, nodes: Topology, chosen: IntArray) -> FloatArray:
+    """Return the exact sizes of some nodes."""
+    weights, limit = metric(ensemble)
+    labels = read_only(ensemble.labels[nodes.order])
+    size, place = np.zeros(len(nodes.parent), dtype=weights.dtype), nodes.start.copy()
+    tables = (nodes.start, nodes.stop, nodes.first_child, nodes.n_children)
+    measure_nodes(labels, nodes.order, weights, limit, ensemble.n_rows, *tables, chosen, 0, len(chosen), size, place)
+    return size[chosen].astype(np.float64)
+
+
+N_DES, MOST_N_DES = 32, 512
+AUTO: Literal["auto"] = "auto"
+""""auto" lets `n_des` grow with the number of members, as the paper advises: H^2 / 32 for H members,
+from 32 up to 512. A tree of more levels adds up more estimates: with 1,000 members, 5 planted clusters and 8% noise a
+cut at 0.2 left 599 nodes with n_des = 32 and the exact 71 with 512; with 100 members 397 with 32, and 72 with 312."""
+CHECKED, CHECKED_ROWS = 16, 1_000
+"""Nodes whose exact size is computed to judge the estimates, at most, and the rows that such a node has at most."""
 KEEP = 0.9
 COMPACT = 0.5
 ROUNDING = 1 + 1e-9
@@ -160,6 +176,8 @@ class CATree:
         The distinct row that represents the node.
     counts : int64 array of shape (n_nodes,)
         Number of objects.
+    is_auto : bool
+        Whether `n_des` follows from the number of members, so that it changes if the tree grows.
     """
 
     rows: Ensemble
@@ -176,6 +194,7 @@ class CATree:
     size: FloatArray
     representative: IntArray
     counts: NDArray[np.int64]
+    is_auto: bool = False
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -216,6 +235,27 @@ class CATree:
         theta = _check.fraction(theta, "theta", advice="it is a fraction of the number of members")
         allowed = theta * self.rows.weights.sum() * ROUNDING
         return np.flatnonzero((self.size <= allowed) & (self._ceiling > allowed))
+
+    def overestimated(self, theta: float) -> float:
+        """Return the share of nodes that a cut at `theta` splits although their exact size is small enough.
+
+        It is measured on the nodes directly above the cut, of at most 1,000 rows; the 16 that hold the most objects are
+        looked at. If sizes are exact, or no node is that small, it is 0.
+
+        Examples
+        --------
+        >>> from quorate import as_ensemble
+        >>> ca_tree(as_ensemble([[0, 0, 1, 1], [0, 1, 2, 2], [0, 0, 1, 2]]), n_des=None).overestimated(0.4)
+        0.0
+        """
+        above = np.unique(self.parent[self.cut(theta)])
+        above = above[above >= 0]
+        above = above[(self.stop - self.start)[above] <= CHECKED_ROWS]
+        if self.n_des is None or not len(above):
+            return 0.0
+        above = np.sort(above[np.argsort(-self.counts[above], kind="stable")][:CHECKED]).astype(np.int64)
+        exact = sizes_of(self.rows, self._topology, above)
+        return float((exact <= theta * self.rows.weights.sum() * ROUNDING).mean())
 
     def largest(self, nodes: IntArray, keep: float = KEEP) -> IntArray:
         """Return the largest of the given nodes that together contain at least a share `keep` of all objects.
@@ -363,14 +403,17 @@ class CATree:
         rows = add_member(divided, new, categories, name=name, weight=weight)
         nodes = refine(self._topology, old)
         nodes = split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
-        return _measured(rows, inverse, self.given_counts, nodes, self.n_des)
+        return _measured(rows, inverse, self.given_counts, nodes, AUTO if self.is_auto else self.n_des)
 
     @property
     def _topology(self) -> Topology:
         return Topology(*(getattr(self, name) for name in Topology._fields))
 
 
-def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
+NDes = int | Literal["auto"] | None
+
+
+def ca_tree(ensemble: Ensemble, n_des: NDes = AUTO) -> CATree:
     """Build the CA-tree of an ensemble.
 
     There are two passes. The distinct rows are split by the labels of the first member, then each part by those of the
@@ -380,9 +423,10 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
     ----------
     ensemble : Ensemble
         Made by `as_ensemble`; rows need not be distinct.
-    n_des : int or None, default 32
-        Number of descendants that represent a node when its size is estimated. None takes all, so that sizes are
-        exact radii, at a cost that is quadratic in the distinct rows of the largest nodes.
+    n_des : int, "auto" or None, default "auto"
+        Number of descendants that represent a node when its size is estimated. "auto" takes H^2 / 32 for H members,
+        but at least 32 and at most 512. None takes all, so that sizes are exact radii, at a cost that is quadratic in
+        the distinct rows of the largest nodes.
 
     Returns
     -------
@@ -412,7 +456,9 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
     >>> tree.curve()[1].tolist()
     [4, 2, 2]
     """
-    if n_des is not None:
+    if isinstance(n_des, str):
+        n_des = _check.choice(n_des, "n_des", (AUTO,), "or a number; None takes all descendants")
+    elif n_des is not None:
         n_des = _check.integer(n_des, "n_des", low=2, advice="None takes all descendants, which gives exact sizes")
     if isinstance(ensemble, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
@@ -421,8 +467,10 @@ def ca_tree(ensemble: Ensemble, n_des: int | None = N_DES) -> CATree:
     return _measured(rows, inverse, ensemble.counts, nodes, n_des)
 
 
-def _measured(rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: Topology, n_des: int | None) -> CATree:
-    size, representative = measure(rows, nodes, n_des)
+def _measured(rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: Topology, n_des: NDes) -> CATree:
+    number = min(MOST_N_DES, max(N_DES, rows.n_members**2 // N_DES)) if isinstance(n_des, str) else n_des
+    size, representative = measure(rows, nodes, number)
     held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
     counts = held[nodes.stop] - held[nodes.start]
-    return CATree(rows, inverse, given_counts, n_des, *nodes, size, representative, counts)
+    is_auto = isinstance(n_des, str)
+    return CATree(rows, inverse, given_counts, number, *nodes, size, representative, counts, is_auto)

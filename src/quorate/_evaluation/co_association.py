@@ -1,18 +1,21 @@
-"""`co_association`: a sparse matrix of how often two objects are put together; `linkage`: a tree for SciPy."""
+"""`co_association`, a sparse matrix of how often two objects are together; `linkage`, `recut` and `splits` of trees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.ensemble import as_ensemble
 from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.coding import canonical
 from quorate.solvers.linkage.co_association import NORMALIZATIONS, Normalization, estimated_pairs, shared_pairs
-from quorate.solvers.linkage.dendrogram import expand_tree, row_counts
+from quorate.solvers.linkage.dendrogram import cut, expand_tree, lifetimes, row_counts
 
 LINEAR_RULE = 50
 """The A of the linear rule, which draws the number of clusters of a member from n / A upwards."""
@@ -164,3 +167,141 @@ def linkage(result: Consensus, *, objects: bool = False) -> FloatArray:
     if objects and len(rows) > len(result.tree) + 1:
         return expand_tree(result.tree, rows)
     return row_counts(result.tree)
+
+
+class TreeSplit(NamedTuple):
+    """One split of a tree, from the top: the first makes two clusters of all objects.
+
+    `height` and `lifetime` belong to trees of merges: the height at which the two parts merge, and how far the
+    threshold can move while there are `n_clusters` clusters. `gain` belongs to `bisecting`: the density that the split
+    adds. What does not apply is None.
+    """
+
+    n_clusters: int
+    size: int
+    left: int
+    right: int
+    height: float | None
+    lifetime: float | None
+    gain: float | None
+
+
+NO_TREE = "result must be a Consensus with a tree, as methods eac, lwea, bisecting and ecpcs (variant hc) give one"
+KEPT = ("splits", "leaves", "lifetimes", "linkage", "seed", "options", "n_rows", "n_members", "coarsen", "weights")
+"""What `info` says of the whole tree, and not of the clusters of one cut."""
+
+
+def recut(result: Consensus, n_clusters: int) -> Consensus:
+    """Return the consensus with another number of clusters, by cutting the tree of the result once more.
+
+    Parameters
+    ----------
+    result : Consensus
+        The result of a method that gives a tree: `eac` with any linkage, `lwea`, `bisecting`, or `ecpcs`
+        with ``variant="hc"``.
+    n_clusters : int
+        Any number up to the number of distinct rows; for `bisecting` up to the clusters to which the tree was grown:
+        those of the result, or the option `grow`, or the square root of the number of objects without a number.
+
+    Returns
+    -------
+    Consensus
+        The labels, and the same tree. They are those that the method gives with this number, and clusters of a larger
+        number are parts of those of a smaller one. There is no confidence, because that belongs to the clusters of one
+        run. For the number of clusters that the result has, the result itself is returned.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> members = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 3]]
+    >>> result = consensus(members, 2, method="eac")
+    >>> [result.cut(k).labels.tolist() for k in (1, 2, 3)]
+    [[0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2]]
+    """
+    if not isinstance(result, Consensus) or (result.tree is None and "leaves" not in result.info):
+        raise ValueError(f"{NO_TREE}.")
+    highest = len(result.info["splits"] if result.tree is None else result.tree) + 1
+    advice = "the tree has no more leaves"
+    if result.tree is None and highest < len(result.info["leaves"]):
+        advice = f"the tree was grown to {highest:,} clusters; make it larger with the option grow of bisecting"
+    n_clusters = _check.integer(n_clusters, "n_clusters", low=1, high=highest, advice=advice)
+    if n_clusters == result.n_clusters:
+        return result
+    labels: NDArray[np.int32]
+    if result.tree is not None:
+        labels = cut(result.tree, n_clusters)
+        objective = float(result.tree[-n_clusters, 2]) if n_clusters <= len(result.tree) else 0.0
+    else:
+        labels = _nodes_of(result, n_clusters)
+        gains = [split[5] for split in _grown(result)]
+        objective = result.objective + sum(gains[: n_clusters - 1]) - sum(gains[: result.n_clusters - 1])
+    rows = np.arange(len(labels)) if result.rows is None else result.rows
+    info = {name: result.info[name] for name in KEPT if name in result.info}
+    return replace(
+        result,
+        labels=canonical(labels[rows], int(labels.max()) + 1),
+        objective=objective,
+        confidence=None,
+        runner_up=None,
+        cluster_names=None,
+        info={**info, "cut_from": result.n_clusters},
+    )
+
+
+def _nodes_of(result: Consensus, n_clusters: int) -> NDArray[np.int32]:
+    """The node of each row after the first splits of `bisecting`; split t makes the nodes 2 t + 1 and 2 t + 2."""
+    splits = _grown(result)
+    above = np.arange(2 * len(splits) + 1, dtype=np.int32)
+    for split in splits[n_clusters - 1 :]:
+        # nodes are made in order, so that the node that is split already knows where it belongs
+        above[[int(split[1]), int(split[2])]] = above[int(split[0])]
+    nodes: NDArray[np.int32] = above[np.asarray(result.info["leaves"])]
+    return nodes
+
+
+def _grown(result: Consensus) -> list[tuple[Any, ...]]:
+    """The splits of `bisecting`, which are mappings in a result that was read from a file."""
+    return [tuple(split.values() if isinstance(split, Mapping) else split) for split in result.info["splits"]]
+
+
+def splits(result: Consensus, most: int = 50) -> list[TreeSplit]:
+    """Return the splits of a tree from the top: how large the parts are, and what speaks for each number of clusters.
+
+    Parameters
+    ----------
+    result : Consensus
+        As in `recut`.
+    most : int
+        How many splits to return, at most.
+
+    Returns
+    -------
+    list of TreeSplit
+        The split that leads to 2 clusters, to 3, and so on; ``pandas.DataFrame(splits(result))`` is a table.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> members = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 3]]
+    >>> for split in splits(consensus(members, 2, method="eac"), 2):
+    ...     print(split.n_clusters, split.size, split.left, split.right, split.lifetime)
+    2 6 2 4 0.25
+    3 4 2 2 0.416666666667
+    """
+    most = _check.integer(most, "most", low=1)
+    if not isinstance(result, Consensus) or (result.tree is None and "leaves" not in result.info):
+        raise ValueError(f"{NO_TREE}.")
+    if result.tree is None:
+        return [
+            TreeSplit(place + 2, int(part[3] + part[4]), int(part[3]), int(part[4]), None, None, float(part[5]))
+            for place, part in enumerate(_grown(result)[:most])
+        ]
+    tree, spans = result.tree, lifetimes(result.tree)
+    counts = np.ones(len(tree) + 1) if result.rows is None else np.bincount(result.rows, minlength=len(tree) + 1)
+    sizes = np.concatenate([counts, tree[:, 3]]).astype(np.int64)
+    found = []
+    for k in range(2, min(most + 1, len(tree) + 1) + 1):
+        left, right, height, size = tree[-(k - 1)]
+        parts = int(sizes[int(left)]), int(sizes[int(right)])
+        found.append(TreeSplit(k, int(size), *parts, float(height), float(spans[k - 1]), None))
+    return found

@@ -17,7 +17,7 @@ from quorate._check import brief, counted
 from quorate._data.proof import prove_tree
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
-from quorate._io.paths import FilePath, format_of, is_standard, name_of
+from quorate._io.paths import FilePath, format_of, is_standard, name_of, refuse_place
 from quorate._summaries import Candidate, Choice
 from quorate._types import Consensus, Json
 
@@ -211,6 +211,12 @@ def _refuse_format(path: FilePath) -> None:
         raise ValueError(
             f"a Consensus is kept in a .npz file, got {str(Path(path))!r}; save_labels writes other kinds."
         )
+
+
+def refuse_consensus_output(path: FilePath, overwrite: bool) -> None:
+    """Raise if `save_consensus` could not or must not write this file; called before any work is done for it."""
+    _refuse_format(path)
+    refuse_place(path, overwrite)
 
 
 class _UnfitError(ValueError):

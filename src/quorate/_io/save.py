@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._data.coding import DEFAULT, MissingRule, code_values, label_column, missing_rule
 from quorate._data.ensemble import as_ids
 from quorate._data.proof import proven
@@ -25,7 +26,7 @@ from quorate._io.paths import FilePath, format_of, is_standard, name_of, written
 from quorate._io.text import BLOCK, DELIMITERS, checked_formulas, quoted
 from quorate._io.zarr_store import write_zarr
 from quorate._summaries import ResultTable
-from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
+from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, SoftEnsemble
 
 Array = NDArray[Any]
 logger = logging.getLogger("quorate")
@@ -217,6 +218,7 @@ def save_labels(
     memberships: Any = None,
     overwrite: bool = False,
     formulas: str = "keep",
+    method_confidence: bool = False,
 ) -> None:
     """Write one labelling to a file, with the objects' ids and the confidence if they are known.
 
@@ -244,6 +246,8 @@ def save_labels(
         For text files: "quote" puts an apostrophe before cells that a spreadsheet would take for a formula (texts
         that begin with =, +, -, @, a tab or a line break, and are not numbers). `load_labels` takes it away again
         with the same option.
+    method_confidence : bool, default False
+        Whether to write the method's own confidence, too (`Consensus.method_confidence`), of methods that have one.
 
     See Also
     --------
@@ -259,21 +263,16 @@ def save_labels(
     cid,1
     """
     confidence, names, id_name = None, None, "id"
+    own = _own_confidence(labels) if _check.choice(method_confidence, "method_confidence", (True, False)) else None
     if isinstance(labels, ResultTable):
         confidence, names, id_name = labels.confidence, labels.cluster_names, labels.id_name
         ids = labels.object_ids if ids is None else ids
         labels = labels.labels
-    if name in ("id", "confidence"):
+    if name in ("id", "confidence") or (own is not None and name == "method_confidence"):
         raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
     values = _label_vector(labels)
     ids = None if ids is None else as_ids(ids, len(values))
-    if memberships is not None:
-        memberships = np.asarray(memberships, dtype=np.float64)
-        if memberships.ndim != 2 or len(memberships) != len(values):
-            raise ValueError(
-                f"memberships must have one row per object, {len(values):,}, and one column per cluster, got shape "
-                f"{memberships.shape}."
-            )
+    memberships = None if memberships is None else _checked_memberships(memberships, len(values))
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
         if checked_formulas(formulas):
@@ -281,6 +280,7 @@ def save_labels(
         shown = None if names is None else np.array(names)
         arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence, "clusters": shown}
         arrays["memberships"] = memberships
+        arrays["method_confidence"] = own
         write_arrays(path, {key: array for key, array in arrays.items() if array is not None}, overwrite)
         return
     distinct, codes = np.unique(values, return_inverse=True)
@@ -289,11 +289,34 @@ def save_labels(
     columns = [Column(name, codes - shift, shown)]
     if confidence is not None:
         columns.append(Column("confidence", np.round(confidence, 6)))
+    if own is not None:
+        columns.append(Column("method_confidence", np.asarray(np.round(own, 6))))
     if memberships is not None:
         clusters = names or range(memberships.shape[1])
         columns += [Column(f"p {c}", np.round(p, 6)) for c, p in zip(clusters, memberships.T, strict=True)]
     taken = tuple(column.name for column in columns)
     write_table(path, columns, ids, overwrite, id_column(id_name, taken), formulas=formulas)
+
+
+def _checked_memberships(memberships: Any, n_objects: int) -> FloatArray:
+    values: FloatArray = np.asarray(memberships, dtype=np.float64)
+    if values.ndim != 2 or len(values) != n_objects:
+        raise ValueError(
+            f"memberships must have one row per object, {n_objects:,}, and one column per cluster, got shape "
+            f"{values.shape}."
+        )
+    return values
+
+
+def _own_confidence(labels: Any) -> FloatArray:
+    own = getattr(labels, "method_confidence", None)
+    if own is None:
+        raise ValueError(
+            "the result has no confidence of its own method: mcla, ecpcs and mixture have one, if refine is not used; "
+            "leave method_confidence out."
+        )
+    values: FloatArray = own
+    return values
 
 
 def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False, formulas: str = "keep") -> None:

@@ -52,7 +52,7 @@ class Ordered(Generic[E]):
     rows: NDArray[np.intp]
     codes: tuple[NDArray[np.intp], ...]
 
-    def restored(self, result: Consensus, by_member: tuple[str, ...]) -> Consensus:
+    def restored(self, result: Consensus, by_member: tuple[str, ...], by_row: tuple[str, ...] = ()) -> Consensus:
         """The result with its labels, confidence, tree and facts about clusters as the given ensemble has them."""
         labels = np.empty_like(result.labels)
         labels[self.rows] = result.labels
@@ -65,7 +65,7 @@ class Ordered(Generic[E]):
             labels=canonical(labels, int(labels.max()) + 1),
             confidence=confidence,
             tree=None if result.tree is None else self._named_leaves(result.tree),
-            info=self._own_codes(result.info, by_member),
+            info=self._own_codes(result.info, by_member) | {name: self._own_rows(result.info[name]) for name in by_row},
         )
 
     def _named_leaves(self, tree: FloatArray) -> FloatArray:
@@ -74,6 +74,11 @@ class Ordered(Generic[E]):
         named = tree.copy()
         named[:, :2] = np.sort(names[tree[:, :2].astype(np.intp)], axis=1)
         return named
+
+    def _own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        restored = np.empty_like(values)
+        restored[self.rows] = values
+        return restored
 
     def _own_codes(self, info: Mapping[str, Any], by_member: tuple[str, ...]) -> dict[str, Any]:
         restored = dict(info)
@@ -390,7 +395,7 @@ def _run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Con
     result = entry.solve(seen, k, rng=rng, **solving.options, **runs)
     where = _where(ensemble, method, result)
     if ordered is not None:
-        result = ordered.restored(result, entry.by_member)
+        result = ordered.restored(result, entry.by_member, entry.by_row)
     result = with_standing(given, result)
     info = {**result.info, "n_rows": ensemble.n_rows, "n_members": ensemble.n_members, **where, "seed": seed}
     for name in entry.by_member:

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 from quorate.cli.label_commands import (
     add_compare,
     add_consensus,
+    add_cut,
     add_demo,
     add_methods,
     add_place,
@@ -317,6 +318,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_score(commands)
     add_report(commands)
     add_place(commands)
+    add_cut(commands)
     add_compare(commands)
     add_generate(commands)
     add_cluster(commands)

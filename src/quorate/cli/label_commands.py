@@ -20,6 +20,7 @@ from quorate.cli.options import (
     add_null_option,
     add_orientation_option,
     add_rows_options,
+    add_safe_cells_option,
     add_seed_option,
     add_table_options,
     add_talk_options,
@@ -219,6 +220,45 @@ def _place_summary(facts: dict[str, Any]) -> str:
     if facts["absent_members"]:
         lines["absent"] = ", ".join(facts["absent_members"])
     return aligned(lines)
+
+
+def add_cut(commands: Any) -> None:
+    """Add `quorate cut`."""
+    parser = add_command(commands, "cut", run_cut, "cut the tree of a saved result at another number of clusters")
+    parser.add_argument("result", help="result of `consensus --save`, by a method with a tree: eac, lwea or bisecting")
+    parser.add_argument("-k", metavar="K", required=True, help="number of clusters")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write the labels to; - is standard output")
+    add_safe_cells_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_cut(arguments: argparse.Namespace) -> None:
+    """Read the result, cut its tree, write the labels and what speaks for each number of clusters."""
+    refuse_clashes(arguments)
+    n_clusters = integer(arguments.k, "-k")
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import load_consensus, recut, save_labels, splits
+        from quorate._io import refuse_output
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    found = recut(load_consensus(arguments.result), n_clusters)
+    if arguments.output is not None:
+        formulas = formulas_of(arguments, arguments.output)
+        save_labels(arguments.output, found, overwrite=arguments.force, formulas=formulas)
+    above = splits(found, max(10, n_clusters))
+    facts = {"method": found.method, "n_clusters": found.n_clusters, "sizes": found.sizes.tolist()}
+    facts |= {"output": arguments.output, "splits": [split._asdict() for split in above]}
+    lines = [f"{'clusters':>8}  {'split':>9}  {'into':>19}  {'gain':>8}  {'lifetime':>8}"]
+    for split in above:
+        into = f"{split.left:,} + {split.right:,}"
+        values = ("" if value is None else f"{value:.4f}" for value in (split.gain, split.lifetime))
+        lines.append(f"{split.n_clusters:>8}  {split.size:>9,}  {into:>19}  " + "  ".join(f"{v:>8}" for v in values))
+    labels = {} if arguments.output is None else {"labels": place_of(arguments.output)}
+    sizes = ", ".join(f"{cluster}: {size:,}" for cluster, size in enumerate(found.sizes.tolist()))
+    head = aligned({"clusters": f"{found.n_clusters} by {found.method}", "sizes": sizes, **labels})
+    tell(arguments, facts, head + "\n" + "\n".join(line.rstrip() for line in lines) + "\n")
 
 
 def add_compare(commands: Any) -> None:

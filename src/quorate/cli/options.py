@@ -286,6 +286,14 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
         help="also write how probably each object belongs to each cluster: columns p 0, p 1, ...",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
+    parser.add_argument(
+        "--method-confidence",
+        action="store_true",
+        help="also write a column of the method's own confidence, which mcla, ecpcs and mixture have",
+    )
+    parser.add_argument(
+        "--save", metavar="FILE", help="also save the whole result to this .npz file, for `quorate cut` and Python"
+    )
 
 
 def add_null_option(parser: argparse.ArgumentParser) -> None:
@@ -464,6 +472,10 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
     if getattr(arguments, "report", None) is not None:
         raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "method_confidence", False):
+        raise ValueError("--method-confidence needs a table in memory; leave it out for tables in blocks")
+    if getattr(arguments, "save", None) is not None:
+        raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "safe_cells", False):

@@ -27,6 +27,7 @@ from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
 from quorate._data.proof import vary
 from quorate._io import refuse_output
+from quorate._io.consensus_file import refuse_consensus_output, save_consensus
 from quorate._io.load import (
     Labelling,
     Measurements,
@@ -165,6 +166,8 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--memberships writes a column for each cluster, made of the confidence: {missing}")
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
+    if arguments.save is not None:
+        refuse_consensus_output(arguments.save, arguments.force)
     if arguments.report is not None:
         from quorate.reporting.writing import refuse_page
 
@@ -237,8 +240,16 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
             formulas = formulas_of(arguments, arguments.output)
             shares = outcome.result.memberships(outcome.ensemble) if arguments.memberships else None
             save_labels(
-                arguments.output, outcome.result, memberships=shares, overwrite=arguments.force, formulas=formulas
+                arguments.output,
+                outcome.result,
+                memberships=shares,
+                overwrite=arguments.force,
+                formulas=formulas,
+                method_confidence=arguments.method_confidence,
             )
+    if arguments.save is not None:
+        with step(f"writing {arguments.save}"):
+            save_consensus(arguments.save, outcome.result, overwrite=arguments.force)
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report

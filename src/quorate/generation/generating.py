@@ -50,7 +50,7 @@ def generate(
         Number of clusters. From a range or a rule each member draws its own number; both ends of a pair are included.
 
         - "sqrt": [sqrt(n)/2, sqrt(n)], where n is the number of objects;
-        - "linear" or ("linear", A, B): [n/A, n/B], with A = 50 and B = 20 by default;
+        - "linear" or ("linear", A, B): [n/A, n/B], with A = 50 and B = 20 by default (ends rounded, halves up);
         - "candel" or ("candel", k0): [k0, min(sqrt(n), 100)], with k0 = 2 by default;
         - "spectral" or ("spectral", k0): [min(20, n/10), min(60, n/5)], but not below k0;
         - "mixture": [g, g + 20], where g is the number of Gaussians found in the data, but at least 10;

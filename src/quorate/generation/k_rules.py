@@ -263,12 +263,12 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
     n_objects = features.n_objects
     if name == "sqrt":
         root = math.sqrt(n_objects)
-        return math.ceil(root / 2), math.ceil(root), "sqrt"
+        return _rounded(root / 2), _rounded(root), "sqrt"
     if name == "linear":
         a, b = arguments or (50, 20)
         if not (_is_number(a) and _is_number(b) and a >= b > 0):
             raise ValueError(f"('linear', A, B) needs numbers A >= B > 0: k lies in [n/A, n/B], got {(a, b)!r}.")
-        return math.ceil(n_objects / a), math.ceil(n_objects / b), f"linear with A = {a:g}, B = {b:g}"
+        return _rounded(n_objects / a), _rounded(n_objects / b), f"linear with A = {a:g}, B = {b:g}"
     first = _check.integer((arguments or (2,))[0], "k0", low=1) if name in FROM_K0 else 2
     if name == "spectral":
         low = max(first, min(20, n_objects // 10))
@@ -278,6 +278,11 @@ def _by_rule(name: str, arguments: tuple[Any, ...], features: Features, rng: Any
     components = number_of_gaussians(features, rng)
     low = max(components, 10)
     return low, low + 20, f"mixture with {components} Gaussians"
+
+
+def _rounded(value: float) -> int:
+    """Round to the nearest, halves up, as Table I of the sparse paper does; its text has ceiling signs."""
+    return math.floor(value + 0.5)
 
 
 def _is_number(value: Any) -> bool:

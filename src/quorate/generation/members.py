@@ -31,6 +31,7 @@ class Plan:
     view: View
     fill: bool
     seed: np.random.SeedSequence
+    shuffle: bool = False
 
     @property
     def shares_a_pass(self) -> bool:
@@ -149,7 +150,15 @@ def run_sequence(features: Features, plans: list[Plan], keep_models: bool) -> It
 
 def _foreign(features: Features, plan: Plan, keep_models: bool, stop: Stop) -> Member:
     rows = rows_of_plan(features, plan)
-    clustered = cluster_by(plan.base, features.raw(rows, plan.view), plan.k, np.random.default_rng(plan.seed))
+    X, rng = features.raw(rows, plan.view), np.random.default_rng(plan.seed)
+    if plan.shuffle:
+        order = rng.permutation(X.shape[0])
+        shuffled = cluster_by(plan.base, X[order], plan.k, rng)
+        codes = np.empty_like(shuffled.codes)
+        codes[order] = shuffled.codes
+        clustered = shuffled._replace(codes=codes)
+    else:
+        clustered = cluster_by(plan.base, X, plan.k, rng)
     return _member(features, plan, rows, clustered, keep_models, stop)
 
 

@@ -13,7 +13,7 @@ from quorate.generation.bases import Base, as_bases, is_auto
 from quorate.generation.features import Features
 from quorate.generation.k_rules import KChoice, numbers_by_rule
 from quorate.generation.members import Plan
-from quorate.generation.sampling import as_rows, draw_rows, draw_views
+from quorate.generation.sampling import Share, as_rows, draw_rows, draw_views
 
 DEFAULT_K = "default"
 
@@ -105,6 +105,7 @@ def make_plans(request: Request, features: Features, entropy: int) -> Plans:
             view=views[place],
             fill=rows.fill,
             seed=work[place],
+            shuffle=isinstance(rows, Share) and rows.shuffle,
         )
         for place in range(n_members)
     ]

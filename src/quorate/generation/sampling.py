@@ -96,6 +96,10 @@ class Share:
         In (0, 1].
     fill : bool
         Whether the objects that a member did not see are labelled by its nearest centre instead of left missing.
+    shuffle : bool
+        Whether each member is given its objects in a random order of its own. Clusterers that have nothing random but
+        depend on the order of the objects, such as Birch, then give members that differ. The built-in k-means and
+        spectral members draw their own starts, and are not shuffled.
 
     Notes
     -----
@@ -104,8 +108,10 @@ class Share:
 
     share: float
     fill: bool = False
+    shuffle: bool = False
 
     def __post_init__(self) -> None:
+        _check.choice(self.shuffle, "shuffle", (True, False))
         if _check.fraction(self.share, "share") == 0:
             raise ValueError("rows must be a share above 0, got 0; 1 shows every object to every member.")
 

@@ -54,6 +54,7 @@ def bisecting(
     n_init: int = 5,
     max_iter: int = 300,
     min_gain: float | None = None,
+    grow: int | None = None,
 ) -> Consensus:
     """Split clusters in two by k-means, always the one whose split raises the density most.
 
@@ -70,12 +71,16 @@ def bisecting(
         Restarts and sweeps of each split.
     min_gain : float, optional
         With ``n_clusters=None``: stop before the first split that gains less density than this.
+    grow : int, optional
+        With a number of clusters: go on splitting to so many clusters, at which `Consensus.cut` can cut the tree
+        later. The result does not change. Without a number the tree grows to sqrt(n) clusters.
 
     Returns
     -------
     Consensus
         `objective` is the density S of the partition, to be maximised. ``info["splits"]`` is the tree: a list of
         `Split` in the order they were made, with the density each gained, also those beyond the clusters returned.
+        ``info["leaves"]`` is the node of each distinct row where the tree ends.
 
     Notes
     -----
@@ -100,6 +105,7 @@ def bisecting(
         min_gain = _check.fraction(min_gain, "min_gain", advice="a gain of density is a share of 1.")
         if n_clusters is not None:
             raise ValueError(f"min_gain chooses the number of clusters, but n_clusters={n_clusters} was given too.")
+    grown = _check.integer(1 if grow is None else grow, "grow", low=1, advice="it is a number of clusters")
     # equal rows would be split if they were handed over one by one
     distinct, inverse = compress(ensemble)
 
@@ -108,13 +114,13 @@ def bisecting(
 
     limit = n_clusters or max(2, int(np.ceil(np.sqrt(ensemble.n_objects))))
     # one split more than may be taken shows how far the gain falls after the last
-    splits, history = _grow(distinct, limit if n_clusters else limit + 1, split)
+    splits, history = _grow(distinct, max(limit, grown) if n_clusters else limit + 1, split)
     k = n_clusters or _chosen(splits, limit, min_gain)
     return Consensus(
         labels=canonical(_cut(distinct.n_rows, history[: k - 1])[inverse], 2 * k),
         objective=whole_density(distinct) + sum(step.gain for step in splits[: k - 1]),
         n_iter=k - 1,
-        info={"splits": splits},
+        info={"splits": splits, "leaves": _cut(distinct.n_rows, history)[inverse]},
     )
 
 
@@ -185,6 +191,7 @@ METHOD = Method(
     tables=label_space,
     finds_k=True,
     stochastic=True,
+    by_row=("leaves",),
 )
 
 

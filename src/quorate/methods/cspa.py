@@ -26,6 +26,7 @@ def cspa(
     rng: np.random.Generator,
     imbalance: float = 0.1,
     neighbours: int | None = None,
+    components: bool = True,
 ) -> Consensus:
     """Partition the graph of co-associations into balanced clusters with METIS.
 
@@ -40,6 +41,9 @@ def cspa(
     neighbours : int, optional
         Keep only this many co-associations of each row, the strongest ones: an approximation whose memory is linear in
         the rows, made only if asked for. ``info["neighbours"]`` repeats it.
+    components : bool
+        Whether exactly n_clusters connected components are returned as they are, balanced or not. False cuts the graph
+        all the same, as the papers do.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def cspa(
     >>> result.labels.tolist(), result.objective
     ([0, 0, 0, 1, 1, 1], 6.0)
     """
+    components = _check.choice(components, "components", (True, False))
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
     if neighbours is not None:
         neighbours = _check.integer(neighbours, "neighbours", low=1)
@@ -82,7 +87,7 @@ def cspa(
         parts = least_cut(graph, light.counts, n_clusters, rng, imbalance)
         return parts.labels, parts.n_repaired
 
-    labels, info["n_repaired"] = partition_rows(ensemble, n_clusters, partition)
+    labels, info["n_repaired"] = partition_rows(ensemble, n_clusters, partition, components)
     return Consensus(labels=labels, objective=cuts(ensemble, labels, n_clusters).pairs, info=info)
 
 

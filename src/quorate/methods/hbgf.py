@@ -13,7 +13,9 @@ from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
 
 
-def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, imbalance: float = 0.1) -> Consensus:
+def hbgf(
+    ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, imbalance: float = 0.1, components: bool = True
+) -> Consensus:
     """Partition rows and members' clusters together with METIS, joined where a row carries a cluster's label.
 
     Parameters
@@ -24,6 +26,9 @@ def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, im
         Draws the seeds of METIS; the smaller cut of its two schemes is taken (k-way alone above 50,000 vertices).
     imbalance : float
         A cluster may hold 1 + imbalance times the mean number of objects, where single rows allow it.
+    components : bool
+        Whether exactly n_clusters connected components are returned as they are, balanced or not. False cuts the graph
+        all the same, as the papers do.
 
     Returns
     -------
@@ -53,6 +58,7 @@ def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, im
     >>> result.labels.tolist(), result.objective
     ([0, 0, 0, 1, 1, 1], 2.0)
     """
+    components = _check.choice(components, "components", (True, False))
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
 
     def partition() -> tuple[NDArray[np.int32], int]:
@@ -63,7 +69,7 @@ def hbgf(ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, im
         labels = parts.labels[: ensemble.n_rows].copy()
         return labels, max(parts.n_repaired, fill_clusters(light, labels, n_clusters))
 
-    labels, n_repaired = partition_rows(ensemble, n_clusters, partition)
+    labels, n_repaired = partition_rows(ensemble, n_clusters, partition, components)
     objective = cuts(ensemble, labels, n_clusters).labels
     return Consensus(labels=labels, objective=objective, info={"n_repaired": n_repaired})
 

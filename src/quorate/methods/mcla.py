@@ -13,7 +13,13 @@ from quorate.solvers.sizes import meta_clusters
 
 
 def mcla(
-    ensemble: AnyEnsemble, n_clusters: int, *, rng: np.random.Generator, imbalance: float = 0.1, n_init: int = 10
+    ensemble: AnyEnsemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    imbalance: float = 0.1,
+    n_init: int = 10,
+    components: bool = True,
 ) -> Consensus:
     """Group the members' clusters into balanced meta-clusters with METIS; each row goes where it belongs most.
 
@@ -29,6 +35,9 @@ def mcla(
     n_init : int
         Number of cuts by METIS, of its two schemes in turn; the least wins. The graph of clusters is small, and a
         poor cut costs much.
+    components : bool
+        Whether exactly n_clusters connected components are returned as they are, balanced or not. False cuts the graph
+        all the same, as the papers do.
 
     Returns
     -------
@@ -65,13 +74,14 @@ def mcla(
     >>> result.labels.tolist(), result.info["method_confidence"].round(2).tolist()
     ([0, 0, 0, 1, 1, 2, 2], [0.75, 1.0, 0.67, 1.0, 0.5, 1.0])
     """
+    components = _check.choice(components, "components", (True, False))
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
 
     def group() -> tuple[NDArray[np.int32], float]:
         parts = least_cut(meta_graph(ensemble), None, n_clusters, rng, imbalance, n_init)
         return parts.labels, parts.cut
 
-    return meta_cluster_consensus(ensemble, n_clusters, rng, "mcla", group)
+    return meta_cluster_consensus(ensemble, n_clusters, rng, "mcla", group, components)
 
 
 METHOD = Method(

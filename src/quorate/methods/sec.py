@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, Method
-from quorate.solvers.label_space.lookup import restarted
+from quorate.solvers.label_space.lookup import as_consensus, best_of_restarts
 from quorate.solvers.label_space.models import spectral_model
 from quorate.solvers.members import WHOLE_SUMS
 from quorate.solvers.sizes import label_space
+from quorate.solvers.weights import with_relative_weights
 
 
 def sec(
@@ -24,14 +25,15 @@ def sec(
     Returns
     -------
     Consensus
-        `objective` is the weighted inertia, to be minimised.
+        `objective` is the weighted inertia, to be minimised: the normalized cut plus a constant of the ensemble.
 
     Notes
     -----
     Rows h_i / w_i with weight w_i, where w_i adds the sizes of i's base clusters: the weighted k-means that has the
     same optimum as the normalized cut of the co-association graph [1]_. Sums are exact integers. A missing label is a
-    block of zeros and adds no size. Member weights count in the distances, not in w_i. Restarts and cost are those of
-    `kmeans`.
+    block of zeros and adds no size. Member weights count in the distances and in w_i, so that a weight of 2 is the same
+    as the clustering twice; weights that are no multiples of the least one are rounded to 2^-20 of the largest in w_i.
+    Restarts and cost are those of `kmeans`.
 
     References
     ----------
@@ -44,7 +46,8 @@ def sec(
     >>> consensus(members, 3, method="sec", random_state=0).labels.tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    return restarted(ensemble, spectral_model, n_clusters, rng, n_init, max_iter)
+    light = with_relative_weights(ensemble)
+    return as_consensus(best_of_restarts(light, spectral_model, n_clusters, rng, n_init=n_init, max_iter=max_iter))
 
 
 METHOD = Method(
@@ -54,5 +57,4 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     own_order=WHOLE_SUMS,
-    weighs=1,
 )

@@ -433,12 +433,13 @@ def objects_in(ensemble: AnyEnsemble) -> NDArray[Any]:
     return tally(ensemble, _one_cluster(ensemble), 1)[:, 0]
 
 
-def summed_sizes(ensemble: Ensemble) -> NDArray[np.int64]:
-    """The sum of the sizes, in objects, of each row's base clusters; (n_rows,) in host memory."""
+def summed_sizes(ensemble: Ensemble, member_weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of the sizes, in objects times the weight of the member, of each row's base clusters; in host memory."""
     if ensemble.card is not None:
         from quorate._device import card_tables
 
-        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums_on_card(ensemble, objects_in(ensemble)))
+        weighted = objects_in(ensemble) * np.repeat(member_weights, ensemble.n_clusters)
+        summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums_on_card(ensemble, weighted))
         return summed
     sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
     weights = np.zeros(ensemble.n_rows, dtype=np.int64)
@@ -446,7 +447,7 @@ def summed_sizes(ensemble: Ensemble) -> NDArray[np.int64]:
         known = np.flatnonzero(ensemble.labels[:, member] >= 0)
         columns = start + ensemble.labels[known, member].astype(np.int64)
         sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
-        weights[known] += sizes[columns]
+        weights[known] += member_weights[member] * sizes[columns]
     return weights
 
 

@@ -35,23 +35,26 @@ class Cuts(NamedTuple):
     parts: float
 
 
-def forced_partition(ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.int32] | None:
+def forced_partition(ensemble: AnyEnsemble, n_clusters: int, take_components: bool) -> NDArray[np.int32] | None:
     """The answer if only one is possible: one cluster, one cluster per row, or the connected components; else None."""
     if n_clusters == 1:
         return np.zeros(ensemble.n_rows, dtype=np.int32)
     if n_clusters == ensemble.n_rows:
         return np.arange(n_clusters, dtype=np.int32)
-    return components(ensemble, n_clusters)
+    return components(ensemble, n_clusters) if take_components else None
 
 
 def partition_rows(
-    ensemble: AnyEnsemble, n_clusters: int, partition: Callable[[], tuple[NDArray[np.int32], int]]
+    ensemble: AnyEnsemble,
+    n_clusters: int,
+    partition: Callable[[], tuple[NDArray[np.int32], int]],
+    take_components: bool = True,
 ) -> tuple[NDArray[np.int32], int]:
     """Canonical labels of a balanced partition of the rows, and the number of parts that had to be repaired.
 
     `partition` runs the partitioner and returns labels and that number; it is called only if the answer is not forced.
     """
-    forced = forced_partition(ensemble, n_clusters)
+    forced = forced_partition(ensemble, n_clusters, take_components)
     labels, n_repaired = partition() if forced is None else (forced, 0)
     return canonical(labels, n_clusters), n_repaired
 
@@ -124,6 +127,7 @@ def meta_cluster_consensus(
     rng: np.random.Generator,
     method: str,
     group: Callable[[], tuple[NDArray[np.int32], float]],
+    take_components: bool = True,
 ) -> Consensus:
     """Let groups of base clusters compete for the rows, and describe the outcome.
 
@@ -138,7 +142,7 @@ def meta_cluster_consensus(
         ``info["meta_clusters"]`` holds for each member, by name, the group of each of its clusters, or is None if the
         answer was forced (`objective` is 0 then); ``info["n_repaired"]`` is the number of groups that won no row.
     """
-    forced = forced_partition(ensemble, n_clusters)
+    forced = forced_partition(ensemble, n_clusters, take_components)
     if forced is not None:
         info = {"meta_clusters": None, "n_repaired": 0}
         return Consensus(labels=canonical(forced, n_clusters), objective=0.0, info=info)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, Ensemble, FloatArray
 from quorate.solvers.label_rows import objects_in, row_norms, summed_sizes, total_of
 from quorate.solvers.label_space.lookup import Model, Rule, Sums, means_rule, squares, width
-from quorate.solvers.weights import TABLE_UNIT, cluster_weights, whole
+from quorate.solvers.weights import TABLE_UNIT, cluster_weights, integer_member_weights, whole
 
 
 def euclidean(ensemble: AnyEnsemble) -> Model:
@@ -27,17 +27,18 @@ def euclidean(ensemble: AnyEnsemble) -> Model:
 
 
 def spectral_model(ensemble: Ensemble) -> Model:
-    """SEC: weighted k-means of h_i / w_i with weight w_i, the summed sizes of i's base clusters."""
-    weights = summed_sizes(ensemble)
+    """SEC: weighted k-means of h_i / w_i with weight w_i, the sizes of i's base clusters times member weights."""
+    member_weights, unit = integer_member_weights(ensemble)
+    weights = summed_sizes(ensemble, member_weights)
     norms: FloatArray = row_norms(ensemble) / weights
     total = total_of(ensemble, norms)
 
     def cost(sums: Sums) -> float:
         filled = sums.mass > 0
-        return total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())
+        return (total - float((squares(ensemble, sums)[filled] / sums.mass[filled]).sum())) / unit
 
     # their sum is at most the objects times the labels of all objects, which soon is beyond 64 bits
-    fits = ensemble.n_objects**2 * ensemble.n_members < 2**62
+    fits = ensemble.n_objects**2 * int(member_weights.sum()) < 2**62
     masses = ensemble.counts * (weights if fits else weights.astype(np.float64))
     return Model(lambda sums: means_rule(ensemble, sums), cost, norms, weights.astype(np.float64), masses)
 
