@@ -201,7 +201,7 @@ class Source:
     n_rows : int or None
         The number of rows, if it is known before they are read.
     fingerprint : list or None
-        What tells this source from another: names, sizes and times of files. None if that is not known.
+        What tells this source from another: the stamps of its files, or such lists. None if that is not known.
     info : callable, optional
         Returns the `info` of an ensemble made from the source; called after all parts were read.
     paths : tuple of paths
@@ -274,9 +274,28 @@ def _file_names(sources: list[Source]) -> tuple[str, ...]:
 
 
 def stamp(path: Path) -> list[Any]:
-    """Return what tells a file or folder from another version of it: its path, size and time of change."""
-    facts = path.stat()
-    size = facts.st_size
-    if path.is_dir():
-        size = sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
-    return [str(path.resolve()), size, facts.st_mtime_ns]
+    """Return what tells a file from another version of it: its path, size, time of change, and number on the disk.
+
+    The last three of a folder are sums over the files in it.
+    """
+    inner = path.rglob("*") if path.is_dir() else (path,)
+    facts = [file.stat() for file in inner if file.is_file()]
+    sums = (sum(getattr(fact, name) for fact in facts) for name in ("st_size", "st_mtime_ns", "st_ino"))
+    return [str(path.resolve()), *sums]
+
+
+def refuse_changed(fingerprint: list[Any] | None) -> None:
+    """Raise if a file has changed since its stamp was taken: its passes, or its blocks, may be of two versions."""
+    for entry in fingerprint or ():
+        if entry is None or not isinstance(entry[0], str):
+            refuse_changed(entry)
+            continue
+        try:
+            same = stamp(Path(entry[0])) == entry
+        except OSError:
+            same = False
+        if not same:
+            raise ValueError(
+                f"{entry[0]} was changed, replaced or removed while it was read; run the same again when nothing "
+                f"writes to it."
+            )

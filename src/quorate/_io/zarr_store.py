@@ -167,6 +167,8 @@ def _documents(store: Path) -> Iterator[tuple[Path, bytes]]:
         for name in _DOCUMENTS:
             if name in files:
                 place = Path(folder) / name
+                if not place.is_file():
+                    raise ValueError(f"cannot read {store}: {place} is a pipe, a device or a link to nothing.")
                 yield place, place.read_bytes()
 
 
@@ -204,6 +206,11 @@ def _prove_chain(chain: list[tuple[str, Any]], path: FilePath) -> None:
             if key == "id"
             else name in _VERSION_3 or (name.startswith("numcodecs.") and name[10:] in _NUMCODECS)
         )
+        if name == "sharding_indexed":
+            raise ValueError(
+                f"{name_of(path)} uses the Zarr codec 'sharding_indexed', and stores with shards are not read: a chunk "
+                f"that is lost in a shard would be read as the fill value; write it without shards."
+            )
         if not known:
             raise ValueError(
                 f"{name_of(path)} uses the Zarr codec {brief(name)}, which may run code or is not known to be "

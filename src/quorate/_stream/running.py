@@ -19,7 +19,7 @@ from quorate._data.blocks import CodedBlock, RowTable, Settled, code_block, merg
 from quorate._data.ids import IdLedger
 from quorate._data.proof import vary
 from quorate._io.paths import FilePath
-from quorate._io.source import Budget, Part, Source
+from quorate._io.source import Budget, Part, Source, refuse_changed
 from quorate._stream.labels_out import SKIPPED, RowLabels, output_of, refuse_out, write_labels
 from quorate._stream.store import BlockFacts, FolderStore, MemoryStore, Store, Workspace, restore_old
 from quorate._summaries import ResultTable
@@ -67,6 +67,7 @@ def collect(source: Source, budget: Budget, store: Store) -> Collected:
                 ledger.add(ids)
             n_objects += len(numbers)
             _tell(n_objects, table.n_rows, source.n_rows)
+    refuse_changed(source.fingerprint)
     if ledger is not None:
         ledger.refuse_repeated()
     return Collected(table, n_objects)
