@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak mutants coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors audit check methods bench scale papers accuracy trust peers fuzz soak mutants coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
 
 # Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
@@ -59,6 +59,13 @@ $(FLOOR_STAMP): pyproject.toml src/quorate/__init__.py .ci/floors.py
 
 test-floors: $(FLOOR_STAMP)  ## the lowest versions that pyproject.toml declares, in an environment of their own
 	.venv-floors/bin/python -m pytest $(PARALLEL) -W ignore::DeprecationWarning $(or $(ARGS),$(FLOOR_TESTS))
+
+audit: $(STAMP)     ## known advisories of the lowest and the newest versions of all dependencies; says so where they cannot be looked up
+	test -d .venv-audit || $(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit || true
+	$(PYTHON) .ci/floors.py > .venv-audit/floors.txt
+	$(BIN)/python -m pip list --format freeze --exclude-editable --exclude pip --exclude setuptools > .venv-audit/newest.txt
+	$(PYTHON) .ci/audit.py .venv-audit/bin/pip-audit .venv-audit/floors.txt .venv-audit/newest.txt
 
 check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
@@ -130,4 +137,4 @@ dist:               ## source archive and wheel, checked; the tests run against 
 	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),$(PARALLEL))
 
 clean:
-	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .venv-audit .pytest_cache .mypy_cache .ruff_cache demo

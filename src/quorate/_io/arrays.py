@@ -37,11 +37,11 @@ _ID_NAME = "id_name"
 def read_arrays(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
     """Return the arrays of a file by name; the array of a file that holds a single one is named "labels".
 
-    `wanted` may choose from the arrays of an .npz file, as `read_npz` says.
+    `wanted` may choose from the arrays of an .npz file or a Zarr store, as `read_npz` says.
     """
     kind = format_of(path)
     if kind == "zarr":
-        return read_zarr(path)
+        return read_zarr(path, wanted)
     return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path, wanted)
 
 

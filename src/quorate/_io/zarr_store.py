@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
-from quorate._io.numpy_files import prove_texts
+from quorate._io.numpy_files import Wanted, prove_texts
 from quorate._io.paths import FilePath, name_of, refuse_unreadable
 
 Array = NDArray[Any]
@@ -54,13 +54,16 @@ _DOCUMENTS = (".zarray", ".zgroup", ".zmetadata", "zarr.json", _ATTRIBUTES)
 _BLOSC_HEADER = 16
 
 
-def read_zarr(path: FilePath) -> dict[str, Array]:
-    """Return the arrays of a store by name; if the store is a single array, its name is "labels".
+def read_zarr(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
+    """Return the arrays of a store by name, all or those that `wanted` chooses; a single array is named "labels".
 
     First the codecs in the metadata of all arrays and groups are checked, then the store is opened, then every chunk
     is looked for, and only then are chunks read.
     """
-    return {name: item[...] for name, item in open_zarr(path).items()}
+    stored, arrays = open_zarr(path), dict[str, Array]()
+    for name in stored if wanted is None else wanted(list(stored), arrays):
+        arrays[name] = stored[name][...]
+    return arrays
 
 
 class StoredArray:
