@@ -438,7 +438,7 @@ def _other_content(folder: Path) -> str | None:
 
 def _is_strange(entry: Path) -> bool:
     """Whether something in the folder is nothing that is written there, by its name, its kind and what it holds."""
-    if entry.is_symlink():
+    if entry.is_symlink() or entry.stat().st_uid != entry.parent.stat().st_uid:
         return True
     if entry.is_dir():
         return entry.name not in (OLD, LABELS) or (
@@ -446,6 +446,9 @@ def _is_strange(entry: Path) -> bool:
             and any(path.is_symlink() or path.suffix not in (".parquet", ".part") for path in files_below(entry))
         )
     name = entry.name.removeprefix(".").removesuffix(".part") if entry.name.endswith(".part") else entry.name
+    if entry.name in (NAME, f".{MARK}.part"):
+        # the lock is empty, and an unfinished mark the beginning of one
+        return not (entry.is_file() and (b"" if entry.name == NAME else ABOUT).startswith(entry.read_bytes()))
     return not entry.is_file() or not (name == NAME or _FILE.fullmatch(name) is not None)
 
 
