@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
 from quorate.generation import Projection, Share, Views, runner
@@ -24,15 +24,38 @@ NOT_FOR_LABELS = {
     "check_clustering": "clusters standardised measurements; X is a table of labels, where negative ones are errors",
 }
 
+CHECKED_WITHOUT_NUMBER = {
+    "check_clustering",
+    "check_estimators_pickle",
+    "check_fit2d_1sample",
+    "check_fit2d_1feature",
+    "check_methods_subset_invariance",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+}
+
 
 @parametrize_with_checks([ConsensusClustering(random_state=0)], expected_failed_checks=lambda estimator: NOT_FOR_LABELS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks([EnsembleClustering(random_state=0, n_members=5)])
+@parametrize_with_checks([EnsembleClustering(3, random_state=0, n_members=5)])
 def test_scikit_learn_checks_on_features(estimator, check):
     check(estimator)
+
+
+CHOOSING = [
+    check
+    for _, check in estimator_checks_generator(EnsembleClustering(random_state=0, n_members=5))
+    if check.func.__name__ in CHECKED_WITHOUT_NUMBER
+]
+
+
+@pytest.mark.parametrize("check", CHOOSING, ids=lambda check: check.func.__name__)
+def test_scikit_learn_checks_where_the_number_is_chosen(check):
+    """Choosing takes ten times as long, so that only the checks run that look at the result or fit unusual data."""
+    check(EnsembleClustering(random_state=0, n_members=5))
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -11,9 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 215
-MOST_LINES = (
-    44_400  # six scores, stability, linkage (0101), what was merged with them; bytes of texts and faults of files
-)
+MOST_LINES = 44_960  # weights="auto", soft members everywhere, scores, stability; bytes of texts and faults of files
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
@@ -21,7 +19,7 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
 }
 MOST_WALKED = {
-    "quorate consensus": 54,  # the summary has words for the stability of clusters (0101)
+    "quorate consensus": 55,  # labels may be soft: evaluate reads either (29.7)
     "EnsembleClustering('auto')": 64,
     "stream.consensus": 49,
     "report": 53,

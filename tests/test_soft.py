@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
+
 import numpy as np
 import oracle_soft
+import pandas as pd
 import pytest
 from ensembles import noisy, one_hot_members, random_members, soft_members
 
 from quorate import (
     METHODS,
     Consensus,
+    anmi,
     as_ensemble,
     as_soft_ensemble,
+    choose_k,
     compress,
     consensus,
     evaluate,
     harden,
+    memberships,
+    save_labels,
     solve,
 )
+from quorate._data.soft_members import drawn_labels
+from quorate._evaluation.scores import cluster_density, density, inter_density
+from quorate.cli import main
 from quorate.ops import threads
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph, co_association_graph, meta_graph
 from quorate.solvers.label_rows import row_norms, shared_with
@@ -39,7 +50,7 @@ def same(first: Consensus, second: Consensus) -> None:
         assert np.array_equal(first.tree, second.tree)
 
 
-def test_five_methods_take_soft_members() -> None:
+def test_five_methods_use_memberships_themselves() -> None:
     assert SOFT == ("cspa", "eac", "hbgf", "kmeans", "mcla")
 
 
@@ -230,3 +241,139 @@ def test_cspa_with_weights_that_are_no_integers_and_counts() -> None:
     labels = noisy(0, n=300, members=5, noise=0.4)
     result = consensus(as_ensemble(labels, weights=[0.1, 0.7, 0.3, 1.1, 0.9]), 3, method="cspa", random_state=0)
     assert result.n_clusters == 3
+
+
+# methods that take labels alone, scores and the number of clusters
+
+LABELS_ALONE = sorted(name for name, method in METHODS.items() if not method.soft and method.memory == "linear")
+
+
+@pytest.mark.parametrize("method", LABELS_ALONE)
+def test_every_method_takes_soft_members(method: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 30)
+    matrices = [rng.dirichlet(0.25 + 3.0 * np.eye(3)[c], size=1)[0] for _ in range(6) for c in truth]
+    members = [*np.array(matrices).reshape(6, 90, 3), truth % 3]
+    k = 3
+    result = consensus(members, k, method=method, random_state=0)
+    assert sorted(set(result.labels.tolist())) == [0, 1, 2]
+    assert result.info["drawn_labels"] == 61
+    assert result.confidence is not None
+    if method not in ("hne", "hgpa"):
+        assert evaluate(result.labels, truth[:, None], truth=truth).ari > 0.8
+    again = consensus([members[q] for q in (3, 1, 6, 0, 2, 5, 4)], k, method=method, random_state=0)
+    if method not in ("best", "supra"):
+        assert np.array_equal(again.labels, result.labels)
+
+
+def test_labels_are_drawn_as_often_as_memberships_say() -> None:
+    soft = as_soft_ensemble([*soft_members(3, n=60, missing=0.2), np.arange(60) % 4])
+    drawn = drawn_labels(soft)
+    assert drawn.weights.sum() == pytest.approx(soft.weights.sum())
+    dense = oracle_soft.dense(soft)
+    for member, (first, last) in enumerate(itertools.pairwise(soft.offsets)):
+        of_member = [q for q, name in enumerate(drawn.member_names) if name.split(" (")[0] == soft.member_names[member]]
+        counts = np.zeros((60, last - first))
+        for q in of_member:
+            known = np.flatnonzero(drawn.labels[:, q] >= 0)
+            counts[known, drawn.categories[q][drawn.labels[known, q]].astype(int)] += 1 / len(of_member)
+        assert np.abs(counts - dense[:, first:last]).max() <= 0.1 + 1e-9
+    hard = as_soft_ensemble(one_hot_members(noisy(1, n=90)))
+    assert np.array_equal(drawn_labels(hard).labels, harden(hard).labels)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_one_hot_memberships_are_those_of_labels(weighted: bool) -> None:
+    labels = noisy(2, n=90, missing=0.2, noise=0.4)
+    weights = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0] if weighted else None
+    hard, soft = as_ensemble(labels, weights=weights), as_soft_ensemble(one_hot_members(labels), weights=weights)
+    found = np.arange(90) % 4
+    for score in (anmi, density, inter_density):
+        assert score(found, soft) == pytest.approx(score(found, hard), abs=1e-12)
+    assert cluster_density(found, soft) == pytest.approx(cluster_density(found, hard), abs=1e-12)
+    one, other = (evaluate(consensus(e, 4, random_state=0, method="kmeans"), e) for e in (soft, hard))
+    assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-12)
+
+
+def test_scores_of_memberships_are_their_definitions() -> None:
+    soft = as_soft_ensemble(soft_members(5, n=40, missing=0.1), weights=[1.0, 2.0, 0.5, 1.0, 1.5, 3.0])
+    found = np.arange(40) % 3
+    parts = np.split(oracle_soft.dense(soft), soft.offsets[1:-1], axis=1)
+    together = sum(w * part @ part.T for w, part in zip(soft.weights, parts, strict=True)) / soft.weights.sum()
+    np.fill_diagonal(together, 0.0)
+    same_cluster = found[:, None] == found[None]
+    pairs = [together[np.ix_(found == c, found == c)].sum() / (n * (n - 1)) for c, n in enumerate(np.bincount(found))]
+    assert cluster_density(found, soft) == pytest.approx(pairs, abs=1e-6)
+    between = together[~same_cluster].sum() / (~same_cluster).sum()
+    assert evaluate(found, soft).inter_density == pytest.approx(between, abs=1e-6)
+    dense, values, importance = oracle_soft.dense(soft), [], []
+    for member, (first, last) in enumerate(itertools.pairwise(soft.offsets)):
+        table = dense[:, first:last].T @ np.eye(3)[found]
+        p = table / table.sum()
+        outer = p.sum(1, keepdims=True) * p.sum(0)
+        information = (p[p > 0] * np.log(p[p > 0] / outer[p > 0])).sum()
+        entropies = [-(q * np.log(q)).sum() for q in (p.sum(0), p.sum(1)[p.sum(1) > 0])]
+        values.append(information / np.sqrt(entropies[0] * entropies[1]))
+        importance.append(table.sum() * soft.weights[member])
+    assert anmi(found, soft) == pytest.approx(np.average(values, weights=importance), abs=1e-6)
+
+
+def test_the_number_is_chosen_for_soft_members() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(4), 40)
+    drawn = np.array([rng.dirichlet(0.2 + 4 * np.eye(4)[c]) for _ in range(8) for c in truth])
+    members = list(drawn.reshape(8, 160, 4))
+    assert choose_k(members, random_state=0).n_clusters == 4
+    result = consensus(members, random_state=0)
+    assert result.n_clusters == result.info["choice"].n_clusters == 4
+    assert consensus(members, (2, 5), random_state=0, method="lwgp", refine=True).n_clusters == 4
+
+
+# memberships out
+
+
+def test_memberships_are_confidence_and_what_is_left() -> None:
+    labels = noisy(0, n=200, missing=0.2, noise=0.5)
+    result = consensus(labels, 3, random_state=0)
+    shares = result.memberships(labels)
+    assert shares.shape == (200, 3)
+    assert shares.sum(axis=1) == pytest.approx(np.ones(200))
+    assert shares.min() >= 0
+    assert shares[np.arange(200), result.labels] == pytest.approx(result.confidence, abs=1e-12)
+    others = shares.copy()
+    others[np.arange(200), result.labels] = -1
+    has = result.runner_up >= 0
+    best = others[np.flatnonzero(has), result.runner_up[has]]
+    assert best == pytest.approx(others[has].max(axis=1))
+    frame = result.to_frame(shares)
+    assert list(frame.columns)[-3:] == ["p 0", "p 1", "p 2"]
+    soft = soft_members(1, n=50)
+    of_soft = consensus(soft, 3, random_state=0)
+    assert of_soft.memberships(soft).sum(axis=1) == pytest.approx(np.ones(50))
+
+
+def test_memberships_that_cannot_be_had_are_refused() -> None:
+    labels = noisy(0, n=60)
+    with pytest.raises(ValueError, match="result has no confidence"):
+        consensus(labels, 3, confidence=False).memberships(labels)
+    with pytest.raises(ValueError, match="one row per object of the result, 60 objects, got 50 rows"):
+        consensus(labels, 3).memberships(labels[:50])
+    with pytest.raises(TypeError, match="result must be a Consensus"):
+        memberships(labels[:, 0], labels)
+
+
+def test_memberships_in_files_and_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = pd.DataFrame(noisy(0, n=60, noise=0.4), columns=list("abcdef"))
+    labels.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "o.csv"
+    command = ["consensus", str(tmp_path / "t.csv"), "-k", "3"]
+    assert main([*command, "--memberships", "-o", str(out)]) == 0
+    written = pd.read_csv(out)
+    assert list(written.columns) == ["label", "confidence", "p 0", "p 1", "p 2"]
+    assert written.iloc[:, 2:].sum(axis=1).to_numpy() == pytest.approx(np.ones(60), abs=1e-5)
+    assert main([*command, "--memberships"]) == 2
+    assert "add -o FILE" in capsys.readouterr().err
+    assert main([*command, "--memberships", "--memory", "1GB", "-o", str(tmp_path / "folder")]) == 2
+    assert "--memberships needs a table in memory" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="memberships must have one row per object, 2"):
+        save_labels(out, [0, 1], memberships=np.ones((3, 2)), overwrite=True)

@@ -17,16 +17,14 @@ from quorate import (
     METHODS,
     Consensus,
     Ensemble,
-    anmi,
     as_ensemble,
     as_soft_ensemble,
     ca_tree,
-    choose_k,
     co_association,
     coarsen,
     consensus,
-    evaluate,
     harden,
+    solve,
 )
 from quorate.solvers.members import in_content_order
 
@@ -119,11 +117,11 @@ def test_other_wrong_input_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", sorted(set(METHODS) - set(SOFT)))
-def test_other_methods_refuse(method: str) -> None:
+def test_solve_refuses_other_methods(method: str) -> None:
     members = random_members(0, 10)
-    told = f"method '{method}' takes labels alone; methods that take soft members: cspa, eac, hbgf, kmeans, mcla"
+    told = f"solve runs '{method}' on labels alone; methods that it runs on soft members: cspa, eac, hbgf, kmeans, mcla"
     with pytest.raises(ValueError, match=told):
-        consensus(members, 2, method=method)
+        solve(as_soft_ensemble(members), 2, method=method)
     if method != "best":
         assert consensus(harden(members), 2, method=method, random_state=0).n_clusters == 2
 
@@ -131,9 +129,6 @@ def test_other_methods_refuse(method: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"n_clusters": "auto"}, "n_clusters must be a number"),
-        ({"n_clusters": 2, "refine": True}, "refine must be False"),
-        ({"n_clusters": 2, "coarsen": 0.4}, "coarsen must be None"),
         ({"method": "eac", "linkage": "single"}, "linkage='average' alone"),
         ({"method": "eac", "threshold": 0.1}, "linkage='average' alone"),
         ({"method": "eac", "enhanced": True}, "linkage='average' alone"),
@@ -143,6 +138,25 @@ def test_other_methods_refuse(method: str) -> None:
 def test_options_that_need_labels_are_refused(options: dict[str, Any], told: str) -> None:
     with pytest.raises((ValueError, MemoryError), match=told):
         consensus(random_members(0, 10), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"n_clusters": "auto"}, "n_clusters must be a number"),
+        ({"n_clusters": 2, "refine": True}, "refine must be False"),
+    ],
+)
+def test_options_that_solve_refuses(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        solve(as_soft_ensemble(random_members(0, 10)), **options)
+
+
+@pytest.mark.parametrize("options", [{"refine": True}, {"coarsen": 0.4}, {"n_clusters": (2, 3)}])
+def test_options_that_need_labels_have_drawn_ones(options: dict[str, Any]) -> None:
+    result = consensus(random_members(0, 30), **{"n_clusters": 2, **options}, random_state=0)
+    assert len(result.labels) == 30
+    assert ("drawn_labels" in result.info) == ("n_clusters" not in options)
 
 
 def test_pairwise_is_the_same_only_without_gaps() -> None:
@@ -158,9 +172,6 @@ def test_pairwise_is_the_same_only_without_gaps() -> None:
     [
         as_ensemble,
         co_association,
-        lambda members: evaluate([0] * 10, members),
-        lambda members: anmi([0] * 10, members),
-        lambda members: choose_k(members, (2, 3)),
     ],
 )
 def test_what_needs_labels_names_harden(ask: Any) -> None:

@@ -31,6 +31,7 @@ GROUPS = {
         "compare",
         "over_k",
         "members",
+        "memberships",
         "profiles",
         "co_association",
         "linkage",

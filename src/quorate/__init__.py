@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from quorate._choose_k.choose_k import choose_k
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
+    from quorate._consensus.confidence import memberships
     from quorate._consensus.consensus import consensus, solve
     from quorate._consensus.place import place
     from quorate._consensus.refine import refine
@@ -82,6 +83,7 @@ __all__ = [
     "load_consensus",
     "load_labels",
     "members",
+    "memberships",
     "merge",
     "nmi",
     "over_k",
@@ -135,6 +137,7 @@ _HOMES = {
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
     "members": "_evaluation.member_table",
+    "memberships": "_consensus.confidence",
     "merge": "_data.rows",
     "nmi": "_evaluation.scores",
     "over_k": "_trust.over_k",

@@ -105,8 +105,10 @@ class ResultTable:
         """The names of the clusters that `renamed` gave, or their numbers."""
         return tuple(map(str, range(self.n_clusters))) if self.cluster_names is None else self.cluster_names
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self, memberships: Any = None) -> pandas.DataFrame:
         """Return a pandas DataFrame with one row per object: label, confidence and runner-up.
+
+        With `memberships` (what the method of that name returns) there is a column "p 0" for cluster 0, and so on.
 
         Its index is that of the input. Columns without known values are left out. `runner_up` is the best other
         cluster; it is missing if no other cluster shares a label with the object. If clusters were renamed, both
@@ -132,6 +134,9 @@ class ResultTable:
                 columns[name] = library.arrays.IntegerArray(np.maximum(values, 0), values < 0)
             else:
                 columns[name] = values
+        if memberships is not None:
+            clusters = self.cluster_names or range(self.n_clusters)
+            columns |= {f"p {name}": share for name, share in zip(clusters, np.asarray(memberships).T, strict=True)}
         # ids that had no name are named "id"
         id_name = None if self.id_name == "id" else self.id_name
         index = None if self.object_ids is None else library.Index(self.object_ids, name=id_name)

@@ -324,6 +324,12 @@ class Consensus(ResultTable):
 
         return quorate.members(self, ensemble)
 
+    def memberships(self, ensemble: Any) -> FloatArray:
+        """Return how probably each object belongs to each cluster; see `quorate.memberships`."""
+        import quorate
+
+        return quorate.memberships(self, ensemble)
+
     def place(self, new_labels: Any, ensemble: Any) -> Placement:
         """Assign new objects to the clusters by their labels of the same members; see `quorate.place`."""
         import quorate

@@ -31,6 +31,7 @@ from quorate._choose_k.criteria import (
 from quorate._data.ensemble import as_ensemble
 from quorate._data.rows import compress
 from quorate._data.selection import as_objects, permuted, select_members, side_by_side
+from quorate._data.soft_members import harden, soft_or_labels
 from quorate._solve.auto import DEFAULT_METHOD, MANY_CLUSTERS
 from quorate._solve.procedure import some_objects, two_halves, until_clear
 from quorate._solve.run_method import resolve, run_method
@@ -170,7 +171,8 @@ def choose_k(
 
     Parameters
     ----------
-    labels : Ensemble, anything `as_ensemble` takes, or mapping {k: members}
+    labels : Ensemble, SoftEnsemble, anything `as_ensemble` or `as_soft_ensemble` takes, or mapping {k: members}
+        Of soft members the likeliest labels are compared.
         A mapping from numbers of clusters to members of so many clusters each, as for `over_k` and
         `plot.consensus_cdf`; then the numbers of the mapping are compared.
     n_clusters : "auto", None, (low, high) or range
@@ -237,7 +239,9 @@ def choose_k(
     parts = None
     if isinstance(labels, Mapping) and labels and all(isinstance(key, numbers.Integral) for key in labels):
         parts, labels, n_clusters = _members_by_number(labels, n_clusters)
-    rows, _ = compress(as_ensemble(labels))
+    members = soft_or_labels(labels)
+    # labels drawn of one member agree with one another, which members without clusters must not
+    rows, _ = compress(members if isinstance(members, Ensemble) else harden(members))
     compared = candidates("auto" if n_clusters is None else n_clusters, rows)
     if compared is None:
         raise ValueError(f"n_clusters must be 'auto', (lowest, highest) or a range to choose from, got {n_clusters!r}.")

@@ -29,9 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from quorate._check import counted
+from quorate._data.alignment import aligned_result
 from quorate._data.labelling import Labelling, Pairing
 from quorate._data.selection import select_members
-from quorate._data.soft_members import harden
+from quorate._data.soft_members import harden, soft_or_labels
 from quorate._device.choose import array_library, arrays_on_host, lives_on_card
 from quorate._solve.procedure import (
     Drawn,
@@ -48,9 +50,9 @@ from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
-from quorate.solvers.cluster_means import own_shares
+from quorate.solvers.cluster_means import cluster_means, own_shares
 from quorate.solvers.contingency import ari, contingency, matched
-from quorate.solvers.label_rows import entries_of, known_shares
+from quorate.solvers.label_rows import entries_of, known_shares, one_hot
 from quorate.solvers.members import in_content_order
 
 N_DIVISIONS = 2
@@ -427,3 +429,53 @@ def _slopes(odds: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[F
     """First and second derivatives of the log likelihood by the log odds, the second one with its sign turned."""
     fitted = expit(odds)
     return weights * (share - fitted), weights * fitted * (1 - fitted)
+
+
+def memberships(result: Consensus, ensemble: Any) -> FloatArray:
+    """Return how probably each object belongs to each cluster.
+
+    Parameters
+    ----------
+    result : Consensus
+        A consensus with its confidence.
+    ensemble : Ensemble, SoftEnsemble, or anything `as_ensemble` or `as_soft_ensemble` takes
+        The members that it was made from.
+
+    Returns
+    -------
+    array of shape (n_objects, n_clusters)
+        Rows sum to 1. The entry of the object's own cluster is its confidence: the estimated probability that the same
+        procedure would place it there on a fresh ensemble. What is left is divided among the other clusters by the
+        object's mean co-association with them, to the power of 2, or less where members do not label the object.
+
+    See Also
+    --------
+    consensus : ``runner_up`` of its result is the best other cluster alone.
+
+    Examples
+    --------
+    >>> from quorate import consensus
+    >>> members = [[0, 0, 1, 1, 2], [0, 0, 1, 1, 2], [0, 0, 1, 2, 2]]
+    >>> memberships(consensus(members, 3, random_state=0), members).sum(axis=1).round(6).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    if not isinstance(result, Consensus):
+        raise TypeError(f"result must be a Consensus, got {type(result).__name__}; labels alone have no confidence.")
+    members = soft_or_labels(ensemble)
+    aligned: Consensus = aligned_result(result, members.object_ids, "result")
+    if len(aligned.labels) != members.n_rows:
+        objects, rows = counted(len(aligned.labels), "object"), counted(members.n_rows, "row")
+        raise ValueError(f"ensemble must have one row per object of the result, {objects}, got {rows}.")
+    if aligned.confidence is None:
+        raise ValueError("result has no confidence, which memberships are made of; leave out confidence=False.")
+    means, _ = cluster_means(members, aligned.labels, aligned.n_clusters)
+    shared: FloatArray = one_hot(members) @ (means / members.weights.sum())
+    known = known_shares(members)
+    power = 1.0 + (1.0 if known is None else known[:, None])
+    own = np.arange(members.n_rows), aligned.labels
+    shared = np.maximum(shared, 1e-9) ** power
+    shared[own] = 0.0
+    rest = shared.sum(axis=1, keepdims=True)
+    shared *= (1.0 - aligned.confidence)[:, None] / np.where(rest > 0, rest, 1.0)
+    shared[own] = 1.0 - shared.sum(axis=1)
+    return shared

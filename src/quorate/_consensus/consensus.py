@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from quorate._data.ensemble import ensemble_as
 from quorate._data.proof import proven
 from quorate._data.rows import compress
 from quorate._data.selection import select_rows
-from quorate._data.soft_members import as_soft_ensemble
+from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._solve.auto import AUTO, DEFAULT_METHOD
@@ -31,7 +32,9 @@ from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading,
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
+from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi
+from quorate.solvers.members import in_content_order
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -107,6 +110,8 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
     if solving.options:
         info["options"] = dict(solving.options)
+    if "weights" in ensemble.info:
+        info["weights"] = ensemble.info["weights"]
     sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
     problem = None if sizes is None else collapsed(sizes, ensemble)
     if problem:
@@ -130,10 +135,14 @@ def _refuse_soft(solving: Solving, chooses: bool) -> None:
     if not METHODS[solving.method].soft:
         taking = ", ".join(name for name, entry in METHODS.items() if entry.soft)
         raise ValueError(
-            f"method {solving.method!r} takes labels alone; methods that take soft members: {taking}. {HARDEN}"
+            f"solve runs {solving.method!r} on labels alone; methods that it runs on soft members: {taking}. "
+            f"quorate.consensus runs any method on them. {HARDEN}"
         )
     if chooses:
-        raise ValueError(f"n_clusters must be a number with soft members: criteria for it compare labels. {HARDEN}")
+        raise ValueError(
+            f"n_clusters must be a number with soft members: criteria for it compare labels. quorate.consensus chooses "
+            f"it. {HARDEN}"
+        )
     if solving.refine:
         raise ValueError(f"refine must be False with soft members: it raises the ANMI with labels. {HARDEN}")
 
@@ -166,7 +175,8 @@ def consensus(
     ----------
     labels : Ensemble, SoftEnsemble, or anything `as_ensemble` takes
         One row per object, one column per member. A list (or mapping) in which a member is a matrix of memberships goes
-        through `as_soft_ensemble`; methods that take labels alone refuse it.
+        through `as_soft_ensemble`. Methods that take labels alone get 10 labels of each soft member, drawn as often as
+        its memberships say, which share its weight; ``info["drawn_labels"]`` is then the number of these members.
     n_clusters : int, "auto", (low, high) or range, optional
         Number of clusters; the result has exactly that many. With "auto" (the same as None) or a range of numbers
         `choose_k` chooses it, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
@@ -263,6 +273,8 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     if ensemble.card is not None:
         return _solve_on_card(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
+    if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
+        return _solve_soft(cast(SoftEnsemble, ensemble), n_clusters, solving)
     merged = coarsened(rows, n_clusters, solving)
     if merged is None:
         result = solve_rows(rows, n_clusters, solving)
@@ -282,6 +294,42 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
+
+
+def _needs_labels(solving: Solving) -> bool:
+    """Whether soft members must become labels for a method or an option."""
+    method = METHODS.get(solving.method)
+    return solving.refine or solving.coarsen is not None or (method is not None and not method.soft)
+
+
+def _is_open(n_clusters: Numbers, solving: Solving) -> bool:
+    """Whether the number of clusters is to be chosen, not given and not found by the method itself."""
+    finds = n_clusters is None and solving.method in METHODS and METHODS[solving.method].finds_k
+    return not (isinstance(n_clusters, numbers.Integral) or finds)
+
+
+def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> Solved:
+    """Choose the number by the likeliest labels, and let a method that takes labels alone have labels that are drawn
+    from the memberships. Confidence and the best other cluster are those of the memberships.
+    """
+    if _is_open(n_clusters, solving):
+        labels = compress(harden(soft))[0]
+        compared = candidates(AUTO if n_clusters is None else n_clusters, labels)
+        assert compared is not None, "a number that is open has candidates"
+        wanted = Wanted(compared, n_clusters is None or isinstance(n_clusters, str))
+        plain = replace(solving, refine=False, coarsen=None)
+        choice = choose(labels, wanted, resolve(labels, compared, plain)[0])[0]
+        solved = solve_objects(soft, choice.n_clusters, solving)
+        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, "choice": choice}))
+    rows, inverse = compress(soft)
+    drawn = drawn_labels(in_content_order(rows))
+    whole = solve_objects(drawn, n_clusters, replace(solving, confidence=False))
+    assert whole.objects.rows is not None, "the rows of the labels that were drawn"
+    result = with_standing(rows, replace(whole.objects, rows=None))
+    result = replace(result, info={**result.info, "drawn_labels": drawn.n_members})
+    result = _with_confidence(rows, result, solving) if solving.confidence else replace(result, confidence=None)
+    objects = expand(result, inverse, soft.object_ids)
+    return Solved(whole.ensemble, whole.rows, replace(objects, rows=whole.objects.rows[inverse], id_name=soft.id_name))
 
 
 SAMPLE = 2_000
@@ -352,8 +400,6 @@ def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:
     if solving.coarsen is None:
         fits = solving.method != AUTO or not isinstance(rows, Ensemble)
         return None if fits else coarsen_to_fit(rows, solving.max_bytes)
-    if isinstance(rows, SoftEnsemble):
-        raise ValueError(f"coarsen must be None with soft members: it compares labels. {HARDEN}")
     budget = min(MAX_ROWS, max(1, math.isqrt(solving.max_bytes // 8)))
     return coarsen_by_option(rows, solving.coarsen, n_clusters=n_clusters, max_rows=budget)
 

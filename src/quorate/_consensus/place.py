@@ -37,7 +37,7 @@ def cluster_profiles(ensemble: Ensemble, labels: NDArray[np.int32]) -> FloatArra
     return profiles
 
 
-def memberships(profiles: FloatArray, offsets: NDArray[np.int64], codes: IntArray) -> FloatArray:
+def shared_with_clusters(profiles: FloatArray, offsets: NDArray[np.int64], codes: IntArray) -> FloatArray:
     """Mean co-association (n, K) of the label rows `codes` with each cluster, from 0 to 1; -1 is a missing label."""
     result = np.empty((len(codes), profiles.shape[1]))
     for start in range(0, len(codes), BLOCK):
@@ -59,7 +59,7 @@ def place_rows(
     """
     placed = known_labels(ensemble, labels, codes)
     new = placed < 0
-    placed[new] = memberships(profiles, ensemble.offsets, codes[new]).argmax(axis=1)
+    placed[new] = shared_with_clusters(profiles, ensemble.offsets, codes[new]).argmax(axis=1)
     return placed
 
 
@@ -197,7 +197,7 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
     confidence, runner_up = np.zeros(n), np.full(n, -1, dtype=np.int32)
     for start in range(0, n, BLOCK):
         part = slice(start, start + BLOCK)
-        shares = memberships(places.profiles, places.rows.offsets, new.codes[part])
+        shares = shared_with_clusters(places.profiles, places.rows.offsets, new.codes[part])
         # nothing in common with any cluster: there is no cluster to choose
         best = np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), -1)
         labels[part] = np.where(known[part], labels[part], best)

@@ -417,6 +417,8 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
         counts = rows.counts
         refuse_suspects(labels, names, categories, source=source, declared=how.declared, counts=counts)
     stacked = build_ensemble(labels, names, categories, weights=how.weights, counts=rows.counts, keep_unlabelled=True)
+    # rows may be equal in the members that are left where weights were learnt
+    unchanged &= stacked.n_members == len(names)
     return _without_empty(stacked, empty, n_skipped, unchanged=unchanged)
 
 

@@ -15,6 +15,8 @@ from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rul
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
+from quorate.solvers.label_rows import likeliest_labels
+from quorate.solvers.members import LEFT_OUT, LITTLE, learnt_weights, with_members
 
 
 def as_ensemble(
@@ -39,9 +41,12 @@ def as_ensemble(
         Labels of any type: integers, floats, texts, categories. A list holds one label vector per member; in
         arrays and data frames rows are objects. A vector alone is an ensemble of one member. Series with an index are
         put in the order of the first of them, and must label the same objects.
-    weights : array of shape (n_members,) or mapping, optional
+    weights : array of shape (n_members,), mapping or "auto", optional
         Positive member weights, by order or by name of the member; 1 each by default. Only their proportions count;
-        weights above 1e100 or below 1e-100 are all multiplied by a power of two.
+        weights above 1e100 or below 1e-100 are all multiplied by a power of two. With "auto" they are learnt from the
+        members: those that agree with no other beyond chance are left out, those that agree with the others far less
+        than is usual count less, and members that say the same (NMI of 0.99 or more) share the weight of one;
+        ``info["weights"]`` has each member's weight and the reason.
     missing : value or list of values, default -1
         The values that stand for a missing label. None, NaN, NaT and nulls of data frames are always missing. If other
         values are given, -1 is missing only if it is among them; negative integers that are not are an error.
@@ -147,7 +152,7 @@ def read_ensemble(
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
     """Return the ensemble with those weights, ids and counts replaced that are not None."""
-    if weights is not None:
+    if weights is not None and not are_learnt(weights):
         ensemble = vary(ensemble, weights=as_weights(weights, ensemble.member_names))
     if ids is not None:
         ensemble = vary(ensemble, object_ids=as_ids(ids, ensemble.n_rows))
@@ -155,7 +160,35 @@ def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
         values = as_counts(counts, ensemble.n_rows)
         prove_counts(values, ensemble.n_members)
         ensemble = vary(ensemble, counts=values)
-    return ensemble
+    return with_learnt_weights(ensemble) if are_learnt(weights) else ensemble
+
+
+def are_learnt(weights: Any) -> bool:
+    """Whether the weights are to be learnt from the members."""
+    return isinstance(weights, str) and weights == "auto"
+
+
+def with_learnt_weights(ensemble: E) -> E:
+    """Return the ensemble with the weights of `learnt_weights`, without the members that should not count.
+
+    These members stay, with little weight, if an object would have no label without them. ``info["weights"]`` has the
+    weight and the reason of each member by name.
+    """
+    weights, reasons = learnt_weights(ensemble)
+    known = likeliest_labels(ensemble) >= 0
+    kept = weights > 0
+    labelled, still = known.max(axis=1), known[:, kept].max(axis=1)
+    if (labelled & ~still).any():
+        weights, kept = np.maximum(weights, LITTLE), np.ones(len(weights), dtype=np.bool_)
+        reasons = tuple(
+            reason.replace(LEFT_OUT, "has little weight, as an object has no other label") for reason in reasons
+        )
+    facts = {
+        name: {"weight": float(weight), "reason": reason}
+        for name, weight, reason in zip(ensemble.member_names, weights, reasons, strict=True)
+    }
+    chosen = vary(ensemble, weights=np.where(kept, weights, 1.0), info={**ensemble.info, "weights": facts})
+    return chosen if kept.all() else with_members(chosen, np.flatnonzero(kept))
 
 
 Array = NDArray[Any]
@@ -211,7 +244,7 @@ def build_ensemble(
         labels=labels,
         counts=values,
         n_clusters=np.array([len(values) for values in categories], dtype=np.int64),
-        weights=as_weights(weights, names),
+        weights=as_weights(None if are_learnt(weights) else weights, names),
         member_names=names,
         categories=categories,
         object_ids=None if ids is None else as_ids(ids, len(labels)),
@@ -219,7 +252,7 @@ def build_ensemble(
         id_name=id_name,
     )
     ensemble.remember(is_proven=True)
-    return ensemble
+    return with_learnt_weights(ensemble) if are_learnt(weights) else ensemble
 
 
 def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) -> None:
@@ -259,7 +292,9 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"weights must be numbers, one per member, got {_check.brief(weights)}.") from None
+        # where the members are not at hand, "auto" comes here, too
+        wanted = "numbers, one per member" + ("" if are_learnt(weights) else ', or "auto"')
+        raise TypeError(f"weights must be {wanted}, got {_check.brief(weights)}.") from None
     if values.shape != (n_members,):
         raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
     if not (np.isfinite(values).all() and (values > 0).all()):

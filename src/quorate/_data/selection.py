@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from quorate._check import brief
 from quorate._data.coding import DEFAULT, code_integers, missing_rule, narrowest
 from quorate._types import Ensemble, IntArray
+from quorate.solvers.members import with_members
 
 
 def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ensemble:
@@ -19,15 +20,7 @@ def select_members(ensemble: Ensemble, members: Sequence[int] | IntArray) -> Ens
 
     An object that none of these members labels is kept as a row without labels.
     """
-    places = np.asarray(members, dtype=np.intp)
-    return replace(
-        ensemble,
-        labels=ensemble.labels[:, places],
-        n_clusters=ensemble.n_clusters[places],
-        weights=ensemble.weights[places],
-        member_names=tuple(ensemble.member_names[place] for place in places),
-        categories=tuple(ensemble.categories[place] for place in places),
-    )
+    return with_members(ensemble, np.asarray(members, dtype=np.intp))
 
 
 def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -> Ensemble:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 
 from quorate._check import counted, has
 from quorate._data.alignment import numbered, order_of
-from quorate._data.coding import DEFAULT, code_values, missing_rule
-from quorate._data.ensemble import EmptyMemberError, as_ensemble, with_options
+from quorate._data.coding import DEFAULT, code_integers, code_values, missing_rule
+from quorate._data.ensemble import EmptyMemberError, as_ensemble, build_ensemble, with_options
 from quorate._data.proof import as_csr, proven, vary
-from quorate._data.tables import index_ids, index_name, is_matrix, label_vector, refuse_duplicates
+from quorate._data.tables import holds_matrices, index_ids, index_name, is_matrix, label_vector, refuse_duplicates
 from quorate._types import Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
@@ -97,6 +98,12 @@ def as_soft_ensemble(
         id_name=id_name,
     )
     return _with_options(ensemble, weights, ids, counts)
+
+
+def soft_or_labels(members: Any) -> Ensemble | SoftEnsemble:
+    """Read members with `as_soft_ensemble` if matrices of memberships are among them, and with `as_ensemble` if not."""
+    is_soft = isinstance(members, SoftEnsemble) or holds_matrices(members)
+    return as_soft_ensemble(members) if is_soft else as_ensemble(members)
 
 
 def harden(members: Any) -> Ensemble:
@@ -278,6 +285,67 @@ def _stacked(members: list[_Member], names: tuple[str, ...]) -> Any:
             f"(rows {shown}, counted from 0); leave them out: nothing is known about them."
         )
     return stacked
+
+
+DRAWS = 10
+"""How many labels are drawn of each soft member, for methods that take labels alone."""
+
+
+def drawn_labels(soft: SoftEnsemble) -> Ensemble:
+    """Draw labels from memberships, as hard members that all methods take.
+
+    A soft member becomes `DRAWS` hard ones that share its weight; a member that holds labels stays one. The draws of a
+    row are spread evenly, so that each cluster is drawn as often as its membership says, up to one draw more or less;
+    how the draws of two rows are paired follows from what is in the rows, at random.
+    """
+    seeds = _row_seeds(soft)
+    matrix = one_hot(soft).tocsc()
+    columns, weights, names = [], [], []
+    for member, (first, last) in enumerate(pairwise(soft.offsets.tolist())):
+        shares = matrix[:, first:last].toarray()
+        is_hard = bool(np.isin(shares, (0.0, 1.0)).all())
+        drawn = _drawn(shares, seeds + np.uint64(member), 1 if is_hard else DRAWS)
+        columns.append(drawn)
+        weights += [soft.weights[member] / drawn.shape[1]] * drawn.shape[1]
+        name = soft.member_names[member]
+        names += [name] if is_hard else [f"{name} (draw {number + 1})" for number in range(drawn.shape[1])]
+    codes, kept = code_integers(np.concatenate(columns, axis=1), tuple(names), missing_rule(DEFAULT))
+    whole = build_ensemble(
+        codes, tuple(names), tuple(kept), weights=weights, counts=soft.counts, ids=soft.object_ids, id_name=soft.id_name
+    )
+    return vary(whole, info=soft.info)
+
+
+def _row_seeds(soft: SoftEnsemble) -> NDArray[np.uint64]:
+    """A number for each row that follows from its memberships alone."""
+    with np.errstate(over="ignore"):
+        cells = _mixed(soft.columns.astype(np.uint64) * np.uint64(65_537) + soft.memberships.astype(np.uint64))
+        sums: NDArray[np.uint64] = np.add.reduceat(cells, soft.starts[:-1])
+    return sums
+
+
+def _mixed(values: Any) -> Any:
+    """Numbers that look random: the finalizer of SplitMix64."""
+    with np.errstate(over="ignore"):
+        values = values + np.uint64(0x9E3779B97F4A7C15)
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))
+
+
+def _drawn(shares: NDArray[np.float64], seeds: NDArray[np.uint64], times: int) -> NDArray[np.int64]:
+    """Labels (rows, times) whose frequencies in a row are its shares of clusters (rows, k); -1 where all are 0."""
+    with np.errstate(over="ignore"):
+        numbers = _mixed(_mixed(seeds)[:, None] + np.arange(times + 1, dtype=np.uint64))
+    start = (numbers[:, :1] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    # places between 0 and 1 at even distances, in a random order of their own for each row
+    places = (np.argsort(numbers[:, 1:], axis=1) + start) / times
+    ends = shares.cumsum(axis=1)
+    labels = np.empty(places.shape, dtype=np.int64)
+    for draw in range(times):
+        labels[:, draw] = (ends[:, :-1] <= places[:, draw, None] * ends[:, -1:]).sum(axis=1)
+    labels[ends[:, -1] == 0] = -1
+    return labels
 
 
 def _from_labels(ensemble: Ensemble) -> SoftEnsemble:

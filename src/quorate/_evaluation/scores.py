@@ -14,18 +14,25 @@ from quorate import _check
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, Pairing, code_beside, code_labelling, pair_rows
 from quorate._data.rows import compress
-from quorate._types import Ensemble, FloatArray
+from quorate._data.soft_members import soft_or_labels
+from quorate._types import AnyEnsemble, Ensemble, FloatArray, SoftEnsemble
 from quorate.solvers import contingency as tables_of
 from quorate.solvers.contingency import AVERAGES, Average, Contingency
+from quorate.solvers.label_rows import one_hot, tally_and_sizes
 from quorate.solvers.members import mean_of_others, member_pairs
 
 
 class Scored(NamedTuple):
-    """The labelled objects as pairs of row and cluster, and the table of the labelling with every member."""
+    """The labelled objects as pairs of row and cluster, and the table of the labelling with every member.
 
-    rows: Ensemble
+    Of soft members a table holds sums of memberships, and `squares` sums of squared memberships in the same cells;
+    those of labels are the counts themselves.
+    """
+
+    rows: AnyEnsemble
     sizes: NDArray[Any]
     tables: list[Contingency]
+    squares: list[NDArray[Any]] | None = None
 
     def anmi(self, average: tables_of.Average = "geometric") -> float:
         """Return the mean NMI with the members, each weighted by its weight times the number of objects it labels."""
@@ -36,8 +43,10 @@ class Scored(NamedTuple):
         return np.array([tables_of.nmi(table, "geometric") if table.total else np.nan for table in self.tables])
 
 
-def score_labelling(labelling: Labelling, ensemble: Ensemble) -> Scored:
+def score_labelling(labelling: Labelling, ensemble: AnyEnsemble) -> Scored:
     """Count a labelling of the rows of an ensemble against every member."""
+    if isinstance(ensemble, SoftEnsemble):
+        return _score_soft(labelling, ensemble)
     if ensemble.card is not None:
         from quorate._device.card_tables import tally_and_sizes_on_card
 
@@ -45,6 +54,24 @@ def score_labelling(labelling: Labelling, ensemble: Ensemble) -> Scored:
         tables = [tables_of.non_empty(table) for table in np.split(stacked, ensemble.offsets[1:-1])]
         return Scored(ensemble, tables_of.squarable(sizes), tables)
     return score_pairs(pair_rows(ensemble, labelling.codes, labelling.n_clusters))
+
+
+def _score_soft(labelling: Labelling, ensemble: SoftEnsemble) -> Scored:
+    """Add up memberships in place of objects, so that a member of labels gives the table that its labels give."""
+    from scipy.sparse import csr_array
+
+    summed, sizes = tally_and_sizes(ensemble, labelling.codes, labelling.n_clusters)
+    known = np.flatnonzero(labelling.codes >= 0)
+    shape = (ensemble.n_rows, labelling.n_clusters)
+    objects = csr_array((ensemble.counts[known], (known, labelling.codes[known])), shape=shape)
+    squared = (one_hot(ensemble).power(2).T @ objects).toarray()
+    parts = zip(np.split(summed, ensemble.offsets[1:-1]), np.split(squared, ensemble.offsets[1:-1]), strict=True)
+    tables, squares = [], []
+    for part, square in parts:
+        cells = np.nonzero(part)
+        tables.append(Contingency(cells[0], cells[1], part[cells]))
+        squares.append(square[cells])
+    return Scored(ensemble, sizes, tables, squares)
 
 
 def score_pairs(pairs: Pairing) -> Scored:
@@ -56,9 +83,10 @@ def score_pairs(pairs: Pairing) -> Scored:
 def densities_within(scored: Scored) -> FloatArray:
     """Return the mean co-association of the pairs of objects within each cluster; 0 for a cluster of one object."""
     pairs = np.zeros(len(scored.sizes))
-    for table, weight in zip(scored.tables, scored.rows.weights, strict=True):
+    squares = scored.squares or [table.counts for table in scored.tables]
+    for table, square, weight in zip(scored.tables, squares, scored.rows.weights, strict=True):
         together = np.zeros(len(pairs), dtype=table.counts.dtype)
-        np.add.at(together, table.second, table.counts * (table.counts - 1))
+        np.add.at(together, table.second, table.counts * table.counts - square)
         pairs += weight * together
     sizes = scored.sizes.astype(np.float64)
     every = scored.rows.weights.sum() * sizes * (sizes - 1)
@@ -99,7 +127,7 @@ def mean_density_between(scored: Scored) -> float:
         return 0.0
     # Integers are used because the difference may be tiny compared with the squares.
     every = int(scored.sizes.sum()) ** 2 - int((scored.sizes**2).sum())
-    between = [int((table.first_sizes**2).sum()) - int((table.counts**2).sum()) for table in scored.tables]
+    between = [(table.first_sizes**2).sum() - (table.counts**2).sum() for table in scored.tables]
     weights = scored.rows.weights
     return float(weights @ np.array(between, dtype=np.float64) / (weights.sum() * every))
 
@@ -515,5 +543,5 @@ def _two_labellings(first: Any, second: Any) -> tuple[Labelling, Labelling]:
 
 
 def _scored(labels: Any, ensemble: Any) -> Scored:
-    members = as_ensemble(ensemble)
+    members = soft_or_labels(ensemble)
     return score_labelling(code_beside(labels, "labels", members, advice=ADVICE), members)

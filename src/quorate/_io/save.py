@@ -214,6 +214,7 @@ def save_labels(
     *,
     ids: Any = None,
     name: str = "label",
+    memberships: Any = None,
     overwrite: bool = False,
     formulas: str = "keep",
 ) -> None:
@@ -234,6 +235,9 @@ def save_labels(
         that the Consensus was made from, or "id" if it had none.
     name : str, default "label"
         Name of the column of labels.
+    memberships : array of shape (n_objects, n_clusters), optional
+        What `memberships` returns: written as further columns, "p 0" for cluster 0 and so on, or as an array of that
+        name to .npz and .zarr files.
     overwrite : bool, default False
         Whether an existing file may be replaced.
     formulas : {"keep", "quote"}, default "keep"
@@ -263,12 +267,20 @@ def save_labels(
         raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
     values = _label_vector(labels)
     ids = None if ids is None else as_ids(ids, len(values))
+    if memberships is not None:
+        memberships = np.asarray(memberships, dtype=np.float64)
+        if memberships.ndim != 2 or len(memberships) != len(values):
+            raise ValueError(
+                f"memberships must have one row per object, {len(values):,}, and one column per cluster, got shape "
+                f"{memberships.shape}."
+            )
     kind = written_format_of(path)
     if kind in ("npy", "npz", "zarr"):
         if checked_formulas(formulas):
             refuse_quoting(path)
         shown = None if names is None else np.array(names)
         arrays = {"labels": values, "names": np.array([name]), "ids": ids, "confidence": confidence, "clusters": shown}
+        arrays["memberships"] = memberships
         write_arrays(path, {key: array for key, array in arrays.items() if array is not None}, overwrite)
         return
     distinct, codes = np.unique(values, return_inverse=True)
@@ -277,7 +289,11 @@ def save_labels(
     columns = [Column(name, codes - shift, shown)]
     if confidence is not None:
         columns.append(Column("confidence", np.round(confidence, 6)))
-    write_table(path, columns, ids, overwrite, id_column(id_name, (name, "confidence")), formulas=formulas)
+    if memberships is not None:
+        clusters = names or range(memberships.shape[1])
+        columns += [Column(f"p {c}", np.round(p, 6)) for c, p in zip(clusters, memberships.T, strict=True)]
+    taken = tuple(column.name for column in columns)
+    write_table(path, columns, ids, overwrite, id_column(id_name, taken), formulas=formulas)
 
 
 def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False, formulas: str = "keep") -> None:

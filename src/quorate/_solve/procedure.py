@@ -126,6 +126,10 @@ def repeat(procedure: Procedure, ensemble: Ensemble, number: int) -> NDArray[np.
     rows, inverse = compress(select_rows(ensemble, known, ensemble.counts[known]))
     seed = int(np.random.SeedSequence((procedure.seed, number)).generate_state(1)[0])
     k = min(procedure.n_clusters, rows.n_rows)
+    if k == rows.n_rows:
+        # as many clusters as rows: any method puts each row into a cluster of its own
+        labels[known] = inverse
+        return labels
     wanted = Solving(
         procedure.method, procedure.options, random_state=seed, max_bytes=procedure.max_bytes, refine=procedure.refine
     )

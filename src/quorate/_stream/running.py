@@ -150,7 +150,7 @@ def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> S
     settled = settle(merged_rows(table), source.names, source.kinds, how, source.title)
     if source.info is None:
         return settled
-    told = vary(settled.ensemble, info=source.info())
+    told = vary(settled.ensemble, info={**settled.ensemble.info, **source.info()})
     told.remember(is_distinct=True)
     return settled._replace(ensemble=told)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from quorate import _check
-from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
 from quorate._data.rows import compress
+from quorate._data.soft_members import harden, soft_or_labels
 from quorate._evaluation.scores import (
     ADVICE,
     mean_density_between,
@@ -42,9 +42,10 @@ def evaluate_within(
     clusters, by default the one that the labelling has in its info.
     """
     n_permutations = checked_permutations(null)
-    members = as_ensemble(ensemble)
-    labelling = code_beside(labels, "labels", members, advice=ADVICE)
-    scored = score_labelling(labelling, members)
+    given = soft_or_labels(ensemble)
+    labelling = code_beside(labels, "labels", given, advice=ADVICE)
+    scored = score_labelling(labelling, given)
+    members = given if isinstance(given, Ensemble) else harden(given)
     mean_member, best_member = member_scores(compress(members)[0])
     known: dict[str, Any] = {} if truth is None else dict(scores_of_truth(labelling, truth, members))
     known |= trust_in(labels, labelling, members, n_permutations, seconds=seconds, draw=draw)._asdict()
@@ -79,8 +80,9 @@ def evaluate(
     ----------
     labels : array of labels, or Consensus
         One label per row of the ensemble. Rows without a label (-1, None, NaN) are left out.
-    ensemble : Ensemble, or anything `as_ensemble` takes
-        A row with a count of c represents c objects.
+    ensemble : Ensemble, SoftEnsemble, or anything `as_ensemble` or `as_soft_ensemble` takes
+        A row with a count of c represents c objects. ANMI and densities add up the memberships of soft members; all
+        that repeats the consensus takes their likeliest labels.
     truth : array of labels, optional
         The known classes of the objects.
     null : None, int, True or "auto"
@@ -149,7 +151,9 @@ def evaluate(
     """
     draws, found = checked_draws(reference), None
     if features is not None and draws is not None:
-        found = _compared(labels, as_ensemble(ensemble), features, draws)
+        members = soft_or_labels(ensemble)
+        members = members if isinstance(members, Ensemble) else harden(members)
+        found = _compared(labels, members, features, draws)
     told = None if found is None else found._asdict()
     return evaluate_within(labels, ensemble, None, truth=truth, null=null, reference=told)
 

@@ -40,8 +40,10 @@ def numbers(text: str, option: str) -> list[float]:
         raise ValueError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
 
-def weights(text: str, option: str) -> list[float] | dict[str, float]:
-    """Return numbers that are separated by commas, or a dictionary if they have the form NAME=NUMBER."""
+def weights(text: str, option: str) -> str | list[float] | dict[str, float]:
+    """Return numbers that are separated by commas, a dictionary if they have the form NAME=NUMBER, or "auto"."""
+    if text == "auto":
+        return text
     if "=" not in text:
         return numbers(text, option)
     by_name: dict[str, float] = {}
@@ -144,7 +146,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="value that stands for a missing label, beside -1 and empty cells; may be given several times",
     )
     parser.add_argument(
-        "--weights", metavar="W,W,W", help="weights of the clusterings, or A=2,B=0.5 by name (default: 1 each)"
+        "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
     )
     parser.add_argument(
         "--skip-empty", action="store_true", help="leave out objects that have no label in any clustering"
@@ -277,6 +279,11 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         help="file to write the labels to, or a folder for a table in blocks; - writes to standard output",
+    )
+    parser.add_argument(
+        "--memberships",
+        action="store_true",
+        help="also write how probably each object belongs to each cluster: columns p 0, p 1, ...",
     )
     parser.add_argument("--report", metavar="FILE", help="also write a report to this .html file")
 
@@ -457,6 +464,8 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--orientation members does not go together with tables in blocks, whose rows are objects")
     if getattr(arguments, "report", None) is not None:
         raise ValueError("--report needs a table in memory; leave it out, or make a report of a part of the table")
+    if getattr(arguments, "memberships", False):
+        raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "safe_cells", False):
         raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":

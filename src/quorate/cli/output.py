@@ -115,7 +115,7 @@ def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
-    changes = {name: ensemble.info[name] for name in ("joined", "skipped") if name in ensemble.info}
+    changes = {name: ensemble.info[name] for name in ("joined", "skipped", "weights") if name in ensemble.info}
     return {"clusterings": members, "n_objects": ensemble.n_objects, **changes}
 
 
@@ -135,6 +135,8 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         gaps = max(member["missing"] for member in rest)
         texts.append(f"... with {spread} clusters{f', up to {gaps:.1%} missing' if gaps else ''}")
     lines = {"clusterings": f"{len(members):,}: {', '.join(texts)}"}
+    if "weights" in facts:
+        lines["weights"] = _weights_text(facts["weights"])
     if "joined" in facts:
         total = facts["n_objects"] + facts.get("skipped", {"n": 0})["n"]
         parts = [f"{name} has {n:,}" for name, n in facts["joined"].items()]
@@ -145,6 +147,20 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         which = f": {first}{dots}" if first else ""
         lines["left out"] = f"{facts['skipped']['n']:,} objects without any label{which}"
     return lines
+
+
+def _weights_text(facts: dict[str, Any]) -> str:
+    """Say how many clusterings count how much, and why some do not count in full."""
+    from collections import Counter
+
+    full = sum(entry["weight"] == 1 for entry in facts.values())
+    left_out = Counter(entry["reason"] for entry in facts.values() if not entry["weight"])
+    less = [
+        f"{name} {entry['weight']:.2f} ({entry['reason']})" for name, entry in facts.items() if 0 < entry["weight"] < 1
+    ]
+    more = [f"... and {len(less) - MAX_MEMBERS:,} more"] if len(less) > MAX_MEMBERS else []
+    reasons = [f"{count:,} {reason.removesuffix('; is left out')}, left out" for reason, count in left_out.items()]
+    return "; ".join([f"{full:,} of {len(facts):,} clusterings count in full", *reasons, *less[:MAX_MEMBERS], *more])
 
 
 def _member_text(facts: dict[str, Any]) -> str:

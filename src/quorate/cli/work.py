@@ -161,6 +161,9 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
     """Raise if the labels or the report cannot be written, or an option is wrong, before any work is done."""
     ambiguity_threshold(arguments)
     checked_permutations(null_test(arguments, 0.0).null)
+    if arguments.memberships and (arguments.output is None or arguments.no_confidence):
+        missing = "leave out --no-confidence" if arguments.no_confidence else "add -o FILE"
+        raise ValueError(f"--memberships writes a column for each cluster, made of the confidence: {missing}")
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     if arguments.report is not None:
@@ -233,7 +236,10 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
             formulas = formulas_of(arguments, arguments.output)
-            save_labels(arguments.output, outcome.result, overwrite=arguments.force, formulas=formulas)
+            shares = outcome.result.memberships(outcome.ensemble) if arguments.memberships else None
+            save_labels(
+                arguments.output, outcome.result, memberships=shares, overwrite=arguments.force, formulas=formulas
+            )
     if arguments.report is not None:
         with step(f"writing {arguments.report}"):
             from quorate import report

@@ -36,8 +36,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     missing : value or list of values, default -1
         The values that stand for a missing label, beside nulls.
-    weights : array of shape (n_members,), optional
-        Positive weights of the members; 1 each by default.
+    weights : array of shape (n_members,) or "auto", optional
+        Positive weights of the members; 1 each by default; "auto" learns them, as `as_ensemble` says.
     random_state : None, int or RandomState
         The same seed gives the same result.
     max_bytes : int
@@ -129,6 +129,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.labels_ = self.consensus_.labels
         self.confidence_ = self.consensus_.confidence
         self.n_clusters_ = self.consensus_.n_clusters
+        # the columns that count; all of them unless weights are learnt
+        names = list(ensemble.info.get("weights", ensemble.member_names))
+        self._columns = [names.index(name) for name in ensemble.member_names]
         rows, inverse = compress(ensemble)
         labels = np.empty(rows.n_rows, dtype=np.int32)
         labels[inverse] = self.labels_
@@ -144,7 +147,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         names = getattr(self, "feature_names_in_", None)
         table = X if hasattr(X, "columns") and names is not None else np.asarray(X)
-        new = match_rows(self._places.rows, table, self.missing)
+        new = match_rows(self._places.rows, self._counted(table), self.missing)
         placement = place_new(self._places, new, None)
         if new.unknown:
             counts = ", ".join(f"{name}: {count:,}" for name, count in new.unknown.items())
@@ -155,7 +158,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def ensemble_of(self, X: Any) -> Ensemble:
         """Return the labels of X as an Ensemble, read as `fit` reads them, without members that label nothing in X."""
-        return ensemble_of_rows(X if hasattr(X, "columns") else np.asarray(X), self.missing, self.weights)
+        table = self._counted(X if hasattr(X, "columns") else np.asarray(X))
+        return ensemble_of_rows(table, self.missing, self._places.rows.weights)
+
+    def _counted(self, table: Any) -> Any:
+        """Return the table without the columns that learnt weights left out."""
+        if len(self._columns) == self.n_features_in_:
+            return table
+        if hasattr(table, "columns"):
+            names = list(table.columns)
+            return table[[names[place] for place in self._columns]]
+        return table[:, self._columns]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

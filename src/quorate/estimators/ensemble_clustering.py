@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
 from quorate._consensus.consensus import expand, solve_objects
-from quorate._consensus.place import cluster_profiles, ensemble_of_rows, memberships, place_rows, recode
+from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.proof import prove_sparse
 from quorate._device.choose import copied_in_kind, lives_on_card
@@ -275,7 +275,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def transform(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the mean co-association of each object of X with each cluster, of shape (n_objects, n_clusters)."""
         check_is_fitted(self)
-        return memberships(self._profiles, self._rows.offsets, self._codes(X))
+        return shared_with_clusters(self._profiles, self._rows.offsets, self._codes(X))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, np.dtype[np.int32]]:
         """Fit and return `labels_`."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
+import time
+import warnings
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,16 +16,29 @@ from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.solvers.cluster_means import completed
 from quorate.solvers.contingency import anmi, member_anmi, member_labels, members_with
-from quorate.solvers.label_space.climbing import climb
+from quorate.solvers.label_space.climbing import Climb, climb
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.sizes import label_space
 
+GAIN = 1e-11
+"""A labelling is better if its ANMI is higher by more than this, which rounding could not do."""
+
 
 def greedy(
-    ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator, init: str = "best", max_iter: int = 100
+    ensemble: Ensemble,
+    n_clusters: int | None,
+    *,
+    rng: np.random.Generator,
+    init: str = "best",
+    max_iter: int = 100,
+    tries: int = 0,
+    seconds: float | None = None,
 ) -> Consensus:
     """Move rows one at a time, each to the cluster that raises the ANMI most, until no move raises it.
+
+    With `tries` or `seconds` the search goes on: the best labelling is perturbed and climbs again, and what is better
+    is kept.
 
     Parameters
     ----------
@@ -34,12 +53,20 @@ def greedy(
         that has the higher ANMI ("best"). For any other start, see `quorate.refine`.
     max_iter : int
         Sweeps at most; `converged` says whether the last one moved nothing.
+    tries : int
+        How often the best labelling is perturbed, which may raise the ANMI and never lowers it.
+    seconds : float, optional
+        Stop after this time; without `tries` the search uses all of it. What is found then depends on the speed of
+        the machine. Confidence and `evaluate` repeat the whole search, each time within these seconds. Ctrl-C ends
+        the search, too, with the best labelling so far.
 
     Returns
     -------
     Consensus
         `objective` is the ANMI (geometric), to be maximised; ``info["start"]`` is the name of the member the moves
         began from, or "kmeans"; ``info["start_anmi"]`` is its ANMI and ``info["n_moves"]`` how many rows moved.
+        With `tries` or `seconds` ``info["tries"]`` is the number of perturbations, ``info["improved"]`` how many of
+        them raised the ANMI, and ``info["first_anmi"]`` the ANMI before them.
 
     Notes
     -----
@@ -48,7 +75,10 @@ def greedy(
     recomputation, as a test shows. Where we differ: objects with equal rows move together, as one block. A block may
     stay where its first object alone would have moved, and the other way round, so that another optimum than the
     paper's can be reached; equal rows never end up in different clusters, which a sweep over objects does not
-    promise. ANMI gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its last row.
+    promise. A perturbation dissolves a cluster, whose rows go to clusters at random, and founds another one from the
+    rows that a random cluster of a random member and a random cluster of the labelling have in common; or it moves a
+    few rows at random. ANMI gains below 1e-11 count as none, ties go to the lowest cluster, and a cluster keeps its
+    last row.
 
     References
     ----------
@@ -63,12 +93,69 @@ def greedy(
     ([0, 0, 0, 1, 1, 1], 'member 0', 0.6528)
     """
     _check.choice(init, "init", ("best", "member", "kmeans"), "any other labelling goes to quorate.refine.")
+    _check.integer(tries, "tries", low=0)
+    if seconds is not None:
+        seconds = _check.fraction(seconds, "seconds", high=1e9)
     name, start, k = _start(ensemble, n_clusters, rng, init)
     run = climb(ensemble, start, k, max_iter)
+    info = {"start": name, "start_anmi": anmi(ensemble, start, k)}
+    if (tries or seconds is not None) and 1 < k < ensemble.n_rows:
+        run, searched = _searched(ensemble, run, k, max_iter, rng, tries or sys.maxsize, seconds)
+        info |= searched
     labels = canonical(run.labels, k)
-    info = {"start": name, "start_anmi": anmi(ensemble, start, k), "n_moves": run.n_moves}
+    info["n_moves"] = run.n_moves
     objective = anmi(ensemble, labels, k)
     return Consensus(labels=labels, objective=objective, n_iter=run.n_iter, converged=run.converged, info=info)
+
+
+def _searched(
+    ensemble: Ensemble,
+    best: Climb,
+    k: int,
+    max_iter: int,
+    rng: np.random.Generator,
+    tries: int,
+    seconds: float | None,
+) -> tuple[Climb, dict[str, Any]]:
+    """Perturb the best labelling and climb again, until the tries or the time are over; keep what is better."""
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    first = value = anmi(ensemble, best.labels, k)
+    done = improved = moves = 0
+    try:
+        while done < tries and time.monotonic() < end:
+            done += 1
+            run = climb(ensemble, _perturbed(ensemble, best.labels, k, rng), k, max_iter)
+            found = anmi(ensemble, run.labels, k)
+            moves += run.n_moves
+            if found > value + GAIN:
+                best, value, improved = run, found, improved + 1
+    except KeyboardInterrupt:
+        words = f"the search was interrupted; this is the best labelling of {done:,} tries."
+        warnings.warn(words, UserWarning, stacklevel=2)
+    return best, {"tries": done, "improved": improved, "first_anmi": first}
+
+
+def _perturbed(ensemble: Ensemble, labels: NDArray[np.int32], k: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Dissolve a cluster and found another one in its place, or move a few rows at random; no cluster is lost."""
+    changed = labels.copy()
+    if k > 2 and rng.random() < 0.5:
+        gone = int(rng.integers(k))
+        inside = np.flatnonzero(labels == gone)
+        others = np.delete(np.arange(k), gone)
+        changed[inside] = rng.choice(others, size=len(inside))
+        row, member = rng.integers(ensemble.n_rows), rng.integers(ensemble.n_members)
+        shared = (changed == changed[row]) & (ensemble.labels[:, member] == ensemble.labels[row, member])
+        changed[shared] = gone
+    else:
+        n_moved = max(1, int(rng.integers(1, max(2, ensemble.n_rows // 8))))
+        moved = rng.choice(ensemble.n_rows, size=min(n_moved, ensemble.n_rows), replace=False)
+        changed[moved] = rng.integers(k, size=len(moved))
+    sizes = np.bincount(changed, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        row = rng.choice(np.flatnonzero(sizes[changed] > 1))
+        sizes[changed[row]] -= 1
+        changed[row] = empty
+    return changed
 
 
 def _start(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,21 +31,10 @@ def in_content_order(ensemble: E) -> E:
     columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
     details = _member_bytes(ensemble)
     order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))
-    shared: dict[str, Any] = {
-        "n_clusters": ensemble.n_clusters[order],
-        "weights": ensemble.weights[order],
-        "member_names": tuple(ensemble.member_names[q] for q in order),
-        "categories": tuple(ensemble.categories[q] for q in order),
-    }
-    if isinstance(ensemble, Ensemble):
-        ordered = replace(ensemble, labels=columns[order].T, **shared)
+    ordered = with_members(ensemble, np.array(order))
+    if isinstance(ordered, Ensemble):
         ordered.remember(is_distinct=ensemble.is_distinct)
-        return ordered
-    places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in order]
-    matrix = one_hot(ensemble)[:, np.concatenate(places)]
-    matrix.sort_indices()
-    memberships = np.rint(matrix.data * ensemble.unit).astype(np.int32)
-    return replace(ensemble, columns=matrix.indices.astype(np.int32), memberships=memberships, **shared)
+    return ordered
 
 
 def _member_bytes(ensemble: AnyEnsemble) -> list[bytes]:
@@ -173,3 +162,125 @@ def missing_shares(ensemble: Ensemble) -> FloatArray:
     known = np.add.reduceat(objects_in(ensemble), ensemble.offsets[:-1])
     shares: FloatArray = (ensemble.n_objects - known) / ensemble.n_objects
     return shares
+
+
+class Learnt(NamedTuple):
+    """Weights that the members' own agreement gives them: `weights` (H,), the largest of which is 1, and the reasons.
+
+    A weight of 0 says that the member should be left out. A reason is empty if the weight is 1.
+    """
+
+    weights: FloatArray
+    reasons: tuple[str, ...]
+
+
+LEFT_OUT = "is left out"
+CELLS = 400_000_000
+"""Labels that pairs of members are compared in, at most; of more rows some are taken, at least `FEWEST`."""
+FEWEST = 2_000
+CLOSEST = 3
+"""A member's agreement is the mean over as many others that agree with it best."""
+ENOUGH = 0.4
+"""A member has weight 1 if its agreement is at least this share of what members usually have."""
+LITTLE = 0.05
+"""Members of less weight are left out, because methods on graphs count their clusters whatever they weigh."""
+SAME = 0.99
+"""Two members whose NMI is at least this say the same."""
+CLEAR = 5.0
+"""Agreement counts if the mutual information is this many standard deviations above what chance gives."""
+
+
+def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
+    """Learn the weights of members from how they agree: those that agree with nobody count little or not at all.
+
+    Agreement is mutual information beyond chance, as a share of its largest value. A member's agreement is its mean
+    with the `CLOSEST` others that agree with it best, of which members that say the same count once: a copy is no
+    witness. The weight is 1 from `ENOUGH` of the usual agreement on and falls with its square below. Members that say
+    the same share the weight of one.
+    """
+    rows = _rows_to_compare(ensemble)
+    values, shared = member_pairs(rows, "geometric")
+    alike = (np.nan_to_num(values) >= SAME) & (2 * shared >= rows.n_objects)
+    np.fill_diagonal(alike, True)
+    n_alike = alike.sum(axis=1)
+    agreement = _agreement_beyond_chance(rows, values, shared)
+    closest = np.array([_mean_of_closest(agreement[q], alike, q) for q in range(rows.n_members)])
+    known = np.nan_to_num(closest)
+    usual = float((known**2 / n_alike).sum() / max((known / n_alike).sum(), 1e-300))
+    trust = np.minimum(known / (ENOUGH * usual), 1.0) ** 2 if usual > 0 else np.ones(len(known))
+    trust[np.isnan(closest)] = 1.0
+    weights: FloatArray = trust / n_alike
+    weights /= weights.max()
+    weights[weights < LITTLE] = 0.0
+    return Learnt(weights, tuple(map(_reason, trust, n_alike - 1, weights)))
+
+
+def _reason(trust: float, copies: int, weight: float) -> str:
+    low = "agrees with no other member beyond chance" if trust == 0 else "agrees with others far less than is usual"
+    parts = [low] if trust < 1 else []
+    if copies:
+        parts.append(f"says the same as {copies} other{'s' if copies > 1 else ''}, which count once together")
+    if not weight:
+        parts.append(LEFT_OUT)
+    return "; ".join(parts)
+
+
+def _rows_to_compare(ensemble: AnyEnsemble) -> Ensemble:
+    """The likeliest labels of the rows, or of even stretches of them if they are too many to be compared."""
+    labels, counts = likeliest_labels(ensemble), ensemble.counts
+    most = max(FEWEST, CELLS // ensemble.n_members**2)
+    if len(labels) > most:
+        edges = np.arange(most + 1) * len(labels) // most
+        chosen = edges[:-1] + (np.arange(most) * GOLDEN_RATIO % 1 * np.diff(edges)).astype(np.intp)
+        labels, counts = labels[chosen], counts[chosen]
+    names, kinds = ensemble.member_names, ensemble.categories
+    return Ensemble(labels, counts, ensemble.n_clusters, np.ones(ensemble.n_members), names, kinds)
+
+
+def with_members(ensemble: E, members: NDArray[np.intp]) -> E:
+    """The ensemble with some of its members, in the order given; codes and rows stay as they are."""
+    shared: dict[str, Any] = {
+        "n_clusters": ensemble.n_clusters[members],
+        "weights": ensemble.weights[members],
+        "member_names": tuple(ensemble.member_names[q] for q in members),
+        "categories": tuple(ensemble.categories[q] for q in members),
+    }
+    if isinstance(ensemble, Ensemble):
+        return replace(ensemble, labels=ensemble.labels[:, members], **shared)
+    places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in members]
+    matrix = one_hot(ensemble)[:, np.concatenate(places)]
+    matrix.sort_indices()
+    memberships = np.rint(matrix.data * ensemble.unit).astype(np.int32)
+    columns = matrix.indices.astype(np.int32)
+    return replace(ensemble, starts=matrix.indptr.astype(np.int64), columns=columns, memberships=memberships, **shared)
+
+
+def _agreement_beyond_chance(ensemble: Ensemble, values: FloatArray, shared: FloatArray) -> FloatArray:
+    """Mutual information beyond its mean under chance, as a share of its largest value: 0 to 1, NaN for no object.
+
+    Under chance 2 n times the mutual information follows a chi-squared distribution of (k - 1)(l - 1) degrees.
+    """
+    sizes = objects_in(ensemble)
+    known = np.maximum(np.add.reduceat(sizes, ensemble.offsets[:-1]), 1)
+    share = np.maximum(sizes, 1e-300) / np.repeat(known, ensemble.n_clusters)
+    entropy = np.add.reduceat(-share * np.log(share), ensemble.offsets[:-1])
+    largest = np.sqrt(np.outer(entropy, entropy))
+    found = np.add.reduceat(sizes > 0, ensemble.offsets[:-1], dtype=np.float64) - 1
+    degrees = np.outer(found, found)
+    information = np.nan_to_num(values) * largest
+    chance = degrees / (2 * np.maximum(shared, 1))
+    agreement: FloatArray = np.clip((information - chance) / np.maximum(largest - chance, 1e-12), 0.0, 1.0)
+    agreement[2 * shared * information - degrees < CLEAR * np.sqrt(2 * degrees)] = 0.0
+    agreement[shared == 0] = np.nan
+    return agreement
+
+
+def _mean_of_closest(agreement: FloatArray, alike: NDArray[np.bool_], member: int) -> float:
+    """The mean agreement with the closest members that do not say the same as this one, or as one another."""
+    found: list[float] = []
+    free = ~alike[member] & ~np.isnan(agreement)
+    while free.any() and len(found) < CLOSEST:
+        best = int(np.argmax(np.where(free, agreement, -1.0)))
+        found.append(float(agreement[best]))
+        free &= ~alike[best]
+    return float(np.mean(found)) if found else np.nan
