@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors check methods bench scale papers accuracy trust peers fuzz soak mutants coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors audit check methods bench scale papers accuracy trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
 
 # Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
@@ -60,6 +60,13 @@ $(FLOOR_STAMP): pyproject.toml src/quorate/__init__.py .ci/floors.py
 test-floors: $(FLOOR_STAMP)  ## the lowest versions that pyproject.toml declares, in an environment of their own
 	.venv-floors/bin/python -m pytest $(PARALLEL) -W ignore::DeprecationWarning $(or $(ARGS),$(FLOOR_TESTS))
 
+audit: $(STAMP)     ## known advisories of the lowest and the newest versions of all dependencies; says so where they cannot be looked up
+	test -d .venv-audit || $(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit || true
+	$(PYTHON) .ci/floors.py > .venv-audit/floors.txt
+	$(BIN)/python -m pip list --format freeze --exclude-editable --exclude pip --exclude setuptools > .venv-audit/newest.txt
+	$(PYTHON) .ci/audit.py .venv-audit/bin/pip-audit .venv-audit/floors.txt .venv-audit/newest.txt
+
 check: $(STAMP)     ## formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -93,6 +100,12 @@ peers:              ## Quorate beside other packages, which get an environment o
 
 fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a case: make fuzz [ARGS="--minutes 10"]
 	$(BIN)/python -m benchmarks.reliability fuzz $(ARGS)
+
+GUIDED_READERS := csv parquet xlsx npy npz zarr consensus manifest member
+fuzz-guided:        ## readers under atheris, which keeps inputs that reach new lines, with bounds checks: make fuzz-guided [SECONDS=60]
+	test -d .venv-fuzz || $(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris -e ".[all]"
+	for reader in $(GUIDED_READERS); do .venv-fuzz/bin/python -m benchmarks.reliability.guided $$reader $(or $(SECONDS),60) || exit 1; done
 
 soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
 	$(BIN)/python -m benchmarks.reliability soak $(ARGS)
@@ -130,4 +143,4 @@ dist:               ## source archive and wheel, checked; the tests run against 
 	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),$(PARALLEL))
 
 clean:
-	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .venv-audit .venv-fuzz .pytest_cache .mypy_cache .ruff_cache demo

@@ -39,6 +39,38 @@ def test_anything_with_obs_and_uns() -> None:
     check(SimpleNamespace(obs=table(), uns={}))
 
 
+@pytest.mark.parametrize(
+    ("keys", "added", "message"),
+    [
+        (["leiden 0", "leiden 0"], "joint", "'leiden 0' is twice in keys"),
+        (["leiden 0", "leiden 1"], "leiden 1", "key_added='leiden 1' would replace the column 'leiden 1'"),
+        (["leiden 0", "j_confidence"], "j", "key_added='j' would replace the column 'j_confidence'"),
+        (["leiden 0", "leiden 1"], "", "key_added must be the name of a new column"),
+    ],
+)
+def test_keys_that_lose_something_are_refused(keys: list[str], added: str, message: str) -> None:
+    adata = SimpleNamespace(obs=table().assign(j_confidence="a"), uns={})
+    before = adata.obs.copy()
+    with pytest.raises((ValueError, TypeError), match=message):
+        consensus_anndata(adata, keys, 3, key_added=added)
+    assert adata.obs.equals(before)
+
+
+def test_two_columns_of_one_name() -> None:
+    frame = table()
+    frame.columns = ["leiden 0", "leiden 0", "leiden 2"]
+    with pytest.raises(ValueError, match="'leiden 0' is twice in keys or among the columns"):
+        consensus_anndata(SimpleNamespace(obs=frame, uns={}), ["leiden 0", "leiden 2"], 3)
+
+
+@pytest.mark.parametrize(
+    "adata", [None, table(), SimpleNamespace(obs={"a": [1]}, uns={}), SimpleNamespace(obs=table())]
+)
+def test_what_is_no_anndata_is_refused(adata: Any) -> None:
+    with pytest.raises(TypeError, match="adata must be an AnnData object, with a data frame obs and a mapping uns"):
+        consensus_anndata(adata, ["leiden 0", "leiden 1"], 3)
+
+
 def test_a_method_without_confidence_writes_none(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 

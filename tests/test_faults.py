@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.reliability import faults, signals
+from benchmarks.reliability import faults, places, signals
 from benchmarks.reliability.load import LIMITED, limited_memory
 from benchmarks.reliability.server import Server
 from benchmarks.reliability.shell import run_in_process
 
 from quorate._io.arrays import write_npz
+from quorate._io.aside import write_aside
 
 MOST = 16
 """Operations of one writer that are made to fail here; a Zarr store has about a hundred."""
@@ -57,6 +58,44 @@ def test_a_full_disk(writer: str) -> None:
     if found is None:
         pytest.skip("this process may not mount a disk")
     assert found == (False, [])
+
+
+SHORT = ("labels as csv", "labels in blocks as csv", "checkpoint")
+"""Writers that are tried here with something strange in their way and with power cuts; the others by `make soak`."""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("writer", SHORT)
+def test_nothing_strange_is_changed_or_deleted(writer: str) -> None:
+    """Something is put at each path that the writer makes, renames or deletes: of all kinds, or kinds take turns."""
+    paths, kinds = places.touched(writer), list(places.STRANGE)
+    assert places.output_of(writer) in paths
+    assert any(path.endswith(".part") for path in paths)
+    assert [
+        wrong
+        for number, path in enumerate(paths)
+        for kind in (kinds if len(paths) < 4 else [kinds[number % len(kinds)]])
+        for wrong in places.strange_at(writer, path, kind)
+    ] == []
+
+
+@pytest.mark.parametrize("writer", SHORT)
+def test_a_power_cut(writer: str) -> None:
+    n_operations, wrong = places.cut_at(writer, 0)
+    assert wrong == []
+    cuts = {1 + place * (n_operations - 1) // 7 for place in range(8)}
+    assert [wrong for place in sorted(cuts) for wrong in places.cut_at(writer, place)[1]] == []
+
+
+def test_a_temporary_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is there already is written through or deleted, whatever it is."""
+    monkeypatch.setattr("secrets.token_hex", lambda n: "0" * 2 * n)
+    (tmp_path / "thesis.txt").write_text("mine")
+    (tmp_path / ".out.csv.00000000.part").symlink_to(tmp_path / "thesis.txt")
+    with pytest.raises(OSError, match=r"cannot write .*out\.csv: File exists"):
+        write_aside(tmp_path / "out.csv", lambda file: file.write(b"a"), overwrite=False)
+    assert (tmp_path / ".out.csv.00000000.part").is_symlink()
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

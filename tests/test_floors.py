@@ -1,7 +1,8 @@
-"""The lowest versions of pyproject.toml as pip constraints, which `make test-floors` installs and tests."""
+"""The lowest versions of pyproject.toml as pip constraints, which `make test-floors` installs, and their advisories."""
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
+judged = runpy.run_path(str(REPOSITORY / ".ci" / "audit.py"))["judged"]
 floors = runpy.run_path(str(REPOSITORY / ".ci" / "floors.py"))["floors"]
 
 
@@ -55,3 +57,22 @@ def test_no_floor_admits_a_known_advisory(name: str) -> None:
     assert versions
     safe, advisory = SAFE[name]
     assert all(numbers(version) >= numbers(safe) for version in versions), f"{name} below {safe}: {advisory}"
+
+
+def test_an_advisory_is_an_error_and_a_service_that_cannot_be_reached_is_none() -> None:
+    bad = {"name": "tqdm", "version": "4.66", "vulns": [{"id": "CVE-2024-34062", "fix_versions": ["4.66.3"]}]}
+    good = {"name": "numpy", "version": "2.0", "vulns": []}
+    gone = {"name": "dask", "skip_reason": "Dependency not found on PyPI"}
+    assert judged("floors", json.dumps({"dependencies": [good]}), "") == (
+        True,
+        "floors: 1 packages looked up, 0 advisories",
+    )
+    fine, words = judged("floors", json.dumps({"dependencies": [bad, good, gone]}), "")
+    assert not fine
+    assert "tqdm 4.66: CVE-2024-34062, mended in ['4.66.3']" in words
+    assert "NOT AUDITED: dask" in words
+    assert judged("floors", json.dumps({"dependencies": [gone]}), "")[0]
+    for output, reason in (("", "ConnectionError: no network"), ("{}", ""), ("no json", "")):
+        fine, words = judged("floors", output, reason)
+        assert fine
+        assert "NOT AUDITED" in words

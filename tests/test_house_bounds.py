@@ -11,7 +11,9 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 207
-MOST_LINES = 45_100  # weights="auto", soft members, memberships, theta and n_des "auto", trees cut again (29)
+MOST_LINES = 45_400  # soft members, learnt weights, trees cut again (29); bytes of texts, faults of files (28)
+    45_500  # weights="auto", soft members, memberships, trees cut again (29); bytes of texts, faults of files (28)
+)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path

@@ -15,8 +15,9 @@ import zarr
 from numcodecs.abc import Codec
 
 from quorate import as_ensemble, load_labels, save_ensemble
+from quorate._io import zarr_store
 from quorate._io.load import load_features
-from quorate._io.zarr_store import prove_codecs
+from quorate._io.zarr_store import new_group, prove_codecs
 
 TABLE = np.array([[1, 2], [1, 3], [4, 2], [4, 3]])
 IS_2 = zarr.__version__.startswith("2.")
@@ -199,3 +200,19 @@ def test_chunks_of_zeros_are_written(tmp_path: Path) -> None:
     ensemble = as_ensemble(np.zeros((5, 2), dtype=np.int64))
     save_ensemble(tmp_path / "a.zarr", ensemble)
     assert load_labels(tmp_path / "a.zarr", columns=["member 0", "member 1"]).n_objects == 5
+
+
+def test_arrays_that_nobody_needs_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = new_group(tmp_path / "t.zarr")
+    for name in ("labels", "pictures", "names"):
+        values = np.array(["a", "b"]) if name == "names" else np.arange(12).reshape(6, 2) % 3
+        create(name, data=values)
+    read = []
+
+    def noted(self: zarr_store.StoredArray, place: object) -> np.ndarray:
+        read.append(self._name)
+        return np.asarray(self._item[place])
+
+    monkeypatch.setattr(zarr_store.StoredArray, "__getitem__", noted)
+    assert load_labels(tmp_path / "t.zarr").member_names == ("a", "b")
+    assert sorted(read) == ["labels", "names"]

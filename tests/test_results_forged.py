@@ -39,6 +39,7 @@ FORGED_ARRAYS = {
     "a short tree": {"tree": np.array([[0.0, 1.0, 0.5, 4.0]])},
     "a tree of float16": {"tree": np.array(TREE).astype(np.float16)},
     "rows beyond the leaves": {"tree": np.array(TREE)[:3], "rows": np.arange(5)},
+    "a cluster without objects": {"labels": np.array([0, 0, 2, 2, 2], dtype=np.int32)},
     "confidence of float16": {"confidence": np.ones(5, dtype=np.float16)},
     "confidence above 1": {"confidence": np.full(5, 1.5)},
     "confidence that is no number": {"confidence": np.full(5, np.nan)},

@@ -101,3 +101,13 @@ def test_a_missing_number_is_not_the_text_of_this_number() -> None:
     whole = as_ensemble(columns)
     assert whole.labels.tolist() == [[-1, 0], [0, 0], [1, 1]]
     assert stream.compress([pd.DataFrame(columns)]).labels.tolist() == whole.labels.tolist()
+
+
+def test_a_default_index_beside_texts_is_order() -> None:
+    named = pd.Series([0, 0, 1, 1], index=list("abcd"))
+    table = as_ensemble({"x": named, "y": pd.Series([0, 1, 1, 1])})
+    assert table.object_ids is not None
+    assert table.object_ids.tolist() == list("abcd")
+    assert table.labels.tolist() == [[0, 0], [0, 1], [1, 1], [1, 1]]
+    with pytest.raises(ValueError, match="ragged"):
+        as_ensemble({"x": named, "y": pd.Series([0, 1, 1, 1, 0])})

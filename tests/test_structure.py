@@ -26,6 +26,7 @@ from quorate._trust.reference import (
     reference_of,
     separation,
     valley_depth,
+    without_steps,
 )
 from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
@@ -348,3 +349,23 @@ def test_a_number_of_draws_compares_a_given_number_of_clusters_too() -> None:
     again = reference_of(model.consensus_, model.labels_, model.ensemble_, as_features(X), 3)
     assert again is not None
     assert again.z == model.consensus_.info["reference_test"]["z"]
+
+
+def test_coin_flips_have_no_clusters() -> None:
+    """Their 32 different rows, with nothing between them, were taken for 32 clusters."""
+    flips = np.random.default_rng(0).integers(0, 2, (200, 5)).astype(float)
+    assert np.unique(EnsembleClustering(random_state=0).fit(flips).labels_).tolist() == [0]
+
+
+def test_values_in_steps_are_spread_over_their_steps() -> None:
+    rng = np.random.default_rng(0)
+    smooth = rng.normal(size=200)
+    block = np.column_stack(
+        [rng.poisson(2, 200), np.round(smooth, 1), smooth, np.ones(200), rng.choice([0, 1, 3.3], 200)]
+    )
+    spread = without_steps(block, np.random.default_rng(1))
+    for place, step in ((0, 1.0), (1, 0.1)):
+        assert np.abs(spread[:, place] - block[:, place]).max() <= step / 2 * (1 + 1e-9)
+        assert len(np.unique(spread[:, place])) == 200
+    # no ties, one value alone, and values that are no multiples of a step
+    assert np.array_equal(spread[:, 2:], block[:, 2:])

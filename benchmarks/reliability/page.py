@@ -97,6 +97,8 @@ def _faults(number: int) -> str:
 _TOLD = {
     "writes": "{operations} operations on files, those of {writers} kinds of outputs and checkpoints, failed one after "
     "the other; {bounded} runs with bounded files or a full disk",
+    "places": "{kinds} kinds of strange things, such as links, pipes and files of others, at each of {paths} paths "
+    "that {writers} kinds of outputs touch; the power cut at each of {cuts} operations",
     "kills": "signals at random moments of {jobs} jobs: {sent[SIGKILL]} SIGKILL, {sent[SIGTERM]} SIGTERM, "
     "{sent[SIGHUP]} SIGHUP, {sent[SIGINT]} SIGINT; {met} of them met the job before it had ended",
     "memory": "{runs} runs with an address space of {from} MB and more",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.reliability import faults, load, signals
+from benchmarks.reliability import faults, load, places, signals
 from benchmarks.reliability.server import Server
 
 MEGABYTES = (300, 500, 800, 1100, 1200, 1500, 2000, 3000)
@@ -32,6 +32,20 @@ def writes() -> dict[str, Any]:
                 wrong += found[1]
                 bounded += 1
     return {"writers": len(faults.WRITERS), "operations": operations, "bounded": bounded, "wrong": wrong}
+
+
+def strange() -> dict[str, Any]:
+    """Put something strange at every path that a writer touches, and cut the power at every operation."""
+    paths, cuts, wrong = 0, 0, []
+    for writer in faults.WRITERS:
+        found = places.touched(writer)
+        paths += len(found)
+        wrong += [text for path in found for kind in places.STRANGE for text in places.strange_at(writer, path, kind)]
+        n_operations, _ = places.cut_at(writer, 0)
+        cuts += n_operations
+        wrong += [text for place in range(1, n_operations + 1) for text in places.cut_at(writer, place)[1]]
+        print(writer, len(found), n_operations, len(wrong), flush=True)
+    return {"writers": len(faults.WRITERS), "paths": paths, "kinds": len(places.STRANGE), "cuts": cuts, "wrong": wrong}
 
 
 def kills() -> dict[str, Any]:
@@ -88,6 +102,7 @@ def peaks() -> dict[str, Any]:
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "writes": writes,
+    "places": strange,
     "kills": kills,
     "memory": memory,
     "load": many,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quorate._choose_k.choose_k import Numbers
@@ -51,11 +51,11 @@ def consensus_anndata(
     """
     import pandas as pd
 
-    if isinstance(keys, str) or not len(keys):
-        raise TypeError(f"keys must be a list of columns of adata.obs, got {keys!r}; write [{keys!r}] for one.")
-    unknown = [key for key in keys if key not in adata.obs]
-    if unknown:
-        raise KeyError(f"adata.obs has no column {', '.join(map(repr, unknown))}; it has {list(adata.obs.columns)}.")
+    if not (isinstance(getattr(adata, "obs", None), pd.DataFrame) and isinstance(getattr(adata, "uns", None), Mapping)):
+        raise TypeError(
+            f"adata must be an AnnData object, with a data frame obs and a mapping uns, got {type(adata).__name__}."
+        )
+    _refuse_keys(keys, list(adata.obs.columns), key_added)
     members = as_ensemble({key: adata.obs[key] for key in keys}, orientation="members")
     result = consensus(members, n_clusters, **options)
     names = [str(cluster) for cluster in range(result.n_clusters)]
@@ -69,3 +69,22 @@ def consensus_anndata(
         "params": {name: value for name, value in options.items() if isinstance(value, str | int | float)},
     }
     return result
+
+
+def _refuse_keys(keys: Sequence[str], columns: list[str], key_added: str) -> None:
+    """Raise unless all keys are columns of their own, none of which the result would take the place of."""
+    if isinstance(keys, str) or not len(keys):
+        raise TypeError(f"keys must be a list of columns of adata.obs, got {keys!r}; write [{keys!r}] for one.")
+    unknown = [key for key in keys if key not in columns]
+    if unknown:
+        raise KeyError(f"adata.obs has no column {', '.join(map(repr, unknown))}; it has {columns}.")
+    twice = [key for place, key in enumerate(keys) if key in keys[:place] or columns.count(key) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is twice in keys or among the columns of adata.obs; name each column once.")
+    if not isinstance(key_added, str) or not key_added:
+        raise TypeError(f"key_added must be the name of a new column, got {key_added!r}.")
+    replaced = [name for name in (key_added, f"{key_added}_confidence") if name in keys]
+    if replaced:
+        raise ValueError(
+            f"key_added={key_added!r} would replace the column {replaced[0]!r}, which is read; name another."
+        )

@@ -191,6 +191,7 @@ class Values:
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         self._parts: list[Array] = []
+        self.text_bytes = 0
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -203,6 +204,10 @@ class Values:
             # a dictionary in a file may hold a value twice
             distinct, first = np.unique(numbers, return_index=True)
             self._parts.append(values[first[distinct >= known]])
+            if values.dtype.kind in "OU":
+                # four bytes for each character, as NumPy stores them
+                texts = (value for value in self._parts[-1].tolist() if isinstance(value, str))
+                self.text_bytes += 4 * sum(map(len, texts))
         return np.array([*numbers, -1], dtype=np.int64)
 
     def array(self) -> Array:
@@ -238,6 +243,11 @@ class RowTable:
     def nbytes(self) -> int:
         """The memory that the table takes."""
         return self._rows.nbytes + self._counts.nbytes + self._slots.nbytes
+
+    @property
+    def text_bytes(self) -> int:
+        """The memory that the texts of the different labels take."""
+        return sum(values.text_bytes for values in self.values)
 
     def nbytes_with(self, n_more: int) -> int:
         """Return the memory that the table will take while it grows to hold so many more rows."""

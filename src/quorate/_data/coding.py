@@ -357,15 +357,25 @@ def in_one_type(parts: list[Array]) -> Array:
     return np.concatenate([part.astype(object) for part in parts])
 
 
+WASTED = 1 << 24
+"""Characters, of four bytes each, from which an array of texts of one width is worth a second look."""
+
+
 def as_array(values: list[Any]) -> Array:
     """Return the values as a 1-D array of their common type, or of objects if they have none."""
     kinds = {type(value) for value in values}
-    if len(kinds) == 1 and not is_null(values[0]):
+    if len(kinds) == 1 and not is_null(values[0]) and not (kinds == {str} and wastes(values)):
         array = np.asarray(values)
         # NumPy rounds integers beyond 64 bits and strips trailing NULs, which may make two labels one
         if array.ndim == 1 and array.tolist() == values:
             return array
     return object_array(values)
+
+
+def wastes(texts: Sequence[str]) -> bool:
+    """Whether an array of these texts, all as wide as the longest, would waste more than 64 MB on short ones."""
+    widest = len(texts) * max(map(len, texts), default=0)
+    return widest > WASTED and widest > 16 * sum(map(len, texts))
 
 
 def object_array(values: Sequence[Any]) -> Array:

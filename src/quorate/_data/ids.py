@@ -5,6 +5,8 @@ compared as texts, because a text file has no types: the id 7 of a data frame is
 If only one of the tables has ids, rows are matched by order, with two exceptions. Ids that are the integers 0..n-1 in
 another order are refused, because they are a default index of pandas whose rows were shuffled afterwards. A default
 index of pandas beside ids that are other integers is the names 0..n-1: two parts of a table are not matched by order.
+Beside ids that are texts a default index names nothing, as an array does: these rows are matched by order, and must be
+as many.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._check import brief, no_mask
 from quorate._data.blocks import Kind
-from quorate._data.coding import MissingRule, missing_rule
+from quorate._data.coding import MissingRule, missing_rule, wastes
 from quorate._data.ensemble import read_ensemble
 from quorate._data.ids import refuse_repeated
 from quorate._data.proof import vary
@@ -23,7 +24,7 @@ from quorate._data.rows import select_members
 from quorate._data.tables import as_table, refuse_duplicates
 from quorate._io.numpy_files import Wanted, map_npy, prove_texts, read_npy, read_npz
 from quorate._io.paths import FilePath, format_of
-from quorate._io.source import Block, Part, Source, refuse_more_columns, stamp
+from quorate._io.source import Block, Most, Part, Source, refuse_more_columns, stamp
 from quorate._io.text import Choose
 from quorate._io.zarr_store import open_zarr, read_zarr
 from quorate._types import Ensemble, Reading
@@ -36,11 +37,11 @@ _ID_NAME = "id_name"
 def read_arrays(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
     """Return the arrays of a file by name; the array of a file that holds a single one is named "labels".
 
-    `wanted` may choose from the arrays of an .npz file, as `read_npz` says.
+    `wanted` may choose from the arrays of an .npz file or a Zarr store, as `read_npz` says.
     """
     kind = format_of(path)
     if kind == "zarr":
-        return read_zarr(path)
+        return read_zarr(path, wanted)
     return {_LABELS: read_npy(path)} if kind == "npy" else read_npz(path, wanted)
 
 
@@ -104,6 +105,10 @@ def without_objects(values: Array, name: str) -> Array:
         return values
     if not all(isinstance(value, str) for value in values):
         raise ValueError(f"{name} holds values of several types, which .npz and .zarr cannot keep; save it as .csv.")
+    if wastes(values.tolist()):
+        raise ValueError(
+            f"{name} holds long texts beside short ones, which .npz and .zarr keep as long; save it as .csv."
+        )
     return values.astype(np.str_)
 
 
@@ -269,14 +274,17 @@ def array_source(
             columns = [_named(codes, categories[place], known[place], title) for codes, place in pairs]
         return Block(columns, None if ids is None else np.asarray(ids[start:stop]))
 
-    def parts(most_rows: int) -> Iterator[Part]:
+    def parts(most: Most) -> Iterator[Part]:
         # whole chunks, so that none is unpacked twice
-        step = max(1, most_rows // chunk) * chunk if chunk <= most_rows else most_rows
+        step = max(1, most.rows // chunk) * chunk if chunk <= most.rows else most.rows
+        for array in (labels, *(() if ids is None else (ids,))):
+            most.refuse_text(array.dtype.itemsize if array.dtype.kind in "SUO" else 0, title)
+            most.refuse_piece(array.dtype.itemsize * math.prod(getattr(array, "chunks", None) or (0,)), title)
         for start in range(0, n_rows, step):
             stop = min(start + step, n_rows)
             yield Part(f"{title}, rows {start:,} to {stop:,}", 0, partial(read, start, stop), stop - start)
 
-    row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48
+    row_bytes = width * (2 * labels.dtype.itemsize + 2) + 48 + (0 if ids is None else 2 * ids.dtype.itemsize)
     id_name = None if ids is None else "id"
     files = (Path(title).stem if fingerprint else "labels",)
     return Source(title, chosen, id_name, ("values",) * len(chosen), files, parts, row_bytes, n_rows, fingerprint)
@@ -314,7 +322,7 @@ def iterator_source(blocks: Iterable[Any], choose: Choose, ids: str | None) -> S
     # if the columns were chosen by name, blocks may have any others beside them
     known = head.names if set(members) == set(head.names) else None
 
-    def parts(most_rows: int) -> Iterator[Part]:
+    def parts(most: Most) -> Iterator[Part]:
         for number, block in enumerate(itertools.chain([first], supply)):
             yield Part(f"block {number}", number, partial(_read, block, number, members, ids, has_ids, known))
 

@@ -39,19 +39,33 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
     aside = _aside(target)
     _being_written[aside] = target
     try:
-        with open(aside, "xb") as file, _held(aside):
+        with made_anew(aside) as file, _held(aside):
             keep_access(target, aside)
             write(file)
             file.flush()
             os.fsync(file.fileno())
             os.replace(aside, target)
-    except BaseException as error:
-        aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise cannot_write(error, target) from error
-        raise
+    except OSError as error:
+        raise cannot_write(error, target) from error
     finally:
         del _being_written[aside]
+
+
+@contextmanager
+def made_anew(path: Path) -> Iterator[IO[bytes]]:
+    """Make a file for writing, and remove it if that fails; what is there already, of any kind, is left alone."""
+    with open(path, "xb") as file:
+        try:
+            yield file
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether this is a plain file of this user, and no link to one."""
+    facts = path.lstat()
+    return stat.S_ISREG(facts.st_mode) and facts.st_uid == getattr(os, "geteuid", lambda: facts.st_uid)()
 
 
 def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwrite: bool) -> None:

@@ -255,6 +255,8 @@ def _prove_arrays(arrays: Mapping[str, Array], names: list[str] | None) -> None:
     n_clusters = int(labels.max()) + 1
     if labels.min() < 0 or n_clusters > len(labels):
         raise _UnfitError(f"{counted(len(labels), 'object')} cannot have labels from {labels.min()} to {labels.max()}")
+    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
+    _require(not len(empty), f"no object has the label {empty[0] if len(empty) else ''}")
     for name in _PER_OBJECT:
         fits = name not in arrays or arrays[name].shape == labels.shape
         _require(fits, f"{counted(len(labels), 'label')}, but {name} of shape {fits or arrays[name].shape}")

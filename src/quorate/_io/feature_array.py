@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._io.source import Block, Budget, Part, Source
+from quorate._io.source import Block, Budget, Most, Part, Source
 
 Array = NDArray[Any]
 KEPT = 3
@@ -104,10 +104,10 @@ def feature_array(source: Source, budget: Budget) -> BlockArray:
 
     A source whose parts can be read only one after another, such as a text table, is first copied to a temporary file.
     """
-    most_rows = budget.block_rows(source.row_bytes, 2 * KEPT)
-    parts = list(_until_unknown(source.parts(most_rows)))
+    most = budget.block(source.row_bytes, 2 * KEPT)
+    parts = list(_until_unknown(source.parts(most)))
     if parts and parts[-1].n_rows is None:
-        return _spooled(source, most_rows)
+        return _spooled(source, most)
     dtype = _common_type(source, parts)
     pieces = [
         Piece(part.n_rows or 0, partial(_read, part, source.names, dtype), part.name, part.file) for part in parts
@@ -185,26 +185,26 @@ def _dtype(column: Any) -> np.dtype[Any]:
     return kind
 
 
-def _spooled(source: Source, most_rows: int) -> BlockArray:
+def _spooled(source: Source, most: Most) -> BlockArray:
     """Copy a source that is read from front to back to a temporary file, and return an array that reads it.
 
     Ids stay in memory.
     """
     folder = Path(tempfile.mkdtemp(prefix="quorate-"))
     try:
-        pieces, dtype = _copied(source, folder / "features", most_rows)
+        pieces, dtype = _copied(source, folder / "features", most)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return BlockArray(pieces, len(source.names), dtype, folder)
 
 
-def _copied(source: Source, path: Path, most_rows: int) -> tuple[list[Piece], np.dtype[Any]]:
+def _copied(source: Source, path: Path, most: Most) -> tuple[list[Piece], np.dtype[Any]]:
     pieces: list[Piece] = []
     offset = 0
     dtype: np.dtype[Any] = np.dtype(np.float64)
     with open(path, "wb") as file:
-        for part in source.parts(most_rows):
+        for part in source.parts(most):
             block = part.read()
             if not pieces and all(_dtype(column) == np.float32 for column in block.columns):
                 dtype = np.dtype(np.float32)

@@ -17,11 +17,15 @@ from quorate._check import brief
 from quorate._data.ids import arrow_ids, computable
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, reading, refuse_content
-from quorate._io.source import Block, Part, Source, given, refuse_more_columns, stamp
+from quorate._io.source import Block, Most, Part, Source, given, refuse_more_columns, stamp
 from quorate._io.text import Choice, Choose
 
 Array = NDArray[Any]
 logger = logging.getLogger("quorate")
+TEXT = 40
+"""About how many bytes a value takes whose Arrow type does not say how many."""
+_INTEGER = b"\x15"
+"""How a field begins, in the compact protocol of Thrift, that follows the field before and is an integer of 32 bits."""
 GROUP = 1 << 20
 """Rows of a group in the Parquet files that are written, as pyarrow has it by default."""
 
@@ -86,11 +90,18 @@ def _arrow(values: Any) -> Any:
     return need_pyarrow().array(values.tolist() if values.dtype.kind in "UO" else np.asarray(values))
 
 
+class _Group(NamedTuple):
+    """A row group: its number of rows, and for each column of texts its bytes and where its first pages begin."""
+
+    n_rows: int
+    texts: dict[str, tuple[int, tuple[int, ...]]]
+
+
 class _File(NamedTuple):
-    """A Parquet file: its path, the numbers of rows of its row groups, and its columns by name with their types."""
+    """A Parquet file: its path, its row groups, and its columns by name with their types."""
 
     path: Path
-    groups: tuple[int, ...]
+    groups: tuple[_Group, ...]
     columns: dict[str, Any]
 
 
@@ -109,9 +120,9 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
         members = choose(tuple(file.columns)).members
         refuse_more_columns(members, choice.members, str(file.path), str(files[0].path))
 
-    def parts(most_rows: int) -> Iterator[Part]:
+    def parts(most: Most) -> Iterator[Part]:
         for number, file in enumerate(files):
-            yield from _parts_of(file, number, choice, most_rows)
+            yield from _parts_of(file, number, choice, most)
 
     return Source(
         title=title,
@@ -121,7 +132,7 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
         files=_names_of(paths),
         parts=parts,
         row_bytes=_row_bytes([files[0].columns[name] for name in wanted]),
-        n_rows=sum(sum(file.groups) for file in files),
+        n_rows=sum(group.n_rows for file in files for group in file.groups),
         fingerprint=[stamp(path) for path in paths],
     )
 
@@ -134,10 +145,22 @@ def _described(path: Path) -> _File:
         with pyarrow.parquet.ParquetFile(path) as file:
             schema, facts = file.schema_arrow, file.metadata
             refuse_duplicates(tuple(schema.names))
-            groups = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
-            return _File(path, groups, dict(zip(schema.names, schema.types, strict=True)))
+            columns = dict(zip(schema.names, schema.types, strict=True))
+            texts = {name for name, kind in columns.items() if _width(kind) == TEXT}
+            groups = tuple(_group(facts.row_group(place), texts) for place in range(facts.num_row_groups))
+            return _File(path, groups, columns)
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
+
+
+def _group(group: Any, texts: set[str]) -> _Group:
+    columns = (group.column(place) for place in range(group.num_columns)) if texts else ()
+    found = {column.path_in_schema: column for column in columns if column.path_in_schema in texts}
+    known: dict[str, tuple[int, tuple[int, ...]]] = {}
+    for name, column in found.items():
+        starts = (column.data_page_offset, column.dictionary_page_offset if column.has_dictionary_page else None)
+        known[name] = (column.total_uncompressed_size, tuple(start for start in starts if start is not None))
+    return _Group(group.num_rows, known)
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
@@ -175,38 +198,84 @@ def _kind_of(kind: Any) -> str:
     return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
 
 
-def _parts_of(file: _File, number: int, choice: Choice, most_rows: int) -> Iterator[Part]:
+def _parts_of(file: _File, number: int, choice: Choice, most: Most) -> Iterator[Part]:
     """Yield row groups of a file, several together if they are small; a large one is read in pieces."""
-    start, rows = 0, 0
+    start, rows, texts = 0, 0, 0
     edges = [0]
-    for place, size in enumerate(file.groups):
-        if place > start and rows + size > most_rows:
+    sizes = [sum(size for size, _ in _chosen(group, choice).values()) for group in file.groups]
+    for place, (group, size) in enumerate(zip(file.groups, sizes, strict=True)):
+        if place > start and (rows + group.n_rows > most.rows or texts + size > most.text_bytes):
             edges.append(place)
-            start, rows = place, 0
-        rows += size
+            start, rows, texts = place, 0, 0
+        rows, texts = rows + group.n_rows, texts + size
     edges.append(len(file.groups))
     for first, last in pairwise(edges):
-        size = sum(file.groups[first:last])
-        if size <= 2 * most_rows:
-            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice), size)
+        n_rows, size = sum(group.n_rows for group in file.groups[first:last]), sum(sizes[first:last])
+        if n_rows <= 2 * most.rows and size <= 2 * most.text_bytes:
+            yield Part(str(file.path), number, partial(_read, file.path, range(first, last), choice), n_rows)
         else:
-            yield from _pieces(file.path, number, range(first, last), choice, most_rows)
+            _refuse_long_texts(file, file.groups[first:last], choice, most)
+            fitting = max(1, int(n_rows * min(1.0, most.text_bytes / max(size, 1))))
+            yield from _pieces(file.path, number, range(first, last), choice, min(most.rows, fitting), most)
+
+
+def _chosen(group: _Group, choice: Choice) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Return what is known about the columns of texts of a row group that are read."""
+    return {name: group.texts[name] for name in _columns(choice) if name in group.texts}
+
+
+def _refuse_long_texts(file: _File, groups: Sequence[_Group], choice: Choice, most: Most) -> None:
+    """Raise if the first page of a column of texts, which is unpacked whole, is too large for the budget."""
+    for group in groups:
+        for name, (size, starts) in _chosen(group, choice).items():
+            if size > most.piece_bytes:
+                largest = max(_page_bytes(file.path, start) for start in starts)
+                most.refuse_piece(largest, f"column {brief(name)} of {file.path}")
+
+
+def _page_bytes(path: Path, start: int) -> int:
+    """Return how many bytes a page has when it is unpacked, from its header; 0 if that cannot be read.
+
+    The header is Thrift in the compact protocol and begins with two integers: the kind of the page, and this size.
+    """
+    with open(path, "rb") as file:
+        file.seek(start)
+        head = file.read(16)
+    numbers, place = [], 0
+    for _ in range(2):
+        if head[place : place + 1] != _INTEGER:
+            return 0
+        value, shift, place = 0, 0, place + 1
+        while place < len(head):
+            value |= (head[place] & 0x7F) << shift
+            shift, place = shift + 7, place + 1
+            if head[place - 1] < 0x80:
+                break
+        numbers.append((value >> 1) ^ -(value & 1))
+    return numbers[1]
+
+
+def _open(path: Path, choice: Choice, buffer_size: int = 0) -> Any:
+    """Open a file so that labels are read by their dictionary: a text that many objects share is held once."""
+    pyarrow = need_pyarrow()
+    return pyarrow.parquet.ParquetFile(path, read_dictionary=list(choice.members), buffer_size=buffer_size)
 
 
 def _read(path: Path, groups: Any, choice: Choice) -> Block:
     pyarrow = need_pyarrow()
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with _open(path, choice) as file:
             return block_of(file.read_row_groups(list(groups), columns=_columns(choice)), choice)
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
 
 
-def _pieces(path: Path, number: int, groups: Any, choice: Choice, most_rows: int) -> Iterator[Part]:
+def _pieces(path: Path, number: int, groups: Any, choice: Choice, n_rows: int, most: Most) -> Iterator[Part]:
     pyarrow = need_pyarrow()
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(most_rows, row_groups=list(groups), columns=_columns(choice)):
+        with _open(path, choice, buffer_size=1 << 16) as file:
+            for batch in file.iter_batches(n_rows, row_groups=list(groups), columns=_columns(choice)):
+                most.refuse_text(batch.nbytes / max(len(batch), 1), str(path))
                 block = block_of(pyarrow.Table.from_batches([batch]), choice)
                 yield Part(str(path), number, partial(given, block))
     except (pyarrow.ArrowException, OSError) as error:
@@ -234,10 +303,10 @@ def dataset_source(dataset: Any, choose: Choose) -> Source:
     fragments = list(dataset.get_fragments())
     paths = [str(getattr(fragment, "path", f"part-{place:05d}")) for place, fragment in enumerate(fragments)]
 
-    def parts(most_rows: int) -> Iterator[Part]:
+    def parts(most: Most) -> Iterator[Part]:
         for number, fragment in enumerate(fragments):
             try:
-                options = {"schema": dataset.schema, "columns": _columns(choice), "batch_size": most_rows}
+                options = {"schema": dataset.schema, "columns": _columns(choice), "batch_size": most.rows}
                 for batch in fragment.to_batches(**options):
                     block = block_of(pyarrow.Table.from_batches([batch]), choice)
                     yield Part(paths[number], number, partial(given, block))
@@ -269,7 +338,7 @@ def _width(kind: Any) -> int:
     try:
         return max(1, int(kind.bit_width) // 8)
     except (ValueError, AttributeError):
-        return 40
+        return TEXT
 
 
 def _names_of(paths: Sequence[Path]) -> tuple[str, ...]:

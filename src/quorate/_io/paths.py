@@ -138,6 +138,11 @@ def refuse_unreadable(path: FilePath) -> None:
         raise IsADirectoryError(f"cannot read {place}: it is a folder, and a .{kind} file was expected.")
     if kind == "zarr" and not is_zarr(place):
         raise ValueError(f"{place} is no Zarr store: none of {', '.join(_ZARR_MARKS)} is in it.")
+    if kind != "zarr" and not place.is_file():
+        raise ValueError(
+            f"cannot read {place}: it is a pipe or a device, and a .{kind} file was expected; '-' reads CSV from "
+            f"standard input."
+        )
 
 
 def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:

@@ -27,16 +27,52 @@ LEAST = 64_000_000
 """The smallest budget: Python and its libraries alone take more than this."""
 
 
+class Most(NamedTuple):
+    """What a part may hold: rows, bytes of texts, and bytes of a piece of a file that can only be unpacked whole."""
+
+    rows: int
+    text_bytes: int
+    piece_bytes: int
+
+    def refuse_text(self, n_bytes: float, place: str) -> None:
+        """Raise if a single row of texts takes more than a block may."""
+        if n_bytes > self.text_bytes:
+            raise MemoryError(
+                f"{place} holds more than {_check.size(self.text_bytes)} of text in one row, which is all that the "
+                f"budget has for that; raise memory= (--memory), or leave the column out."
+            )
+
+    def refuse_piece(self, n_bytes: int, place: str) -> None:
+        """Raise if a page or a chunk, which is unpacked whole, takes more than all blocks together may."""
+        if n_bytes > self.piece_bytes:
+            raise MemoryError(
+                f"{place} is written in pieces of {_check.size(n_bytes)}, which are unpacked whole, more than the "
+                f"{_check.size(self.piece_bytes)} that the budget has for that; raise memory= (--memory), write it in "
+                f"smaller pieces, or leave the column out."
+            )
+
+
 @dataclass(frozen=True)
 class Budget:
     """A number of bytes that the work may use beside the program itself, and how it is divided."""
 
     n_bytes: int
 
-    def block_rows(self, row_bytes: int, n_at_once: int) -> int:
-        """Return how many rows a block may have if so many blocks are in memory at once."""
-        wanted = int(BLOCKS_SHARE * self.n_bytes / (n_at_once * max(row_bytes, 1)))
-        return max(SMALLEST_BLOCK, min(LARGEST_BLOCK, wanted))
+    def block(self, row_bytes: int, n_at_once: int) -> Most:
+        """Return how much a block may hold if so many blocks are in memory at once; `row_bytes` are those of a row.
+
+        The blocks of narrow tables have `SMALLEST_BLOCK` rows at least, unless one of them alone took a third of the
+        memory for blocks.
+        """
+        share = int(BLOCKS_SHARE * self.n_bytes)
+        fitting = share // max(row_bytes, 1)
+        rows = max(1, min(SMALLEST_BLOCK, fitting // 3), min(LARGEST_BLOCK, fitting // n_at_once))
+        return Most(rows, share // n_at_once, share)
+
+    @property
+    def for_ids(self) -> int:
+        """Bytes of ids that are kept in memory; the others are kept in a temporary folder."""
+        return int(BLOCKS_SHARE * self.n_bytes)
 
     @property
     def for_rows(self) -> int:
@@ -50,6 +86,15 @@ class Budget:
                 f"{n_rows:,} distinct rows after {n_objects:,} objects need {_check.size(needed)}, more than the "
                 f"{_check.size(self.for_rows)} for them in a budget of {_check.size(self.n_bytes)}; raise memory= "
                 f"(--memory), take fewer members, or coarsen the table in parts."
+            )
+
+    def refuse_labels(self, needed: int, n_objects: int) -> None:
+        """Raise if the texts of different labels need more memory than there is for the distinct rows."""
+        if needed > self.for_rows:
+            raise MemoryError(
+                f"the texts of the labels of {n_objects:,} objects need {_check.size(needed)}, more than the "
+                f"{_check.size(self.for_rows)} for them in a budget of {_check.size(self.n_bytes)}; raise memory= "
+                f"(--memory), or write short labels."
             )
 
 
@@ -150,13 +195,13 @@ class Source:
         The names of the files that it consists of, without suffix: results have files of the same names. Empty if
         it is not known how many there are.
     parts : callable
-        Given the largest number of rows that a part should have, it yields the parts in order.
+        Given what a part may hold (`Most`), it yields the parts in order.
     row_bytes : int
-        About how many bytes a row takes in memory while it is read.
+        About how many bytes a row takes in memory while it is read, but for long texts.
     n_rows : int or None
         The number of rows, if it is known before they are read.
     fingerprint : list or None
-        What tells this source from another: names, sizes and times of files. None if that is not known.
+        What tells this source from another: the stamps of its files, or such lists. None if that is not known.
     info : callable, optional
         Returns the `info` of an ensemble made from the source; called after all parts were read.
     paths : tuple of paths
@@ -168,7 +213,7 @@ class Source:
     id_name: str | None
     kinds: tuple[Kind, ...]
     files: tuple[str, ...]
-    parts: Callable[[int], Iterator[Part]]
+    parts: Callable[[Most], Iterator[Part]]
     row_bytes: int
     n_rows: int | None = None
     fingerprint: list[Any] | None = None
@@ -190,10 +235,10 @@ def stacked(sources: list[Source], title: str) -> Source:
             raise ValueError(f"{source.title} has no column {what}, which {first.title} has.")
         refuse_more_columns(source.names, first.names, source.title, first.title)
 
-    def parts(most_rows: int) -> Iterator[Part]:
+    def parts(most: Most) -> Iterator[Part]:
         for number, source in enumerate(sources):
             order = [source.names.index(name) for name in first.names]
-            for part in source.parts(most_rows):
+            for part in source.parts(most):
                 yield Part(part.name, number, partial(_ordered, part, order), part.n_rows)
 
     known = [source.n_rows for source in sources]
@@ -229,9 +274,28 @@ def _file_names(sources: list[Source]) -> tuple[str, ...]:
 
 
 def stamp(path: Path) -> list[Any]:
-    """Return what tells a file or folder from another version of it: its path, size and time of change."""
-    facts = path.stat()
-    size = facts.st_size
-    if path.is_dir():
-        size = sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
-    return [str(path.resolve()), size, facts.st_mtime_ns]
+    """Return what tells a file from another version of it: its path, size, time of change, and number on the disk.
+
+    The last three of a folder are sums over the files in it.
+    """
+    inner = path.rglob("*") if path.is_dir() else (path,)
+    facts = [file.stat() for file in inner if file.is_file()]
+    sums = (sum(getattr(fact, name) for fact in facts) for name in ("st_size", "st_mtime_ns", "st_ino"))
+    return [str(path.resolve()), *sums]
+
+
+def refuse_changed(fingerprint: list[Any] | None) -> None:
+    """Raise if a file has changed since its stamp was taken: its passes, or its blocks, may be of two versions."""
+    for entry in fingerprint or ():
+        if entry is None or not isinstance(entry[0], str):
+            refuse_changed(entry)
+            continue
+        try:
+            same = stamp(Path(entry[0])) == entry
+        except OSError:
+            same = False
+        if not same:
+            raise ValueError(
+                f"{entry[0]} was changed, replaced or removed while it was read; run the same again when nothing "
+                f"writes to it."
+            )

@@ -30,13 +30,15 @@ from quorate._data.coding import as_number, narrowest, object_array
 from quorate._data.ids import first_fault
 from quorate._data.tables import refuse_duplicates
 from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
-from quorate._io.source import Block, Part, Source, given, stamp
+from quorate._io.source import Block, Most, Part, Source, given, stamp
 from quorate._types import read_only
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 """The separator of columns in files that are written, and in files that are read if their first lines leave it open."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 LINES_LOOKED_AT = 100
+MOST_LOOKED_AT = 1 << 24
+"""So many lines, or characters, decide what separates columns."""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(?:[eE][+-]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 
@@ -49,14 +51,20 @@ class OpenTable(NamedTuple):
     delimiter: str
 
 
+LinesOf = Callable[[io.TextIOWrapper], Iterator[str]]
+"""Returns the lines of an open text."""
+
+
 @contextmanager
-def open_table(source: io.BufferedReader, name: str, default: str, sep: str | None) -> Iterator[OpenTable]:
+def open_table(
+    source: io.BufferedReader, name: str, default: str, sep: str | None, lines_of: LinesOf = iter
+) -> Iterator[OpenTable]:
     """Decode a text table and recognise its separator; errors of its encoding and quotation marks name the file."""
     stream = open_text(source, source.peek(2))
     # an error of the csv module can only come from a reader, and this one is there before the first
     reader: Any = None
     try:
-        lines, delimiter = recognise(stream, default, sep)
+        lines, delimiter = recognise(lines_of(stream), default, sep)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         yield OpenTable(reader, lines, delimiter)
     except csv.Error as error:
@@ -103,7 +111,11 @@ def recognise(stream: Iterator[str], default: str, sep: str | None) -> tuple[Ite
     chosen = separator(sep)
     if chosen is not None:
         return stream, chosen
-    head = list(itertools.islice(stream, LINES_LOOKED_AT))
+    head: list[str] = []
+    for line in itertools.islice(stream, LINES_LOOKED_AT):
+        head.append(line)
+        if len(line) * LINES_LOOKED_AT > MOST_LOOKED_AT and sum(map(len, head)) > MOST_LOOKED_AT:
+            break
     lines = itertools.chain(head, stream)
     others = [mark for mark in SEPARATORS.values() if mark != default]
     widths = {mark: _widths(head, mark) for mark in (default, *others)}
@@ -353,8 +365,8 @@ def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
     with _opened(path, sep) as table:
         choice = choose(read_header(table.reader, name_of(path), table.delimiter))
 
-    def parts(most_rows: int) -> Iterator[Part]:
-        for block in _blocks(path, choice, sep, most_rows):
+    def parts(most: Most) -> Iterator[Part]:
+        for block in _blocks(path, choice, sep, most):
             yield Part(str(path), 0, partial(given, block))
 
     n_members = len(choice.members)
@@ -364,15 +376,40 @@ def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
     )
 
 
-def _blocks(path: Path, choice: Choice, sep: str | None, n_rows: int) -> Iterator[Block]:
-    """Yield blocks of at most n_rows rows; a row with more or fewer cells than the header is refused."""
+class _Measured:
+    """The lines of a text, and how many characters they had so far; a line that is too long is refused."""
+
+    def __init__(self, most: Most, name: str) -> None:
+        self.n_read = 0
+        self._most, self._name = most, name
+
+    def lines(self, stream: io.TextIOWrapper) -> Iterator[str]:
+        longest = self._most.text_bytes
+        while line := stream.readline(longest + 1):
+            self.n_read += len(line)
+            if len(line) > longest:
+                self._most.refuse_text(len(line), self._name)
+            yield line
+
+    def rows(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+        """Yield rows until there are as many, or as much text, as a block may hold."""
+        full = self.n_read + self._most.text_bytes
+        for row in itertools.islice(rows, self._most.rows):
+            yield row
+            if self.n_read >= full:
+                return
+
+
+def _blocks(path: Path, choice: Choice, sep: str | None, most: Most) -> Iterator[Block]:
+    """Yield blocks of as many rows as a block may hold; one with more or fewer cells than the header is refused."""
     name = name_of(path)
-    with _opened(path, sep) as table:
+    measured = _Measured(most, name)
+    with _opened(path, sep, measured.lines) as table:
         header = read_header(table.reader, name, table.delimiter)
         places, id_place = _check.places(choice.members, header), _id_place(choice, header)
         rows = iter(rows_of_width(table.reader, len(header), name))
         while True:
-            columns, ids = _coded(itertools.islice(rows, n_rows), places, id_place)
+            columns, ids = _coded(measured.rows(rows), places, id_place)
             if not columns or not len(columns[0][0]):
                 return
             if any("\0" in text for _, known in columns for text in known):
@@ -399,10 +436,10 @@ def _coded(
 
 
 @contextmanager
-def _opened(path: FilePath, sep: str | None) -> Iterator[OpenTable]:
+def _opened(path: FilePath, sep: str | None, lines_of: LinesOf = iter) -> Iterator[OpenTable]:
     with reading(path) as file:
         refuse_content(path, file.peek(8))
-        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep) as table:
+        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep, lines_of) as table:
             yield table
 
 

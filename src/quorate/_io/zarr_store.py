@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._check import brief
-from quorate._io.numpy_files import prove_texts
+from quorate._io.numpy_files import Wanted, prove_texts
 from quorate._io.paths import FilePath, name_of, refuse_unreadable
 from quorate._types import Json
 
@@ -56,13 +56,16 @@ _DOCUMENTS = (".zarray", ".zgroup", ".zmetadata", "zarr.json", _ATTRIBUTES)
 _BLOSC_HEADER = 16
 
 
-def read_zarr(path: FilePath) -> dict[str, Array]:
-    """Return the arrays of a store by name; if the store is a single array, its name is "labels".
+def read_zarr(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
+    """Return the arrays of a store by name, all or those that `wanted` chooses; a single array is named "labels".
 
     First the codecs in the metadata of all arrays and groups are checked, then the store is opened, then every chunk
     is looked for, and only then are chunks read.
     """
-    return {name: item[...] for name, item in open_zarr(path).items()}
+    stored, arrays = open_zarr(path), dict[str, Array]()
+    for name in stored if wanted is None else wanted(list(stored), arrays):
+        arrays[name] = stored[name][...]
+    return arrays
 
 
 class StoredArray:
@@ -166,6 +169,8 @@ def _documents(store: Path) -> Iterator[tuple[Path, bytes]]:
         for name in _DOCUMENTS:
             if name in files:
                 place = Path(folder) / name
+                if not place.is_file():
+                    raise ValueError(f"cannot read {store}: {place} is a pipe, a device or a link to nothing.")
                 yield place, place.read_bytes()
 
 
@@ -203,6 +208,11 @@ def _prove_chain(chain: list[tuple[str, Any]], path: FilePath) -> None:
             if key == "id"
             else name in _VERSION_3 or (name.startswith("numcodecs.") and name[10:] in _NUMCODECS)
         )
+        if name == "sharding_indexed":
+            raise ValueError(
+                f"{name_of(path)} uses the Zarr codec 'sharding_indexed', and stores with shards are not read: a chunk "
+                f"that is lost in a shard would be read as the fill value; write it without shards."
+            )
         if not known:
             raise ValueError(
                 f"{name_of(path)} uses the Zarr codec {brief(name)}, which may run code or is not known to be "

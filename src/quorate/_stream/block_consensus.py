@@ -132,7 +132,8 @@ def compress(
     """
     opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
     reading = Reading(missing, weights, skip_empty, check, declared=columns is not None)
-    return read_source(opened, as_budget(memory), MemoryStore(), reading).ensemble
+    budget = as_budget(memory)
+    return read_source(opened, budget, MemoryStore(budget.for_ids), reading).ensemble
 
 
 def consensus(

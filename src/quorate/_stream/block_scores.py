@@ -18,7 +18,7 @@ from quorate._data.ids import as_numpy, matching_texts
 from quorate._data.rows import coded_anew, select_members
 from quorate._io.load import labelling_columns
 from quorate._io.opening import ChooseFrom, Columns, by_columns, open_source
-from quorate._io.source import Block, Part, Source, as_budget, given
+from quorate._io.source import Block, Most, Part, Source, as_budget, given
 from quorate._io.text import Choice
 from quorate._solve.procedure import Drawn, drawn_places
 from quorate._stream.block_consensus import BlockConsensus
@@ -36,9 +36,9 @@ def beside_name(place: int) -> str:
 def read_together(table: Source, beside: Source) -> Source:
     """Return a source with the columns of both tables; objects are matched by their order, and ids must agree."""
 
-    def parts(most_rows: int) -> Iterator[Part]:
-        supply = _Supply(beside, most_rows)
-        for part in table.parts(most_rows):
+    def parts(most: Most) -> Iterator[Part]:
+        supply = _Supply(beside, most)
+        for part in table.parts(most):
             block = part.read()
             other = supply.take(block.n_rows, table.title)
             _refuse_other_ids(block, other, part.name, beside.title)
@@ -58,8 +58,8 @@ def read_together(table: Source, beside: Source) -> Source:
 class _Supply:
     """Hands out the rows of a source in blocks of any size."""
 
-    def __init__(self, source: Source, most_rows: int) -> None:
-        self._source, self._parts = source, source.parts(most_rows)
+    def __init__(self, source: Source, most: Most) -> None:
+        self._source, self._parts = source, source.parts(most)
         self._left: Block | None = None
 
     def take(self, n_rows: int, title: str) -> Block:

@@ -247,7 +247,7 @@ def fit_blocks(source: Any, request: Request, entropy: int) -> FittedBlocks:
     measurements = open_source(source, _measurements(None, None, ()), None)
     budget = as_budget(None)
     labels = LabelSource(feature_array(measurements, budget), measurements, request, entropy)
-    store = MemoryStore()
+    store = MemoryStore(budget.for_ids)
     settled = read_source(labels.source(), budget, store, Reading(check=False))
     return FittedBlocks(settled.ensemble, settled.row_of[all_numbers(store)], labels.trained)
 

@@ -19,7 +19,7 @@ from quorate._data.blocks import CodedBlock, RowTable, Settled, code_block, merg
 from quorate._data.ids import IdLedger
 from quorate._data.proof import vary
 from quorate._io.paths import FilePath
-from quorate._io.source import Budget, Part, Source
+from quorate._io.source import Budget, Part, Source, refuse_changed
 from quorate._stream.labels_out import SKIPPED, RowLabels, output_of, refuse_out, write_labels
 from quorate._stream.store import BlockFacts, FolderStore, MemoryStore, Store, Workspace, restore_old
 from quorate._summaries import ResultTable
@@ -54,18 +54,20 @@ def collect(source: Source, budget: Budget, store: Store) -> Collected:
     table, n_objects = RowTable(len(source.names)), 0
     ledger = None if source.id_name is None else IdLedger(store.ids, store.name_of)
     # not by the number of threads: the blocks of the result should not depend on the machine
-    most_rows = budget.block_rows(source.row_bytes, MOST_WORKERS + 2)
+    most = budget.block(source.row_bytes, MOST_WORKERS + 2)
     n_workers = min(n_threads(), MOST_WORKERS)
-    with ordered(lambda part: _coded(part, source.names), source.parts(most_rows), n_workers) as results:
+    with ordered(lambda part: _coded(part, source.names), source.parts(most), n_workers) as results:
         for part, block, ids in results:
             needed = table.nbytes_with(len(block.labels))
             budget.refuse_rows(needed, table.n_rows + len(block.labels), n_objects)
             numbers = table.add(block).astype(np.uint32)[block.inverse]
+            budget.refuse_labels(table.text_bytes, n_objects + len(numbers))
             store.put(BlockFacts(part.name, part.file, len(numbers)), numbers, ids)
             if ledger is not None:
                 ledger.add(ids)
             n_objects += len(numbers)
             _tell(n_objects, table.n_rows, source.n_rows)
+    refuse_changed(source.fingerprint)
     if ledger is not None:
         ledger.refuse_repeated()
     return Collected(table, n_objects)
@@ -162,7 +164,7 @@ def labelled_source(job: Job, solve: Solve, out: FilePath | None, *, overwrite: 
     the same call would meet again.
     """
     if out is None:
-        kept = MemoryStore()
+        kept = MemoryStore(job.budget.for_ids)
         settled = read_source(job.source, job.budget, kept, job.how)
         yield Done(settled, solve(settled, None)[0], kept)
         return

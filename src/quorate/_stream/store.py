@@ -8,11 +8,14 @@ import mmap
 import os
 import re
 import shutil
+import tempfile
 import warnings
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -56,24 +59,46 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Keeps everything in memory: 4 bytes per object, and the ids."""
+    """Keeps 4 bytes per object in memory, and so many bytes of ids; further ids are kept in a temporary folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int) -> None:
         self.facts: list[BlockFacts] = []
         self._kept: list[tuple[NDArray[np.uint32], Any]] = []
+        self._left = most_bytes
+        self._disk: FolderStore | None = None
 
     def put(self, facts: BlockFacts, numbers: NDArray[np.uint32], ids: Any) -> None:
+        self._left -= _id_bytes(ids)
+        if self._left < 0 and ids is not None:
+            ids = self._moved(len(self.facts), ids)
         self._kept.append((numbers, ids))
         self.facts.append(facts)
+
+    def _moved(self, block: int, ids: Any) -> Callable[[], Any]:
+        """Write ids to a temporary folder, which lives as long as this store, and return what reads them again."""
+        if self._disk is None:
+            folder = Path(tempfile.mkdtemp(prefix="quorate-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._disk = FolderStore(folder)
+        self._disk.put_ids(block, ids)
+        return partial(self._disk.ids, block)
 
     def numbers(self, block: int) -> NDArray[np.uint32]:
         return self._kept[block][0]
 
     def ids(self, block: int) -> Any:
-        return self._kept[block][1]
+        ids = self._kept[block][1]
+        return ids() if callable(ids) else ids
 
     def name_of(self, block: int) -> str:
         return self.facts[block].name if block < len(self.facts) else f"block {block}"
+
+
+def _id_bytes(ids: Any) -> int:
+    """Return the bytes that ids take, the texts of an array of objects included."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "O":
+        return ids.nbytes + sum(len(value) for value in ids.tolist() if isinstance(value, str))
+    return 0 if ids is None else int(ids.nbytes)
 
 
 class FolderStore:
@@ -91,10 +116,11 @@ class FolderStore:
         block = len(self.facts)
         self.write(self.folder / f"numbers-{block:06d}.npy", lambda file: np.save(file, numbers))
         if ids is not None:
-            self._put_ids(block, ids)
+            self.put_ids(block, ids)
         self.facts.append(facts)
 
-    def _put_ids(self, block: int, ids: Any) -> None:
+    def put_ids(self, block: int, ids: Any) -> None:
+        """Keep the ids of a block."""
         if isinstance(ids, np.ndarray) and ids.dtype.kind != "O":
             self.write(self.folder / f"ids-{block:06d}.npy", lambda file: np.save(file, ids))
         elif isinstance(ids, np.ndarray):
@@ -412,7 +438,7 @@ def _other_content(folder: Path) -> str | None:
 
 def _is_strange(entry: Path) -> bool:
     """Whether something in the folder is nothing that is written there, by its name, its kind and what it holds."""
-    if entry.is_symlink():
+    if entry.is_symlink() or entry.stat().st_uid != entry.parent.stat().st_uid:
         return True
     if entry.is_dir():
         return entry.name not in (OLD, LABELS) or (
@@ -420,6 +446,9 @@ def _is_strange(entry: Path) -> bool:
             and any(path.is_symlink() or path.suffix not in (".parquet", ".part") for path in files_below(entry))
         )
     name = entry.name.removeprefix(".").removesuffix(".part") if entry.name.endswith(".part") else entry.name
+    if entry.name in (NAME, f".{MARK}.part"):
+        # the lock is empty, and an unfinished mark the beginning of one
+        return not (entry.is_file() and (b"" if entry.name == NAME else ABOUT).startswith(entry.read_bytes()))
     return not entry.is_file() or not (name == NAME or _FILE.fullmatch(name) is not None)
 
 

@@ -177,6 +177,10 @@ LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
 """The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
 FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 """Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
+MOST_REPEATED = 0.5
+"""A column has steps only if its different values are at most this share of the objects."""
+OFF_STEP = 0.01
+"""By so many steps a value may miss a multiple of the step, because sums of decimal fractions are not exact."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -227,12 +231,30 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
     if len(known) > MOST_OBJECTS:
         rng = np.random.default_rng((seed, 17))
         known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
-    block = np.asarray(features.data[known], dtype=np.float64)
+    block = without_steps(np.asarray(features.data[known], dtype=np.float64), np.random.default_rng((seed, 31)))
     # the scale brings values near 1, so that squares neither overflow nor vanish
     block = (block - block.mean(axis=0)) * features.scale
     left, values, _ = np.linalg.svd(block, full_matrices=False)
     kept = values > 1e-9 * max(float(values[0]), 1e-300)
     return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)
+
+
+def without_steps(block: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Spread the values of columns that hold few values, all in multiples of a step, evenly over the width of a step.
+
+    Counts, answers and rounded numbers have empty space between their values. Without this it would be taken for the
+    valleys between clusters, because the reference, which is drawn from a density, has none.
+    """
+    spread = block.copy()
+    for place, column in enumerate(block.T):
+        values = np.unique(column)
+        if not 1 < len(values) <= MOST_REPEATED * len(column):
+            continue
+        step = float(np.diff(values).min())
+        multiples = (values - values[0]) / step
+        if np.abs(multiples - np.round(multiples)).max() < OFF_STEP:
+            spread[:, place] += step * (rng.random(len(column)) - 0.5)
+    return spread
 
 
 def drawn_reference(points: FloatArray, rng: np.random.Generator) -> FloatArray:

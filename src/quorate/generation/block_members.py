@@ -209,7 +209,7 @@ class LabelSource:
             info=lambda: self.trained.info,
         )
 
-    def _parts(self, most_rows: int) -> Any:
+    def _parts(self, most: Any) -> Any:
         trained = self.trained
         for piece in self._array.pieces:
             yield Part(piece.name, piece.file, partial(self._read, piece, trained))

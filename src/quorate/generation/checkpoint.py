@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import __version__, _check
-from quorate._io.aside import NAME, FolderLock, checksum
+from quorate._io.aside import NAME, FolderLock, checksum, is_own_file, made_anew
 from quorate._types import Json
 from quorate.generation.features import Features
 from quorate.generation.members import Member
@@ -99,10 +99,10 @@ class Checkpoint:
         aside = self.folder / f".member-{member.number:06d}.{os.getpid()}.part"
         labels = np.ascontiguousarray(member.labels)
         facts = json.dumps(member.facts).encode()
-        with _removed_if_not_written(aside):
-            with open(aside, "wb") as file:
-                np.save(file, labels)
-                file.write(self._checksum(member.number, labels, facts) + b"\n" + facts)
+        with _worded(self.folder), made_anew(aside) as file:
+            np.save(file, labels)
+            file.write(self._checksum(member.number, labels, facts) + b"\n" + facts)
+            file.close()
             os.replace(aside, self._path(member.number))
 
     def _checksum(self, number: int, labels: NDArray[Any], facts: bytes) -> bytes:
@@ -127,7 +127,7 @@ def open_checkpoint(path: Any, features: Features, request: Request, random_stat
     try:
         manifest = _manifest(folder, features, request, random_state)
         for stale in folder.glob(".*.part"):
-            if _STALE.fullmatch(stale.name) and stale.is_file():
+            if _STALE.fullmatch(stale.name) and is_own_file(stale):
                 stale.unlink(missing_ok=True)
         return Checkpoint(folder, lock, manifest, features.n_objects)
     except BaseException:
@@ -234,8 +234,8 @@ def _read(folder: Path) -> dict[str, Any] | None:
 def _write(folder: Path, manifest: Json) -> bool:
     """Write the manifest unless there is one already; return whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
-    with _removed_if_not_written(aside):
-        aside.write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    with _worded(folder), made_anew(aside) as file:
+        file.write(json.dumps(manifest, indent=2).encode())
     try:
         # a link never replaces an existing file, while renaming does
         os.link(aside, folder / MANIFEST)
@@ -251,15 +251,12 @@ def _write(folder: Path, manifest: Json) -> bool:
 
 
 @contextmanager
-def _removed_if_not_written(aside: Path) -> Iterator[None]:
-    """Remove a file if writing it fails, for example because the disk is full; the error names the folder."""
+def _worded(folder: Path) -> Iterator[None]:
+    """Name the folder in errors of the system, for example if the disk is full."""
     try:
         yield
-    except BaseException as error:
-        aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise type(error)(f"cannot write to the checkpoint {aside.parent}: {error.strerror or error}") from error
-        raise
+    except OSError as error:
+        raise type(error)(f"cannot write to the checkpoint {folder}: {error.strerror or error}") from error
 
 
 def _refuse_other_things(folder: Path) -> None:
