@@ -81,7 +81,7 @@ def test_json_and_checkpoint(table, tmp_path, capsys):
     command = ["generate", str(table), *COLUMNS, "--k", "sqrt", "--checkpoint", str(folder), "--json", "--jobs", "1"]
     assert main([*command, "-o", str(tmp_path / "a.npz")]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["k"] == "k = 7 to 14 (rule sqrt, 180 objects)"
+    assert facts["k"] == "k = 7 to 13 (rule sqrt, 180 objects)"
     assert facts["members"][0]["n_objects"] == 180
     assert len(list(folder.glob("member-*.npy"))) == 20
     assert main([*command, "-o", str(tmp_path / "b.npz")]) == 0

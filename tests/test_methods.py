@@ -227,7 +227,12 @@ def test_info_has_the_keys_that_the_method_documents(method: str) -> None:
     entry, labels = METHODS[method], noisy(0, n=80, members=6)
     keys = set(re.findall(r'``info\["(\w+)"\]', entry.solve.__doc__ or ""))
     numbers = [3, None] if entry.finds_k else [3]
-    info = [consensus(labels, k, method=method, random_state=0, confidence=False).info for k in numbers]
+    further = {"greedy": {"tries": 2}, "hne": {"theta": "auto"}}.get(method, {})
+    info = [
+        consensus(labels, k, method=method, random_state=0, confidence=False, **options).info
+        for k in numbers
+        for options in ({}, further)
+    ]
     assert keys - set().union(*info) == set()
 
 

@@ -285,8 +285,8 @@ def splits(result: Consensus, most: int = 50) -> list[TreeSplit]:
     >>> members = [[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 3]]
     >>> for split in splits(consensus(members, 2, method="eac"), 2):
     ...     print(split.n_clusters, split.size, split.left, split.right, split.lifetime)
-    2 6 2 4 0.25
-    3 4 2 2 0.416666666667
+    2 6 2 4 0.333333333333
+    3 4 2 2 0.333333333333
     """
     most = _check.integer(most, "most", low=1)
     if not isinstance(result, Consensus) or (result.tree is None and "leaves" not in result.info):

@@ -54,12 +54,13 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
 @contextmanager
 def made_anew(path: Path) -> Iterator[IO[bytes]]:
     """Make a file for writing, and remove it if that fails; what is there already, of any kind, is left alone."""
-    with open(path, "xb") as file:
-        try:
+    file = open(path, "xb")  # noqa: SIM115 - closed below, where an error of closing it is an error of writing, too
+    try:
+        with file:
             yield file
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def is_own_file(path: Path) -> bool:
