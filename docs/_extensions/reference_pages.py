@@ -33,6 +33,8 @@ GROUPS = {
         "members",
         "memberships",
         "profiles",
+        "explain",
+        "rules",
         "co_association",
         "linkage",
         "recut",

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
+    from quorate._evaluation.cluster_rules import rules
     from quorate._evaluation.co_association import CoAssociation, TreeSplit, co_association, linkage, recut, splits
+    from quorate._evaluation.explanation import explain
     from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import (
         accuracy,
@@ -75,6 +77,7 @@ __all__ = [
     "element_similarities",
     "element_similarity",
     "evaluate",
+    "explain",
     "fowlkes_mallows",
     "generate",
     "harden",
@@ -93,6 +96,7 @@ __all__ = [
     "recut",
     "refine",
     "report",
+    "rules",
     "save_consensus",
     "save_ensemble",
     "save_labels",
@@ -131,6 +135,7 @@ _HOMES = {
     "element_similarities": "_evaluation.scores",
     "element_similarity": "_evaluation.scores",
     "evaluate": "_trust.agreement",
+    "explain": "_evaluation.explanation",
     "fowlkes_mallows": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
@@ -151,6 +156,7 @@ _HOMES = {
     "profiles": "_evaluation.member_table",
     "refine": "_consensus.refine",
     "report": "reporting",
+    "rules": "_evaluation.cluster_rules",
     "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",
     "save_labels": "_io",

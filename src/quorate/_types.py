@@ -358,6 +358,12 @@ class Consensus(ResultTable):
 
         return quorate.profiles(self, ensemble)
 
+    def explain(self, table: Any) -> Any:
+        """Return the columns of a table in which each cluster differs most; see `quorate.explain`."""
+        import quorate
+
+        return quorate.explain(self, table)
+
     def members(self, ensemble: Any) -> MemberTable:
         """Compare each member with this result; see `quorate.members`."""
         import quorate

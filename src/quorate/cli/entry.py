@@ -33,7 +33,7 @@ from quorate.cli.label_commands import (
     add_report,
     add_score,
 )
-from quorate.cli.measurement_commands import add_cluster, add_generate
+from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate
 from quorate.cli.output import printable
 
 PATIENCE = 0.7
@@ -124,6 +124,7 @@ EPILOG = """examples:
   quorate compare labels.csv --id customer -k 2:9
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
+  quorate explain labels.csv features.csv --id customer --rules
   quorate methods
   quorate demo
 
@@ -322,6 +323,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_compare(commands)
     add_generate(commands)
     add_cluster(commands)
+    add_explain(commands)
     add_methods(commands)
     add_demo(commands)
     return parser

@@ -1,4 +1,4 @@
-"""The commands that start from a table of measurements: `quorate generate` and `quorate cluster`."""
+"""The commands that take a table of measurements: `quorate generate`, `quorate cluster` and `quorate explain`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from quorate.cli.options import (
     add_command,
     add_device_option,
     add_force_option,
+    add_labelling_column,
     add_labels_output,
     add_memory_option,
     add_method_options,
@@ -21,12 +22,15 @@ from quorate.cli.options import (
     add_safe_cells_option,
     add_seed_option,
     add_talk_options,
+    formulas_of,
     generating_of,
+    integer,
+    names,
     number_of_clusters,
     solving_of,
     works_in_blocks,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
+from quorate.cli.output import ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
 from quorate.cli.progress import shows_progress, steps
 
 
@@ -175,3 +179,65 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, "base", "k")
+
+
+def add_explain(commands: Any) -> None:
+    """Add `quorate explain`."""
+    parser = add_command(commands, "explain", run_explain, "say in which columns of a table each cluster differs most")
+    add_labelling_column(parser)
+    parser.add_argument(
+        "table", help="table of the same objects, whose columns may be numbers, dates, yes or no, or categories"
+    )
+    add_column_options(parser, "compared")
+    add_safe_cells_option(parser)
+    parser.add_argument(
+        "--most", metavar="INT", default="5", help="traits that are shown of each cluster (default: %(default)s)"
+    )
+    parser.add_argument("--rules", action="store_true", help="also find a short rule for each cluster")
+    add_seed_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv file to write all traits to; - is standard output")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_explain(arguments: argparse.Namespace) -> None:
+    """Read the labelling and the table, find the traits of each cluster, write them and a summary."""
+    refuse_clashes(arguments)
+    most, seed = integer(arguments.most, "--most"), integer(arguments.seed, "--seed")
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import explain, rules
+        from quorate._evaluation.explanation import NO_TEST
+        from quorate._io import refuse_output
+        from quorate._io.load import load_labelling, load_typed
+        from quorate._io.save import save_rows
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    formulas = formulas_of(arguments)
+    columns = None if arguments.columns is None else names(arguments.columns)
+    drop = [] if arguments.drop is None else names(arguments.drop)
+    with step(f"reading {arguments.table}"):
+        table = load_typed(
+            arguments.table, ids=arguments.id, columns=columns, drop=drop, sep=arguments.sep, formulas=formulas
+        )
+    with step(f"reading {arguments.labelling}"):
+        labelling = load_labelling(
+            arguments.labelling, table, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas
+        )
+    with step("comparing clusters"):
+        found = explain(labelling.named(), table)
+        ruled = rules(labelling.named(), table, random_state=seed) if arguments.rules else None
+    if arguments.output is not None:
+        formulas = formulas_of(arguments, arguments.output)
+        save_rows(arguments.output, found.traits, overwrite=arguments.force, formulas=formulas)
+    facts = found.as_dict() | ({} if ruled is None else ruled.as_dict())
+    total = sum(found.sizes.tolist())
+    lines = []
+    for name, size in zip(found.cluster_names, found.sizes.tolist(), strict=True):
+        lines.append(f"cluster {name}: {size:,} objects ({size / total:.0%})")
+        lines += [f"  {trait.effect:+6.2f}  {trait.text}" for trait in found.of(name, most=most)]
+    lines += [] if ruled is None else ["", "rules, with precision and recall on objects they were not made from:"]
+    lines += [] if ruled is None else str(ruled).splitlines()
+    lines += ["", *(f"left out: {name} {reason}" for name, reason in found.left_out.items())]
+    lines += [NO_TEST, *([] if arguments.output is None else [f"all traits {place_of(arguments.output)}"])]
+    tell(arguments, facts, "\n".join(lines) + "\n")

@@ -212,11 +212,16 @@ def add_orientation_option(parser: argparse.ArgumentParser) -> None:
 
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:
     """Add the file with a labelling of the objects of the table, and --truth."""
+    add_labelling_column(parser)
+    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
+
+
+def add_labelling_column(parser: argparse.ArgumentParser) -> None:
+    """Add the file with a labelling, and --label."""
     parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
     parser.add_argument(
         "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
     )
-    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:

@@ -15,8 +15,11 @@ from quorate._choose_k.explore import chooses_number, explore
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
+from quorate._data.labelling import Labelling
 from quorate._data.proof import prove_sparse
+from quorate._data.typed_columns import TypedTable
 from quorate._device.choose import copied_in_kind, lives_on_card
+from quorate._evaluation.explanation import Explanation, explained
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
@@ -78,6 +81,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
         The whole result; if the number of clusters was chosen, ``consensus_.info["choice"]`` says why.
+    profiles_ : Explanation
+        The columns of X in which each cluster differs most, at most 50; see `explain`. For X in memory alone.
     n_features_in_ : int
         Number of columns of X.
 
@@ -173,7 +178,17 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **info})
         self.labels_: Any = self.consensus_.labels
         self.confidence_: Any = self.consensus_.confidence
+        self.profiles_ = None if lives_on_card(X) else self._profiled(X)
         return self
+
+    def _profiled(self, X: Any) -> Explanation:
+        """Return what is typical of each cluster, in the units of X."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"column {place}" for place in range(self.n_features_in_)]
+        matrix = X if hasattr(X, "tocsr") else np.asarray(X)
+        table = TypedTable((), {}, len(self.labels_), matrix=matrix, matrix_names=tuple(map(str, names)))
+        return explained(Labelling(self.labels_, np.arange(self.n_clusters_)), table)
 
     def _check_scale(self, X: Any) -> None:
         """Refuse a scale that is not known, or that cannot be applied to X."""

@@ -1,7 +1,7 @@
 """Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
 
 from quorate.plot.comparisons import comparison
-from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap
+from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap, traits
 from quorate.plot.objects import cluster_consensus, confidence_histogram, item_consensus, silhouette
 from quorate.plot.over_k import consensus_cdf, delta_area, k_choice, tracking
 from quorate.plot.trees import dendrogram, node_curve
@@ -22,4 +22,5 @@ __all__ = [
     "node_curve",
     "silhouette",
     "tracking",
+    "traits",
 ]

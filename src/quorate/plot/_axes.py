@@ -25,6 +25,8 @@ QUIET = "#8C8C8C"
 DARK = "#222222"
 SHADES = "Blues"
 """A sequential colour map of increasing darkness, readable without colour."""
+DIVERGING = "RdBu_r"
+"""A colour map that is white in the middle, for values of either sign."""
 CELLS_WITH_NUMBERS = 12
 """Up to this many rows, the numbers are written into the cells of a matrix."""
 NAMES_SHOWN = 40
