@@ -23,7 +23,7 @@ GROUPS = {
         "compress",
         "merge",
     ),
-    "Consensus": ("consensus", "solve", "choose_k", "refine", "place", "coarsen", "ca_tree"),
+    "Consensus": ("consensus", "solve", "choose_k", "refine", "place", "update", "coarsen", "ca_tree"),
     "Clusterings from measurements": ("generate",),
     "Estimators for scikit-learn": ("ConsensusClustering", "EnsembleClustering", "scorer"),
     "How good is it": (

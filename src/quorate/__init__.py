@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from quorate._consensus.consensus import consensus, solve
     from quorate._consensus.place import place
     from quorate._consensus.refine import refine
+    from quorate._consensus.update import update
     from quorate._data.ensemble import as_ensemble
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
@@ -103,6 +104,7 @@ __all__ = [
     "scorer",
     "solve",
     "splits",
+    "update",
     "variation_of_information",
 ]
 
@@ -162,6 +164,7 @@ _HOMES = {
     "save_labels": "_io",
     "scorer": "scoring",
     "solve": "_consensus.consensus",
+    "update": "_consensus.update",
     "variation_of_information": "_evaluation.scores",
 }
 

@@ -332,6 +332,35 @@ def load_labelling(
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
 
 
+_OF_RESULTS = ("confidence", "method_confidence", "runner_up")
+
+
+def load_lone_labelling(
+    path: FilePath, *, column: str = "label", ids: str | None = None, sep: str | None = None, formulas: str = "keep"
+) -> tuple[Ensemble, Array | None]:
+    """Read a file with one labelling as an ensemble of one member, and the column "confidence" if the file has it."""
+    source = name_of(path)
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        if ids is not None and ids not in names:
+            raise ValueError(f"{source} has no column {ids!r}, which --id names.")
+        chosen = labelling_columns(names, source, column, None, (ids,))
+        others = [n for n in names if n not in (*chosen.members, *_OF_RESULTS) and not n.startswith("p ")]
+        if chosen.ids is None and others:
+            raise ValueError(
+                f"{source} has the column {others[0]!r}; name it with --id if it holds the names of the objects, so "
+                f"that they are not matched by order, or leave it out of the file."
+            )
+        beside = [name for name in names if name == "confidence" and name not in (column, chosen.ids)]
+        return chosen._replace(members=(*chosen.members, *beside))
+
+    read = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
+    if "confidence" not in read.member_names[1:]:
+        return read, None
+    values = np.append(read.categories[1].astype(np.float64), np.nan)[read.labels[:, 1]]
+    return select_members(read, [0]), values
+
+
 def _refuse_order(names: Sequence[str], table: TypedTable, column: str, source: str) -> None:
     """Raise if both files have a column that may well be the ids, which nobody named: rows would match by order."""
     known = {*table.names, *table.left_out}

@@ -32,6 +32,7 @@ from quorate.cli.label_commands import (
     add_place,
     add_report,
     add_score,
+    add_update,
 )
 from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate
 from quorate.cli.output import printable
@@ -121,6 +122,7 @@ EPILOG = """examples:
   quorate score labels.csv consensus.csv --id customer
   quorate report labels.csv consensus.csv --id customer -o report.html
   quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
+  quorate update may.csv june.csv --id customer -o june-with-lasting-ids.csv
   quorate compare labels.csv --id customer -k 2:9
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
@@ -319,6 +321,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_score(commands)
     add_report(commands)
     add_place(commands)
+    add_update(commands)
     add_cut(commands)
     add_compare(commands)
     add_generate(commands)

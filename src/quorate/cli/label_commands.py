@@ -29,7 +29,9 @@ from quorate.cli.options import (
     integer,
     names,
     null_test,
+    number,
     number_of_clusters,
+    python_value,
     solving_of,
     works_in_blocks,
 )
@@ -220,6 +222,50 @@ def _place_summary(facts: dict[str, Any]) -> str:
     if facts["absent_members"]:
         lines["absent"] = ", ".join(facts["absent_members"])
     return aligned(lines)
+
+
+def add_update(commands: Any) -> None:
+    """Add `quorate update`."""
+    parser = add_command(commands, "update", run_update, "give new clusters the ids that they had before")
+    parser.add_argument("before", help="file with the labelling before, for example an earlier output of this command")
+    parser.add_argument("after", help="file with the new labelling; its column confidence is used if it has one")
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects, in both files")
+    parser.add_argument(
+        "--label", metavar="COLUMN", default="label", help="column of both files with the labels (default: %(default)s)"
+    )
+    parser.add_argument("--sep", metavar="CHAR", help="what separates columns of text files (default: recognised)")
+    parser.add_argument(
+        "--unsure",
+        metavar="SHARE",
+        help="objects of less confidence stay in their cluster if it remains (default: 0.6)",
+    )
+    parser.add_argument("--used", metavar="A,B,C", help="ids of former clusters, which no new cluster gets")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
+    )
+    add_safe_cells_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_update(arguments: argparse.Namespace) -> None:
+    """Read both labellings, carry the ids over, write the labels and what changed."""
+    refuse_clashes(arguments)
+    unsure = None if arguments.unsure is None else number(arguments.unsure, "--unsure", wanted="a number from 0 to 1")
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import update
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_lone_labelling, write_updated
+    refuse_output(arguments.output, arguments.force)
+    used = [] if arguments.used is None else [python_value(name) for name in names(arguments.used)]
+    before, _ = read_lone_labelling(arguments, arguments.before, step)
+    after, confidence = read_lone_labelling(arguments, arguments.after, step)
+    options = {} if unsure is None else {"unsure": unsure}
+    found = update(before, after, confidence=confidence, used=used, **options)
+    write_updated(arguments, found)
+    facts = {**found.as_dict(), "output": arguments.output}
+    tell(arguments, facts, f"{found}\n{aligned({'labels': place_of(arguments.output)})}")
 
 
 def add_cut(commands: Any) -> None:

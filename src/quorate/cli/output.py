@@ -53,7 +53,10 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
     """Return the files that the command reads, those of folders and patterns among them."""
     from quorate._io.opening import expanded, is_many
 
-    single = [getattr(arguments, name, None) for name in ("features", "labelling", "new", "result", "table")]
+    single = [
+        getattr(arguments, name, None)
+        for name in ("features", "labelling", "new", "result", "table", "before", "after")
+    ]
     named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
     files: list[str] = []
     for path in named:

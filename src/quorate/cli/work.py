@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from quorate import (
     Consensus,
     Ensemble,
@@ -23,8 +25,9 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
-from quorate._data.coding import DEFAULT, as_number
+from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
+from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
 from quorate._io import refuse_output
 from quorate._io.consensus_file import refuse_consensus_output, save_consensus
@@ -34,10 +37,12 @@ from quorate._io.load import (
     load_chosen,
     load_features,
     load_labelling,
+    load_lone_labelling,
     load_with_truth,
 )
 from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
+from quorate._io.save import Column, id_column, write_table
 from quorate._io.text import Choice
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
 from quorate._types import Reading, Solving
@@ -54,6 +59,7 @@ from quorate.cli.output import consensus_facts, consensus_summary, scores_facts,
 from quorate.cli.progress import Step
 
 if TYPE_CHECKING:
+    from quorate._consensus.update import Update
     from quorate.generation.plans import Request
 
 
@@ -84,6 +90,26 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
         tables = ", ".join(arguments.labels)
         raise ValueError(f"neither {tables} nor {arguments.labelling} has a column {arguments.truth!r}")
     return ensemble, labelling, truth
+
+
+def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) -> tuple[CodedLabelling, Any]:
+    """Return the labelling in a file, and the column of confidence or None."""
+    with step(f"reading {path}"):
+        read, confidence = load_lone_labelling(
+            path, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas_of(arguments)
+        )
+    return CodedLabelling(read.labels[:, 0].astype(np.int32), read.categories[0], read.object_ids), confidence
+
+
+def write_updated(arguments: argparse.Namespace, found: Update) -> None:
+    """Write the labels with lasting ids, and the names of the objects if they have any."""
+    known = list(dict.fromkeys(label for label in found.labels.tolist() if label is not None))
+    code = {label: place for place, label in enumerate(known)}
+    codes = np.array([-1 if label is None else code[label] for label in found.labels.tolist()])
+    column = Column(arguments.label, codes, object_array(known))
+    id_name = id_column(arguments.id, (arguments.label,))
+    formulas = formulas_of(arguments, arguments.output)
+    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
