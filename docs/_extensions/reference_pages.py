@@ -30,6 +30,7 @@ GROUPS = {
         "evaluate",
         "compare",
         "over_k",
+        "resolutions",
         "members",
         "memberships",
         "profiles",

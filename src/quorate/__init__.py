@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from quorate._trust.agreement import evaluate
     from quorate._trust.compare import compare
     from quorate._trust.over_k import over_k
+    from quorate._trust.resolutions import resolutions
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
@@ -97,6 +98,7 @@ __all__ = [
     "recut",
     "refine",
     "report",
+    "resolutions",
     "rules",
     "save_consensus",
     "save_ensemble",
@@ -158,6 +160,7 @@ _HOMES = {
     "profiles": "_evaluation.member_table",
     "refine": "_consensus.refine",
     "report": "reporting",
+    "resolutions": "_trust.resolutions",
     "rules": "_evaluation.cluster_rules",
     "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",

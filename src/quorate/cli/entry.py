@@ -31,6 +31,7 @@ from quorate.cli.label_commands import (
     add_methods,
     add_place,
     add_report,
+    add_resolutions,
     add_score,
     add_update,
 )
@@ -124,6 +125,7 @@ EPILOG = """examples:
   quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
   quorate update may.csv june.csv --id customer -o june-with-lasting-ids.csv
   quorate compare labels.csv --id customer -k 2:9
+  quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate explain labels.csv features.csv --id customer --rules
@@ -324,6 +326,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_update(commands)
     add_cut(commands)
     add_compare(commands)
+    add_resolutions(commands)
     add_generate(commands)
     add_cluster(commands)
     add_explain(commands)

@@ -344,6 +344,49 @@ def run_compare(arguments: argparse.Namespace) -> None:
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
 
 
+def add_resolutions(commands: Any) -> None:
+    """Add `quorate resolutions`."""
+    parser = add_command(
+        commands, "resolutions", run_resolutions, "say how stable clusterings are at each resolution, and what splits"
+    )
+    add_table_options(parser)
+    add_orientation_option(parser)
+    parser.add_argument(
+        "--groups",
+        metavar="HOW",
+        help="which columns are runs at one resolution: clusters (equally many clusters), or a regular expression with "
+        'one group such as "leiden_([0-9.]+)" (default: each column is a resolution)',
+    )
+    parser.add_argument("--tree", metavar="FILE", help=".csv file for the flows from each cluster to the next ones")
+    parser.add_argument("--picture", metavar="FILE", help="file for the picture of the tree: .png, .svg or .pdf")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_resolutions(arguments: argparse.Namespace) -> None:
+    """Read the table, compare its resolutions, write the tree, the picture and the table."""
+    refuse_clashes(arguments)
+    step = steps(arguments)
+    with step("loading"):
+        from quorate import resolutions
+        from quorate._io import refuse_output
+        from quorate._io.save import save_rows
+        from quorate.cli.work import read_labels, refuse_picture, write_picture
+    if arguments.tree is not None:
+        refuse_output(arguments.tree, arguments.force)
+    if arguments.picture is not None:
+        refuse_picture(arguments.picture, arguments.force)
+    ensemble = read_labels(arguments, step)
+    with step(f"comparing {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
+        found = resolutions(ensemble, arguments.groups)
+    if arguments.tree is not None:
+        formulas = formulas_of(arguments, arguments.tree)
+        save_rows(arguments.tree, found.flows, overwrite=arguments.force, formulas=formulas)
+    if arguments.picture is not None:
+        write_picture(arguments.picture, found, arguments.force)
+    tell(arguments, found.as_dict(), f"{found}\n")
+
+
 def add_report(commands: Any) -> None:
     """Add `quorate report`."""
     parser = add_command(

@@ -11,6 +11,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
-from quorate._io import refuse_output
+from quorate._io import refuse_output, refuse_place, write_aside
 from quorate._io.consensus_file import refuse_consensus_output, save_consensus
 from quorate._io.load import (
     Labelling,
@@ -60,6 +61,7 @@ from quorate.cli.progress import Step
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
+    from quorate._trust.resolutions import Resolutions
     from quorate.generation.plans import Request
 
 
@@ -110,6 +112,23 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     id_name = id_column(arguments.id, (arguments.label,))
     formulas = formulas_of(arguments, arguments.output)
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
+def refuse_picture(path: str, force: bool) -> None:
+    """Raise if the picture cannot be drawn, or must not be written."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--picture must end in .png, .svg or .pdf, got {path!r}")
+    refuse_place(path, force)
+
+
+def write_picture(path: str, found: Resolutions, force: bool) -> None:
+    """Draw the clustering tree into a file."""
+    from quorate import plot
+
+    figure: Any = plot.clustering_tree(found).figure
+    kind = Path(path).suffix.lower().removeprefix(".")
+    write_aside(path, lambda file: figure.savefig(file, format=kind, dpi=120), overwrite=force)
 
 
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
