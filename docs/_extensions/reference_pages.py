@@ -52,6 +52,7 @@ GROUPS = {
         "element_similarities",
         "density",
     ),
+    "Long work": ("progress",),
     "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
     "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation", "TreeSplit"),
 }

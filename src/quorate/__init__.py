@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
+    from quorate._progress import progress
     from quorate._trust.agreement import evaluate
     from quorate._trust.compare import compare
     from quorate._trust.over_k import over_k
@@ -95,6 +96,7 @@ __all__ = [
     "over_k",
     "place",
     "profiles",
+    "progress",
     "recut",
     "refine",
     "report",
@@ -146,6 +148,7 @@ _HOMES = {
     "jaccard": "_evaluation.scores",
     "join": "_data.joining",
     "linkage": "_evaluation.co_association",
+    "progress": "_progress",
     "recut": "_evaluation.co_association",
     "splits": "_evaluation.co_association",
     "TreeSplit": "_evaluation.co_association",

@@ -20,6 +20,7 @@ from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
 from quorate._io.opening import Columns
+from quorate._progress import Step
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out
@@ -37,7 +38,6 @@ from quorate.cli.output import (
     table_facts,
     tell,
 )
-from quorate.cli.progress import Step
 from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
 from quorate.generation.plans import entropy_of
 

@@ -33,6 +33,7 @@ from quorate.cli.options import (
     number_of_clusters,
     python_value,
     solving_of,
+    steps_of,
     works_in_blocks,
 )
 from quorate.cli.output import (
@@ -46,7 +47,6 @@ from quorate.cli.output import (
     verdict_summary,
     write_json,
 )
-from quorate.cli.progress import steps
 
 if TYPE_CHECKING:
     from quorate import Ensemble, Placement
@@ -81,7 +81,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
     n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
         from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
@@ -119,7 +119,7 @@ def add_score(commands: Any) -> None:
 
 def run_score(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, score it and write the scores."""
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import members, profiles
         from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations, evaluate_within
@@ -167,7 +167,7 @@ def add_place(commands: Any) -> None:
 def run_place(arguments: argparse.Namespace) -> None:
     """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
     refuse_clashes(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
@@ -252,7 +252,7 @@ def run_update(arguments: argparse.Namespace) -> None:
     """Read both labellings, carry the ids over, write the labels and what changed."""
     refuse_clashes(arguments)
     unsure = None if arguments.unsure is None else number(arguments.unsure, "--unsure", wanted="a number from 0 to 1")
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import update
         from quorate._io import refuse_output
@@ -283,7 +283,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     """Read the result, cut its tree, write the labels and what speaks for each number of clusters."""
     refuse_clashes(arguments)
     n_clusters = integer(arguments.k, "-k")
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import load_consensus, recut, save_labels, splits
         from quorate._io import refuse_output
@@ -333,7 +333,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     n_clusters, seed = number_of_clusters(arguments.k), integer(arguments.seed, "--seed")
     n_repeats = integer(arguments.repeats, "--repeats")
     methods: dict[str, Any] = {} if arguments.methods is None else {"methods": names(arguments.methods)}
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import compare
         from quorate.cli.work import read_labels
@@ -366,7 +366,7 @@ def add_resolutions(commands: Any) -> None:
 def run_resolutions(arguments: argparse.Namespace) -> None:
     """Read the table, compare its resolutions, write the tree, the picture and the table."""
     refuse_clashes(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import resolutions
         from quorate._io import refuse_output
@@ -404,7 +404,7 @@ def add_report(commands: Any) -> None:
 def run_report(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, write the page and a summary."""
     refuse_clashes(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import report
         from quorate.cli.work import read_labels_and_labelling

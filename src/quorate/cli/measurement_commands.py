@@ -28,10 +28,10 @@ from quorate.cli.options import (
     names,
     number_of_clusters,
     solving_of,
+    steps_of,
     works_in_blocks,
 )
 from quorate.cli.output import ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
-from quorate.cli.progress import shows_progress, steps
 
 
 def add_generate(commands: Any) -> None:
@@ -119,8 +119,8 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
     refuse_clashes(arguments)
-    generating = generating_of(arguments, progress=shows_progress(arguments))
-    step = steps(arguments)
+    generating = generating_of(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
     if works_in_blocks(arguments, arguments.features):
@@ -130,7 +130,7 @@ def run_generate(arguments: argparse.Namespace) -> None:
         return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, read_measurements(arguments, step), generating)
+    ensemble = make_ensemble(arguments, read_measurements(arguments, step), generating, step)
     seconds = time.perf_counter() - start
     write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
@@ -143,9 +143,9 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     given = number_of_clusters(arguments.k)
     if isinstance(given, int) and given < 1:
         raise ValueError(f"-k must be at least 1, got {arguments.k}")
-    generating = generating_of(arguments, progress=shows_progress(arguments))
+    generating = generating_of(arguments)
     solving = solving_of(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate.cli.work import (
             choose_number,
@@ -170,7 +170,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     start = time.perf_counter()
     table = read_measurements(arguments, step)
     n_clusters, info = choose_number(arguments, table.values, given, generating, solving, step)
-    ensemble = make_ensemble(arguments, table, generating_towards(generating, n_clusters))
+    ensemble = make_ensemble(arguments, table, generating_towards(generating, n_clusters), step)
     if not arguments.option:
         solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
     outcome = find_consensus(
@@ -204,7 +204,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     """Read the labelling and the table, find the traits of each cluster, write them and a summary."""
     refuse_clashes(arguments)
     most, seed = integer(arguments.most, "--most"), integer(arguments.seed, "--seed")
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import explain, rules
         from quorate._evaluation.explanation import NO_TEST

@@ -45,6 +45,7 @@ from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
 from quorate._io.save import Column, id_column, write_table
 from quorate._io.text import Choice
+from quorate._progress import Step
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
@@ -57,7 +58,6 @@ from quorate.cli.options import (
     weights,
 )
 from quorate.cli.output import consensus_facts, consensus_summary, scores_facts, table_facts, tell
-from quorate.cli.progress import Step
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
@@ -330,11 +330,12 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
         refuse_output(path, arguments.force)
 
 
-def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating) -> Ensemble:
+def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step) -> Ensemble:
     """Make the ensemble, which keeps the names of the objects."""
     from quorate import generate
 
-    named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
+    with step(f"making {generating.n_members} clusterings of {len(table.values):,} objects"):
+        named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 

@@ -20,6 +20,7 @@ from quorate._data.proof import prove_sparse
 from quorate._data.typed_columns import TypedTable
 from quorate._device.choose import copied_in_kind, lives_on_card
 from quorate._evaluation.explanation import Explanation, explained
+from quorate._progress import steps
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
@@ -65,8 +66,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
-    n_jobs, device
-        As for `generate`. If X lives on a card, `labels_` and `confidence_` are arrays of the same library.
+    n_jobs, device, progress
+        As for `generate`; progress shows all steps. If X lives on a card, `labels_` and `confidence_` are arrays of
+        the same library.
 
     Attributes
     ----------
@@ -120,6 +122,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     # estimators that were pickled before these existed have no values of their own for them
     reference: Any = "auto"
     scale: str | None = None
+    progress: bool = False
     _standard: Standard | None = None
 
     def __init__(
@@ -138,6 +141,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
+        progress: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_members = n_members
@@ -152,6 +156,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
@@ -161,7 +166,11 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
         of these rows.
         """
-        entropy = entropy_of(self.random_state)
+        with steps(is_shown=self.progress)("clustering"):
+            return self._fit(X, entropy_of(self.random_state))
+
+    def _fit(self, X: Any, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does, with this seed."""
         self._check_scale(X)
         if is_dask(X) or holds_blocks(X):
             return self._fit_blocks(X, entropy)
@@ -348,7 +357,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled estimator; one that version 0.1 pickled lacks the options that are new since then."""
-        super().__setstate__({"reference": "auto", "device": None, "scale": None, **state})
+        super().__setstate__({"reference": "auto", "device": None, "scale": None, "progress": False, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
