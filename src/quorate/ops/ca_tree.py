@@ -202,3 +202,133 @@ def descend(labels, weights, representative, first_child, n_children, marked, dr
                     nearest, least = child, distance
             node = nearest
         reached[number] = node
+
+
+@njit(cache=True, nogil=True)
+def find_rows(labels, candidates, order, start, first_child, n_children, split, found):
+    """Write to found (u,) the row of labels (m, H) that equals each of candidates (u, H), or -1.
+
+    A search goes down the tree by the labels of the candidate and compares one row at the end.
+    """
+    for number in range(len(candidates)):
+        node, found[number] = 0, -1
+        while node >= 0 and n_children[node] > 0:
+            member, below = split[node], -1
+            for child in range(first_child[node], first_child[node] + n_children[node]):
+                if labels[order[start[child]], member] == candidates[number, member]:
+                    below = child
+                    break
+            node = below
+        if node >= 0:
+            row = order[start[node]]
+            same = True
+            for member in range(labels.shape[1]):
+                same = same and labels[row, member] == candidates[number, member]
+            if same:
+                found[number] = row
+
+
+@njit(cache=True, nogil=True)
+def hang_rows(labels, n_old, order, start, parent, first_child, n_children, split):
+    """Hang the rows of labels (m, H) from n_old on into the tree of those before them, one after the other.
+
+    All rows are distinct. Returns the root and four arrays for each node: the node above it, its first child and its
+    next sibling (-1 if there is none), the member at which it splits (-1 for a leaf) and its lowest row. The given
+    nodes keep their numbers, and new ones follow. Siblings are in order of their lowest row. Invariant: below a node
+    that splits at member j are all rows that agree with its lowest row in the members before j, and no others.
+    """
+    n_nodes = len(parent)
+    room = n_nodes + 2 * (len(labels) - n_old)
+    above = np.full(room, -1, dtype=np.int32)
+    head, following = above.copy(), above.copy()
+    at, row = above.copy(), above.copy()
+    for node in range(n_nodes):
+        above[node], head[node], at[node], row[node] = parent[node], first_child[node], split[node], order[start[node]]
+        for child in range(first_child[node], first_child[node] + n_children[node] - 1):
+            following[child] = child + 1
+    root = 0
+    for new in range(n_old, len(labels)):
+        node = root
+        while head[node] >= 0:
+            child = head[node]
+            while child >= 0 and labels[row[child], at[node]] != labels[new, at[node]]:
+                child = following[child]
+            if child < 0:
+                break
+            node = child
+        member = 0
+        while labels[row[node], member] == labels[new, member]:
+            member += 1
+        while above[node] >= 0 and at[above[node]] > member:
+            node = above[node]
+        leaf, n_nodes = n_nodes, n_nodes + 1
+        row[leaf] = new
+        if at[node] != member:
+            # the rows of this node now differ from another row in an earlier member: a node comes between
+            between, n_nodes = n_nodes, n_nodes + 1
+            at[between], row[between], above[between] = member, row[node], above[node]
+            head[between], following[between] = node, following[node]
+            if above[node] < 0:
+                root = between
+            elif head[above[node]] == node:
+                head[above[node]] = between
+            else:
+                child = head[above[node]]
+                while following[child] != node:
+                    child = following[child]
+                following[child] = between
+            above[node], following[node], node = between, -1, between
+        above[leaf] = node
+        child = head[node]
+        while following[child] >= 0:
+            child = following[child]
+        following[child] = leaf
+    return root, above[:n_nodes], head[:n_nodes], following[:n_nodes], at[:n_nodes], row[:n_nodes]
+
+
+@njit(cache=True, nogil=True)
+def number_nodes(root, head, following, at, row, n_members, n_rows):
+    """Number the nodes of `hang_rows` as `split_leaves` does, member by member, and lay their rows out.
+
+    Returns parent, first_child, n_children, split, start and stop (N,), order (n_rows,), and for each node the number
+    that it had. Invariant: the nodes that split at a member queue up in the order of their new numbers.
+    """
+    n_nodes = len(head)
+    parent, source = np.full(n_nodes, -1, dtype=np.int32), np.full(n_nodes, root, dtype=np.int32)
+    first_child, split, behind = parent.copy(), parent.copy(), parent.copy()
+    n_children = np.zeros(n_nodes, dtype=np.int32)
+    start, held = n_children.copy(), n_children.copy()
+    first, last = np.full(n_members, -1, dtype=np.int32), np.full(n_members, -1, dtype=np.int32)
+    n_numbered = 1
+    if at[root] >= 0:
+        first[at[root]] = last[at[root]] = 0
+    for member in range(n_members):
+        node = first[member]
+        while node >= 0:
+            first_child[node], split[node] = n_numbered, member
+            child = head[source[node]]
+            while child >= 0:
+                parent[n_numbered], source[n_numbered] = node, child
+                later = at[child]
+                if later >= 0:
+                    if first[later] < 0:
+                        first[later] = n_numbered
+                    else:
+                        behind[last[later]] = n_numbered
+                    last[later] = n_numbered
+                n_numbered += 1
+                child = following[child]
+            n_children[node] = n_numbered - first_child[node]
+            node = behind[node]
+    for node in range(n_nodes - 1, -1, -1):
+        held[node] = max(held[node], 1)
+        if node > 0:
+            held[parent[node]] += held[node]
+    order = np.empty(n_rows, dtype=np.int32)
+    for node in range(n_nodes):
+        free = start[node]
+        order[free] = row[source[node]]
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            start[child] = free
+            free += held[child]
+    return parent, first_child, n_children, split, start, start + held, order, source
