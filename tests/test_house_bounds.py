@@ -11,7 +11,7 @@ from walks import walk
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
 MOST_MODULES = 207
-MOST_LINES = 45_400  # soft members, learnt weights, trees cut again (29); bytes of texts, faults of files (28)
+MOST_LINES = 45_800  # soft members, learnt weights, trees cut again and grown, warm starts (29); bytes, faults (28)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path

@@ -23,6 +23,7 @@ from quorate.ops.ca_tree import (
     descend,
     find_rows,
     hang_rows,
+    lay_out_rows,
     least_above,
     mark_ancestors,
     measure_nodes,
@@ -92,7 +93,7 @@ def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
 
 
 class Known(NamedTuple):
-    """What is known of a tree before it is measured: sizes and representative rows, except of nodes that are `stale`."""
+    """What is known of a tree before it is measured: sizes and representative rows, but not of the nodes in `stale`."""
 
     size: FloatArray
     representative: IntArray
@@ -480,11 +481,11 @@ class CATree:
 
     def _hung(self, rows: Ensemble) -> tuple[Topology, Known]:
         """Hang further rows into the nodes, and say what is known of the size of each."""
-        root, _, *links = hang_rows(
+        root, head, following, at, lowest = hang_rows(
             rows.labels, self.rows.n_rows, self.order, self.start, self.parent, *self._topology[1:4]
         )
-        *tables, order, source = number_nodes(root, *links, rows.n_members, rows.n_rows)
-        nodes = Topology(*map(read_only, (*tables, order)))
+        *links, source = number_nodes(root, head, following, at, rows.n_members)
+        nodes = Topology(*map(read_only, (*links, *lay_out_rows(*links[:3], lowest[source]))))
         old = source < self.n_nodes
         stale = np.zeros(len(source), dtype=np.int8)
         mark_ancestors(nodes.parent, np.flatnonzero(~old), stale)

@@ -18,7 +18,7 @@ from quorate._data.coding import (
     missing_rule,
     narrowest,
 )
-from quorate._data.ids import aligned_result, numbered, order_of
+from quorate._data.ids import aligned_result, numbered, order_of, places_among
 from quorate._data.rows import compress
 from quorate._data.tables import Table, as_table
 from quorate._device.choose import labels_on_host, on_host
@@ -142,6 +142,28 @@ def _refuse_number(coded: Labelling, name: str, n_rows: int | None, advice: str)
         raise ValueError(
             f"{name} must label at least one object, but all of its {len(coded.codes):,} labels are missing."
         )
+
+
+def matched_labels(labels: Any, name: str, ensemble: AnyEnsemble) -> tuple[NDArray[np.int32], int]:
+    """Code labels of some of the objects: one for each row, -1 for rows that have none, and the number of clusters.
+
+    Rows are matched by id if both have ids. Otherwise the labels are those of the first rows.
+    """
+    coded = code_labelling(labels, name)
+    codes, n_rows = np.full(ensemble.n_rows, -1, dtype=np.int32), len(coded.codes)
+    if coded.ids is not None and ensemble.object_ids is not None:
+        places = places_among(ensemble.object_ids, coded.ids)
+        codes = np.where(places >= 0, coded.codes[places], -1).astype(np.int32)
+    elif n_rows <= ensemble.n_rows:
+        codes[:n_rows] = coded.codes
+    else:
+        raise ValueError(
+            f"{name} must have at most one label per row of the ensemble, {ensemble.n_rows:,} in all, got {n_rows:,}; "
+            f"give both of them ids if objects were taken away."
+        )
+    if codes.max() < 0:
+        raise ValueError(f"{name} must label at least one of the objects; none of its ids is one of theirs.")
+    return codes, coded.n_clusters
 
 
 class Pairing(NamedTuple):
