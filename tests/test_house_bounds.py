@@ -10,13 +10,13 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 207
-MOST_LINES = 45_800  # soft members, learnt weights, trees cut again and grown, warm starts (29); bytes, faults (28)
+MOST_MODULES = 208  # prototypes, the rivals of the CA-tree (29)
+MOST_LINES = 45_950  # soft, learnt weights, trees cut and grown, warm starts, prototypes (29); bytes, faults (28)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
     "quorate.ops": 18,  # all kernels, flat
-    "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
+    "quorate.generation": 17,  # its clusterers are a package of their own; trial and k rules stay; prototypes (29)
 }
 MOST_WALKED = {
     "quorate consensus": 50,  # evaluate reads labels or soft members
