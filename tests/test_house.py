@@ -333,7 +333,7 @@ def test_register(name: str) -> None:
     method = METHODS[name]
     parameters = list(inspect.signature(method.solve).parameters.values())
     assert [p.name for p in parameters[:2]] == ["ensemble", "n_clusters"]
-    options = [p for p in parameters[2:] if p.name != "rng"]
+    options = [p for p in parameters[2:] if p.name not in ("rng", "start")]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters[2:])
     assert len(options) <= 4
     assert method.title

@@ -16,7 +16,7 @@ MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
     "quorate.ops": 18,  # all kernels, flat
-    "quorate.generation": 16,  # its clusterers are a package of their own; the trial and the k rules stay
+    "quorate.generation": 17,  # its clusterers are a package of their own; trial and k rules stay; prototypes (29)
 }
 MOST_WALKED = {
     "quorate consensus": 50,  # evaluate reads labels or soft members

@@ -24,7 +24,7 @@ GROUPS = {
         "merge",
     ),
     "Consensus": ("consensus", "solve", "choose_k", "refine", "place", "update", "coarsen", "ca_tree"),
-    "Clusterings from measurements": ("generate",),
+    "Clusterings from measurements": ("generate", "prototypes"),
     "Estimators for scikit-learn": ("ConsensusClustering", "EnsembleClustering", "scorer"),
     "How good is it": (
         "evaluate",

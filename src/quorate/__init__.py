@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
+    from quorate.generation.prototypes import prototypes
     from quorate.methods import METHODS
     from quorate.reporting import report
     from quorate.scoring import scorer
@@ -97,6 +98,7 @@ __all__ = [
     "place",
     "profiles",
     "progress",
+    "prototypes",
     "recut",
     "refine",
     "report",
@@ -161,6 +163,7 @@ _HOMES = {
     "over_k": "_trust.over_k",
     "place": "_consensus.place",
     "profiles": "_evaluation.member_table",
+    "prototypes": "generation.prototypes",
     "refine": "_consensus.refine",
     "report": "reporting",
     "resolutions": "_trust.resolutions",

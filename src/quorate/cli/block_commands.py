@@ -94,7 +94,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving:
 def _keywords(arguments: argparse.Namespace, solving: Solving) -> dict[str, Any]:
     """Return options as `quorate.stream` takes them; without --max-bytes the method keeps to --memory."""
     is_default = getattr(arguments, "max_bytes", None) is None and solving.max_bytes == MAX_BYTES
-    return solving.keywords("device", *(["max_bytes"] if is_default else []))
+    return solving.keywords("device", "start", *(["max_bytes"] if is_default else []))
 
 
 def _score(arguments: argparse.Namespace, result: stream.BlockConsensus, seconds: float, step: Step) -> Scores:
