@@ -77,6 +77,8 @@ def _spectral(affinity: str) -> Callable[[Any, int, int], Labels]:
         from sklearn.cluster import SpectralClustering
 
         if affinity == "rbf":
+            if X.shape[1] > 100:
+                raise ValueError("its eigenvectors take minutes")
             X = X / max(float(X.std()) * X.shape[1] ** 0.5, 1e-300) * 3
         return np.asarray(SpectralClustering(k, affinity=affinity, random_state=seed).fit_predict(X))
 

@@ -67,7 +67,7 @@ def _principal_axes(rows: Any) -> FloatArray:
 
     wanted = min(AXES, *(size - 1 for size in rows.shape))
     with one_blas_thread():
-        if min(rows.shape) <= 2 * AXES or isinstance(rows, np.ndarray) and rows.shape[1] <= 256:
+        if min(rows.shape) <= 2 * AXES or (isinstance(rows, np.ndarray) and rows.shape[1] <= 256):
             dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
             values, vectors = np.linalg.eigh(dense.T @ dense)
             coordinates = dense @ vectors[:, ::-1][:, :AXES]
