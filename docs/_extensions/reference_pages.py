@@ -23,7 +23,7 @@ GROUPS = {
         "compress",
         "merge",
     ),
-    "Consensus": ("consensus", "solve", "choose_k", "refine", "place", "update", "coarsen", "ca_tree"),
+    "Consensus": ("consensus", "solve", "choose_k", "refine", "camps", "place", "update", "coarsen", "ca_tree"),
     "Clusterings from measurements": ("generate", "prototypes"),
     "Estimators for scikit-learn": ("ConsensusClustering", "EnsembleClustering", "scorer"),
     "How good is it": (
@@ -54,7 +54,17 @@ GROUPS = {
     ),
     "Long work": ("progress",),
     "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
-    "Types": ("Ensemble", "SoftEnsemble", "Consensus", "Scores", "Method", "CATree", "CoAssociation", "TreeSplit"),
+    "Types": (
+        "Ensemble",
+        "SoftEnsemble",
+        "Consensus",
+        "Scores",
+        "Method",
+        "CATree",
+        "Camp",
+        "CoAssociation",
+        "TreeSplit",
+    ),
 }
 INTERNAL = ("card", "compressed", "is_proven", "remember")
 """Attributes that modules of Quorate use among themselves."""

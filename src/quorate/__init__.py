@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from quorate._choose_k.choose_k import choose_k
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
+    from quorate._consensus.camps import Camp, camps
     from quorate._consensus.confidence import memberships
     from quorate._consensus.consensus import consensus, solve
     from quorate._consensus.place import place
@@ -55,6 +56,7 @@ __version__ = "0.2.0"
 __all__ = [
     "METHODS",
     "CATree",
+    "Camp",
     "CoAssociation",
     "Consensus",
     "ConsensusClustering",
@@ -71,6 +73,7 @@ __all__ = [
     "as_ensemble",
     "as_soft_ensemble",
     "ca_tree",
+    "camps",
     "choose_k",
     "co_association",
     "coarsen",
@@ -118,6 +121,7 @@ __all__ = [
 _HOMES = {
     "METHODS": "methods",
     "CATree": "_coarsening.tree",
+    "Camp": "_consensus.camps",
     "CoAssociation": "_evaluation.co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
@@ -133,6 +137,7 @@ _HOMES = {
     "as_ensemble": "_data.ensemble",
     "as_soft_ensemble": "_data.soft_members",
     "ca_tree": "_coarsening.tree",
+    "camps": "_consensus.camps",
     "choose_k": "_choose_k.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",

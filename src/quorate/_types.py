@@ -370,6 +370,12 @@ class Consensus(ResultTable):
 
         return quorate.members(self, ensemble)
 
+    def camps(self, ensemble: Any) -> tuple[Any, ...]:
+        """Return the groups of members that disagree, each with its own consensus; see `quorate.camps`."""
+        import quorate
+
+        return quorate.camps(ensemble, self.n_clusters, method=self.method or "auto")
+
     def memberships(self, ensemble: Any) -> FloatArray:
         """Return how probably each object belongs to each cluster; see `quorate.memberships`."""
         import quorate
@@ -549,6 +555,8 @@ class Scores:
     """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
     # not scores, but the verdict must know them: how many times as many clusters members have on average
     more_clusters: float | None = field(default=None, repr=False)
+    camps: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
+    """The names of the members of each camp, the largest camp first; None if the members do not fall into camps."""
     # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 
