@@ -21,7 +21,8 @@ def candidates(X: Any, k: int, seed: int) -> Iterator[tuple[str, Labels]]:
     from benchmarks.accuracy.algorithms import singular_directions
 
     for base in OURS:
-        ensemble = EnsembleClustering(k, base=base, random_state=seed, method="lwgp", method_options={"confidence": False})
+        options = {"confidence": False}
+        ensemble = EnsembleClustering(k, base=base, random_state=seed, method="lwgp", method_options=options)
         members = ensemble.fit(X).ensemble_
         for method in METHODS:
             yield f"{base} {method}", consensus(members, k, method=method, random_state=seed, confidence=False).labels
