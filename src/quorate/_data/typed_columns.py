@@ -14,7 +14,7 @@ from quorate._data.coding import as_number, is_null
 from quorate._data.tables import as_table
 
 Array = NDArray[Any]
-Kind = Literal["number", "date", "yes/no", "category"]
+Kind = Literal["number", "date", "yes/no", "category", "other"]
 MOST_CATEGORIES = 100
 """A column of texts with more distinct values than this, most of them rare, is no category but a text."""
 YES, NO = frozenset({"yes", "true", "ja", "oui", "si", "sí"}), frozenset({"no", "false", "nein", "non"})
@@ -39,7 +39,7 @@ class TypedColumn(NamedTuple):
 
 
 class TypedTable(NamedTuple):
-    """The columns of a table with their kinds; `left_out` gives the reason for each column that is not there.
+    """The columns of a table with their kinds; `left_out` has the reason for each column that is `useless` instead.
 
     A matrix of numbers without gaps, sparse or dense, stays as it is in `matrix`, and `columns` is empty.
     """
@@ -50,6 +50,7 @@ class TypedTable(NamedTuple):
     object_ids: Array | None = None
     id_name: str = "id"
     has_index: bool = False
+    useless: tuple[TypedColumn, ...] = ()
     matrix: Any = None
     matrix_names: tuple[str, ...] = ()
 
@@ -75,13 +76,15 @@ def typed_table(table: Any, *, ids: str | None = None, names: Sequence[str] | No
     if len(chosen) != len(columns):
         raise ValueError(f"names must name {counted(len(columns), 'column')}, got {len(chosen)}.")
     typed = [typed_column(name, column) for name, column in zip(chosen, columns, strict=True)]
+    kept, left_out = useful(typed)
     return TypedTable(
-        tuple(column for column in typed if isinstance(column, TypedColumn)),
-        {name: column for name, column in zip(chosen, typed, strict=True) if isinstance(column, str)},
+        kept,
+        left_out,
         read.shape[0],
         read.ids,
         read.id_name,
         read.has_index,
+        tuple(column for column in typed if column.name in left_out),
     )
 
 
@@ -93,8 +96,32 @@ def _from_sparse(matrix: Any, names: Sequence[str] | None) -> TypedTable:
     return TypedTable((), {}, n_objects, matrix=matrix.tocsr(), matrix_names=chosen)
 
 
-def typed_column(name: str, values: Array) -> TypedColumn | str:
-    """Return the column with its kind, or the reason why it can be none."""
+def useful(columns: Sequence[TypedColumn]) -> tuple[tuple[TypedColumn, ...], dict[str, str]]:
+    """Return the columns that can tell objects apart, and the others with the reason why they cannot."""
+    reasons = {column.name: _useless(column) for column in columns}
+    kept = tuple(column for column in columns if reasons[column.name] is None)
+    return kept, {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _useless(column: TypedColumn) -> str | None:
+    """Return why a column is left out, or None."""
+    known = column.values[~column.missing]
+    if column.kind == "other":
+        return f"holds {column.categories[0]}, which is neither number, date nor category"
+    if not len(known):
+        return "has no values"
+    if column.kind != "category":
+        return f"has the one value {known[0]:g}" if known.min() == known.max() else None
+    n_values = len(column.categories)
+    if n_values == 1 and len(known) == len(column.values):
+        return f"has the one value {column.categories[0][:40]!r}"
+    if n_values > MOST_CATEGORIES or n_values > max(10, 0.5 * len(known)):
+        return f"has {n_values:,} different texts in {len(known):,} objects"
+    return None
+
+
+def typed_column(name: str, values: Array) -> TypedColumn:
+    """Return the column with its kind; "other" if it has none."""
     kind = values.dtype.kind
     if kind == "b":
         return TypedColumn(name, "yes/no", values.astype(np.float64))
@@ -104,41 +131,35 @@ def typed_column(name: str, values: Array) -> TypedColumn | str:
         return _dates(name, values)
     if kind in "OUST":
         return _of_distinct(name, *_numbered(values.tolist()))
-    return f"holds {values.dtype}, which is neither number, date nor category"
+    return TypedColumn(name, "other", np.full(len(values), np.nan), (str(values.dtype),))
 
 
-def _number(name: str, values: Array) -> TypedColumn | str:
+def _number(name: str, values: Array) -> TypedColumn:
     if np.isinf(values).any():
         values = np.where(np.isinf(values), np.nan, values)
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return "has no values"
-    if known.min() == known.max():
-        return f"has the one value {known[0]:g}"
     return TypedColumn(name, "number", values)
 
 
-def _dates(name: str, values: Array) -> TypedColumn | str:
+def _dates(name: str, values: Array) -> TypedColumn:
     days = np.where(np.isnat(values), np.nan, values.astype(f"{values.dtype.kind}8[us]").astype(np.int64) / 86_400e6)
     column = _number(name, days)
-    return column._replace(kind="date") if isinstance(column, TypedColumn) and values.dtype.kind == "M" else column
+    return column._replace(kind="date") if values.dtype.kind == "M" else column
 
 
-def coded_column(name: str, codes: Array, known: Sequence[Any]) -> TypedColumn | str:
+def coded_column(name: str, codes: Array, known: Sequence[Any]) -> TypedColumn:
     """Return the column of the values ``known[codes]``, of which only the distinct ones are looked at."""
     small, distinct = _numbered(known)
     return _of_distinct(name, small[codes], distinct)
 
 
-def _of_distinct(name: str, codes: Array, distinct: list[Any]) -> TypedColumn | str:
+def _of_distinct(name: str, codes: Array, distinct: list[Any]) -> TypedColumn:
     if not distinct:
-        return "has no values"
+        return TypedColumn(name, "number", np.full(len(codes), np.nan))
     for read in (_yes_no, _as_numbers, _as_dates):
         known = read(distinct)
         if known is not None:
             found = np.append(known[0], np.nan)[codes]
-            column = _number(name, found)
-            return column._replace(kind=known[1]) if isinstance(column, TypedColumn) else column
+            return _number(name, found)._replace(kind=known[1])
     return _category(name, codes, [str(value) for value in distinct])
 
 
@@ -204,12 +225,7 @@ def _as_dates(values: list[Any]) -> tuple[Array, Kind] | None:
     return np.array(days, dtype="M8[us]").astype(np.int64) / 86_400e6, "date"
 
 
-def _category(name: str, codes: Array, categories: list[str]) -> TypedColumn | str:
-    n_known = int((codes >= 0).sum())
-    if len(categories) == 1 and n_known == len(codes):
-        return f"has the one value {categories[0][:40]!r}"
-    if len(categories) > MOST_CATEGORIES or len(categories) > max(10, 0.5 * n_known):
-        return f"has {len(categories):,} different texts in {n_known:,} objects"
+def _category(name: str, codes: Array, categories: list[str]) -> TypedColumn:
     order = sorted(range(len(categories)), key=categories.__getitem__)
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order))

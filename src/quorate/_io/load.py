@@ -39,6 +39,7 @@ from quorate._io.text import (
 from quorate._types import Ensemble, Reading
 
 if TYPE_CHECKING:
+    from quorate._data.mixed_columns import MixedColumns
     from quorate._data.typed_columns import TypedColumn, TypedTable
 
 Array = NDArray[Any]
@@ -396,11 +397,13 @@ class Measurements(NamedTuple):
     """A table of measurements, with column names and ids if the file has them.
 
     `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
+    `coding` says how columns of any kind became these numbers, if they did.
     """
 
     values: Any
     names: tuple[str, ...] | None = None
     ids: Array | None = None
+    coding: MixedColumns | None = None
 
 
 def load_features(
@@ -481,13 +484,13 @@ def load_typed(
             quote = checked_formulas(formulas)
             texts = read_csv(file, name, DELIMITERS[kind], choose, sep=sep, unquote=quote)
         cells = zip(texts.names, texts.columns, strict=True)
-        typed = [(column, coded_column(column, codes, known)) for column, (codes, known) in cells]
+        typed = [coded_column(column, codes, known) for column, (codes, known) in cells]
         return _typed(typed, None if texts.ids is None else text_ids(texts.ids), texts.id_name, name)
     if kind == "xlsx":
         sheet = read_sheet(path, choose)
         choice = sheet.choice
         named = None if choice.ids is None else _sheet_ids(sheet.columns[choice.ids])
-        return _typed([(c, typed_column(c, sheet.columns[c])) for c in choice.members], named, choice.ids, name)
+        return _typed([typed_column(c, sheet.columns[c]) for c in choice.members], named, choice.ids, name)
     if kind == "parquet":
         table, choice = read_parquet(path, choose)
         read = typed_table(table, ids=choice.ids)
@@ -498,17 +501,14 @@ def load_typed(
     return read
 
 
-def _typed(
-    columns: Sequence[tuple[str, TypedColumn | str]], ids: Array | None, id_name: str | None, source: str
-) -> TypedTable:
+def _typed(columns: Sequence[TypedColumn], ids: Array | None, id_name: str | None, source: str) -> TypedTable:
     """Return the columns of a file that have a kind; `ids` are the names of the objects if the file has them."""
     refuse_repeated(ids, source)
-    from quorate._data.typed_columns import TypedTable
+    from quorate._data.typed_columns import TypedTable, useful
 
-    kept = tuple(column for _, column in columns if not isinstance(column, str))
-    left_out = {name: column for name, column in columns if isinstance(column, str)}
+    kept, left_out = useful(columns)
     if not kept:
-        reasons = "; ".join(f"{name!r} {column}" for name, column in columns[:5])
+        reasons = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:5])
         raise ValueError(f"{source}: no column can be compared between clusters: {reasons}.")
     return TypedTable(kept, left_out, len(kept[0].values), ids, id_name or "id")
 

@@ -228,6 +228,7 @@ def cluster_in_blocks(
 def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str, Any]:
     """Return the options that both functions take; options that need all measurements at once are refused."""
     for option, given in (
+        ("--mixed", arguments.mixed),
         ("--scale", arguments.scale is not None),
         ("--row-share", generating.rows != 1),
         ("--checkpoint", generating.checkpoint is not None),

@@ -78,6 +78,9 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
     )
     add_column_options(parser, "measurements")
     add_safe_cells_option(parser)
+    parser.add_argument(
+        "--mixed", action="store_true", help="columns may hold texts, dates, yes or no, and gaps, and are scaled alike"
+    )
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 
@@ -122,7 +125,13 @@ def run_generate(arguments: argparse.Namespace) -> None:
     generating = generating_of(arguments)
     step = steps_of(arguments)
     with step("loading"):
-        from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
+        from quorate.cli.work import (
+            generating_for,
+            make_ensemble,
+            read_measurements,
+            refuse_ensemble_output,
+            write_ensemble,
+        )
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import generate_in_blocks
 
@@ -130,7 +139,8 @@ def run_generate(arguments: argparse.Namespace) -> None:
         return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, read_measurements(arguments, step), generating, step)
+    table = read_measurements(arguments, step)
+    ensemble = make_ensemble(arguments, table, generating_for(table, generating), step)
     seconds = time.perf_counter() - start
     write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
@@ -169,8 +179,9 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     table = read_measurements(arguments, step)
-    n_clusters, info = choose_number(arguments, table.values, given, generating, solving, step)
-    ensemble = make_ensemble(arguments, table, generating_towards(generating, n_clusters), step)
+    n_clusters, info = choose_number(arguments, table, given, generating, solving, step)
+    generating = generating_towards(table, generating, n_clusters)
+    ensemble = make_ensemble(arguments, table, generating, step)
     if not arguments.option:
         solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
     outcome = find_consensus(

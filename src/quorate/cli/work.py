@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +40,7 @@ from quorate._io.load import (
     load_features,
     load_labelling,
     load_lone_labelling,
+    load_typed,
     load_with_truth,
 )
 from quorate._io.opening import members_alone
@@ -57,7 +59,7 @@ from quorate.cli.options import (
     reference_setting,
     weights,
 )
-from quorate.cli.output import consensus_facts, consensus_summary, scores_facts, table_facts, tell
+from quorate.cli.output import consensus_facts, consensus_summary, printable, scores_facts, table_facts, tell
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
@@ -334,7 +336,7 @@ def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating
     """Make the ensemble, which keeps the names of the objects."""
     from quorate import generate
 
-    with step(f"making {generating.n_members} clusterings of {len(table.values):,} objects"):
+    with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
         named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
@@ -346,17 +348,26 @@ def request_of(generating: Generating) -> Request:
     return Request(generating.n_members, generating.k, generating.base, generating.rows, generating.columns)
 
 
-def generating_towards(generating: Generating, n_clusters: int | None) -> Generating:
+def generating_towards(table: Any, generating: Generating, n_clusters: int | None) -> Generating:
     """Return how to make clusterings whose consensus is to have n_clusters clusters, unless --k and --base say it."""
+    generating = generating_for(table, generating, n_clusters)
     return generating._replace(**request_of(generating).towards(n_clusters)._asdict())
 
 
+def generating_for(table: Measurements, generating: Generating, n_clusters: int | None = None) -> Generating:
+    """Return how to make clusterings of a table; one with categories has members of its own unless they are named."""
+    if table.coding is None:
+        return generating
+    base, k = table.coding.members(generating.base, generating.k, n_clusters)
+    return generating._replace(base=base, k=k)
+
+
 def choose_number(
-    arguments: argparse.Namespace, values: Any, n_clusters: Any, generating: Generating, solving: Solving, step: Step
+    arguments: argparse.Namespace, table: Any, n_clusters: Any, generating: Generating, solving: Solving, step: Step
 ) -> tuple[int | None, dict[str, Any]]:
     """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
 
-    `values` are the measurements, or a function that reads those of a sample of the objects.
+    `table` has the measurements, or is a function that reads those of a sample of the objects.
     """
     from quorate._choose_k.explore import chooses_number, explore
     from quorate._trust.reference import judging
@@ -367,8 +378,8 @@ def choose_number(
         return n_clusters, {}
     with step("choosing the number of clusters"):
         explored = explore(
-            as_features(values() if callable(values) else values),
-            request_of(generating),
+            as_features(table() if callable(table) else table.values),
+            request_of(generating if callable(table) else generating_for(table, generating)),
             n_clusters,
             entropy=entropy_of(generating.random_state),
             solving=solving,
@@ -379,7 +390,9 @@ def choose_number(
 
 
 def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
-    """Return the table of measurements, scaled if --scale is given."""
+    """Return the table of measurements, scaled if --scale is given, or of columns of any kind with --mixed."""
+    if arguments.mixed:
+        return _mixed_measurements(arguments, step)
     with step(f"reading {arguments.features}", share_read):
         table = load_features(
             arguments.features,
@@ -389,6 +402,27 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             sep=arguments.sep,
         )
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
+
+
+def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
+    """Return columns of any kind as numbers, and say in one line how they became numbers."""
+    from quorate._data.mixed_columns import mixed_columns
+
+    if arguments.scale is not None:
+        raise ValueError("--scale must be left out with --mixed, which scales each column by itself")
+    with step(f"reading {arguments.features}"):
+        table = load_typed(
+            arguments.features,
+            ids=arguments.id,
+            columns=None if arguments.columns is None else names(arguments.columns),
+            drop=[] if arguments.drop is None else names(arguments.drop),
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+        )
+        coding = mixed_columns(table)
+    if not arguments.quiet:
+        sys.stderr.write(printable(f"quorate: {coding}\n"))
+    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
 
 
 def _scaled(values: Any) -> Any:
