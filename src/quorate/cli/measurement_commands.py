@@ -147,14 +147,17 @@ def run_generate(arguments: argparse.Namespace) -> None:
     tell(arguments, facts, ensemble_summary(facts))
 
 
-def run_cluster(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
-    refuse_clashes(arguments)
+def _number_given(arguments: argparse.Namespace) -> Any:
     given = number_of_clusters(arguments.k)
     if isinstance(given, int) and given < 1:
         raise ValueError(f"-k must be at least 1, got {arguments.k}")
-    generating = generating_of(arguments)
-    solving = solving_of(arguments)
+    return given
+
+
+def run_cluster(arguments: argparse.Namespace) -> None:
+    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
+    refuse_clashes(arguments)
+    given, generating, solving = _number_given(arguments), generating_of(arguments), solving_of(arguments)
     step = steps_of(arguments)
     with step("loading"):
         from quorate.cli.work import (
