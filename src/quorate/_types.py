@@ -426,6 +426,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     likely_sep: str | None = None
     formulas: str = "keep"
+    encoding: str | None = None
 
 
 MethodOptions = Mapping[str, Any]

@@ -231,13 +231,10 @@ def run_explain(arguments: argparse.Namespace) -> None:
     columns = None if arguments.columns is None else names(arguments.columns)
     drop = [] if arguments.drop is None else names(arguments.drop)
     with step(f"reading {arguments.table}"):
-        table = load_typed(
-            arguments.table, ids=arguments.id, columns=columns, drop=drop, sep=arguments.sep, formulas=formulas
-        )
+        options = {"ids": arguments.id, "sep": arguments.sep, "formulas": formulas, "encoding": arguments.encoding}
+        table = load_typed(arguments.table, columns=columns, drop=drop, **options)
     with step(f"reading {arguments.labelling}"):
-        labelling = load_labelling(
-            arguments.labelling, table, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas
-        )
+        labelling = load_labelling(arguments.labelling, table, column=arguments.label, **options)
     with step("comparing clusters"):
         found = explain(labelling.named(), table)
         ruled = rules(labelling.named(), table, random_state=seed) if arguments.rules else None

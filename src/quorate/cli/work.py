@@ -88,6 +88,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             truth=arguments.truth,
             sep=arguments.sep,
             formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
@@ -100,7 +101,12 @@ def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) ->
     """Return the labelling in a file, and the column of confidence or None."""
     with step(f"reading {path}"):
         read, confidence = load_lone_labelling(
-            path, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas_of(arguments)
+            path,
+            column=arguments.label,
+            ids=arguments.id,
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
     return CodedLabelling(read.labels[:, 0].astype(np.int32), read.categories[0], read.object_ids), confidence
 
@@ -159,6 +165,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         check=False,
         orientation="objects",
         sep=options["sep"],
+        encoding=options["encoding"],
         formulas=options["formulas"],
     )
     return load_chosen(arguments.new, choose, reading)
@@ -169,6 +176,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {
         "ids": arguments.id,
         "sep": arguments.sep,
+        "encoding": arguments.encoding,
         "skip_empty": arguments.skip_empty,
         "check": not arguments.no_check,
         "formulas": formulas_of(arguments),
@@ -293,6 +301,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 overwrite=arguments.force,
                 formulas=formulas,
                 method_confidence=arguments.method_confidence,
+                sep=arguments.out_sep,
+                decimal=arguments.decimal,
             )
     if arguments.save is not None:
         with step(f"writing {arguments.save}"):
@@ -400,6 +410,7 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             columns=None if arguments.columns is None else names(arguments.columns),
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
+            encoding=arguments.encoding,
         )
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
@@ -418,6 +429,7 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
             formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
         coding = mixed_columns(table)
     if not arguments.quiet:
