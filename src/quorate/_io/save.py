@@ -65,9 +65,8 @@ def _sheet_rows(columns: list[Column]) -> Iterator[list[Any]]:
     known = [None if c.categories is None else [*c.categories.tolist(), None] for c in columns]
     for start in range(0, len(columns[0].values), BLOCK):
         parts = [column.values[start : start + BLOCK].tolist() for column in columns]
-        cells = [
-            part if names is None else [names[code] for code in part] for part, names in zip(parts, known, strict=True)
-        ]
+        both = zip(parts, known, strict=True)
+        cells = [part if names is None else [names[code] for code in part] for part, names in both]
         yield from map(list, zip(*cells, strict=True))
 
 
