@@ -84,7 +84,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         return
     refuse_unreadable(path)
     try:
-        file = io.BufferedReader(io.FileIO(path), LOOKED_AT)
+        file: Any = io.BufferedReader(io.FileIO(path), LOOKED_AT)
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
     with file, _noted(path, file):
