@@ -279,6 +279,7 @@ def save_labels(
     method_confidence: bool = False,
     sep: str | None = None,
     decimal: str | None = None,
+    id_name: str | None = None,
 ) -> None:
     """Write one labelling to a file, with the objects' ids and the confidence if they are known.
 
@@ -310,6 +311,8 @@ def save_labels(
         Whether to write the method's own confidence, too (`Consensus.method_confidence`), of methods that have one.
     sep, decimal : str, optional
         For text files: what separates the columns, and the decimal mark, "," or "."; a decimal comma goes with ";".
+    id_name : str, optional
+        The name of the column of ids; by default that of the Consensus, or "id".
 
     See Also
     --------
@@ -324,10 +327,10 @@ def save_labels(
     bob,0
     cid,1
     """
-    confidence, names, id_name = None, None, "id"
+    confidence, names, own_name = None, None, "id"
     own = _own_confidence(labels) if _check.choice(method_confidence, "method_confidence", (True, False)) else None
     if isinstance(labels, ResultTable):
-        confidence, names, id_name = labels.confidence, labels.cluster_names, labels.id_name
+        confidence, names, own_name = labels.confidence, labels.cluster_names, labels.id_name
         ids = labels.object_ids if ids is None else ids
         labels = labels.labels
     if name in ("id", "confidence") or (own is not None and name == "method_confidence"):
@@ -358,7 +361,7 @@ def save_labels(
         columns += [Column(f"p {c}", np.round(p, 6)) for c, p in zip(clusters, memberships.T, strict=True)]
     taken = tuple(column.name for column in columns)
     style = text_style(sep, decimal, path)
-    write_table(path, columns, ids, overwrite, id_column(id_name, taken), formulas=formulas, style=style)
+    write_table(path, columns, ids, overwrite, id_column(id_name or own_name, taken), formulas=formulas, style=style)
 
 
 def _checked_memberships(memberships: Any, n_objects: int) -> FloatArray:

@@ -415,6 +415,27 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
 
+def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
+    """Return the columns that a model was made from, and the names of the objects."""
+    wanted = getattr(model, "feature_names_in_", None)
+    options = {"ids": arguments.id, "sep": arguments.sep, "encoding": arguments.encoding}
+    with step(f"reading {arguments.features}"):
+        if model.columns == "auto":
+            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments))
+            return table, table.object_ids
+        read = load_features(arguments.features, columns=None if wanted is None else list(wanted), **options)
+    width = read.values.shape[1]
+    if width != model.n_features_in_:
+        raise ValueError(
+            f"{arguments.features} has {width} columns, and the model was made from {model.n_features_in_}"
+        )
+    if wanted is None or read.names is None:
+        return read.values, read.ids
+    import pandas
+
+    return pandas.DataFrame(np.asarray(read.values), columns=list(wanted)), read.ids
+
+
 def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
     """Return columns of any kind as numbers, and say in one line how they became numbers."""
     from quorate._data.mixed_columns import mixed_columns
