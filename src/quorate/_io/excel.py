@@ -40,7 +40,8 @@ def read_sheet(path: FilePath, choose: Choose) -> Sheet:
             ]
             book.close()
         except Exception as error:  # a damaged file makes openpyxl raise errors of many families
-            raise ValueError(f"{name_of(path)} could not be read as .xlsx: {error}") from error
+            reason = _check.brief(str(error), most=200, quoted=False)
+            raise ValueError(f"{name_of(path)} could not be read as .xlsx: {reason}") from error
     if has_more:
         warnings.warn(
             f"{name_of(path)}: the sheet {sheet.title!r} was read, and {', '.join(map(repr, has_more))} were not.",
