@@ -18,7 +18,7 @@ from quorate._data.proof import prove_compressed, proven
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
-from quorate._types import Ensemble
+from quorate._types import Ensemble, Json
 from quorate.estimators.ensemble_clustering import EnsembleClustering
 from quorate.generation.features import Standard, View
 from quorate.generation.landmarks import Landmarks, SparseLandmarks
@@ -216,7 +216,7 @@ def _whole(value: Any, low: int, high: int, name: str) -> int:
     return int(value)
 
 
-def _model_of(description: Mapping[str, Any], arrays: Mapping[str, Array]) -> EnsembleClustering:
+def _model_of(description: Json, arrays: Mapping[str, Array]) -> EnsembleClustering:
     """Return the model after everything that compiled code relies on was proven."""
     n_columns = _whole(description["n_columns"], 1, 1 << 40, "the number of columns")
     scale = description["scale"]
@@ -274,7 +274,7 @@ def _add_rows(model: EnsembleClustering, arrays: Mapping[str, Array]) -> None:
     model.n_clusters_ = model._n_features_out = model.n_clusters = n_clusters
 
 
-def _coding_of(description: Mapping[str, Any], arrays: Mapping[str, Array]) -> MixedColumns | None:
+def _coding_of(description: Json, arrays: Mapping[str, Array]) -> MixedColumns | None:
     if description["columns"] is None:
         return None
     codes = []
@@ -291,7 +291,7 @@ def _coding_of(description: Mapping[str, Any], arrays: Mapping[str, Array]) -> M
     return MixedColumns(tuple(codes), left_out, _whole(description["n_gaps"], 0, 1 << 60, "the number of gaps"))
 
 
-def _member_of(facts: Mapping[str, Any], place: int, arrays: Mapping[str, Array], n_columns: int) -> Centres | Embedded:
+def _member_of(facts: Json, place: int, arrays: Mapping[str, Array], n_columns: int) -> Centres | Embedded:
     view = _view_of(place, arrays, n_columns)
     width = view.width(n_columns)
     centres = _floats(arrays, f"{place} centres", 2, np.float32)
@@ -322,7 +322,7 @@ def _view_of(place: int, arrays: Mapping[str, Array], n_columns: int) -> View:
     return View(columns, matrix)
 
 
-def _landmarks_of(facts: Mapping[str, Any], place: int, arrays: Mapping[str, Array], width: int) -> Landmarks:
+def _landmarks_of(facts: Json, place: int, arrays: Mapping[str, Array], width: int) -> Landmarks:
     points = _floats(arrays, f"{place} points", 2, np.float32)
     directions = groups = None
     if f"{place} directions" in arrays:
@@ -345,7 +345,7 @@ def _landmarks_of(facts: Mapping[str, Any], place: int, arrays: Mapping[str, Arr
 
 
 def _sparse_landmarks_of(
-    facts: Mapping[str, Any], place: int, arrays: Mapping[str, Array], width: int
+    facts: Json, place: int, arrays: Mapping[str, Array], width: int
 ) -> SparseLandmarks:
     data, indices, indptr = (arrays[f"{place} {name}"] for name in ("data", "indices", "indptr"))
     shape = (len(indptr) - 1, width)
