@@ -1,4 +1,4 @@
-"""Is it all there? Each algorithm, table, figure and remark of the five papers, where it is, and a test that shows it."""
+"""Is it all there? What the five papers hold: algorithms, tables, figures and remarks, each with its place and test."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def read(text: str) -> dict[str, tuple[Item, ...]]:
 
 INVENTORY = read((Path(__file__).parent / "inventory.txt").read_text(encoding="utf-8"))
 LEFT = (
-    "Not reproduced, because it is no result: Figure 1 of Cluster Ensembles (a diagram), Table 1 of linear EAC and the "
-    "sets of the normalized-edges paper (descriptions; what is here of them is on the pages). Figures whose data "
-    'cannot be had stand with "no data": gisette (linear EAC), std-yeast and textures (sparse EAC). The printed '
-    "photograph of the CA-tree is not public; two others stand for it."
+    "Not reproduced, because it is no result: Figure 1 of Cluster Ensembles, a diagram. Figures whose data cannot be "
+    'had stand with "no data": gisette (linear EAC), std-yeast and textures (sparse EAC). The photograph of the '
+    "CA-tree paper is not public; two others stand for it."
 )
 
 
