@@ -106,6 +106,21 @@ def soft_or_labels(members: Any) -> Ensemble | SoftEnsemble:
     return as_soft_ensemble(members) if is_soft else as_ensemble(members)
 
 
+def with_mean_memberships(soft: SoftEnsemble, group: NDArray[np.intp], counts: NDArray[np.int64]) -> SoftEnsemble:
+    """Return one row for each group of rows, with the mean memberships of its objects in the members that know them."""
+    from scipy.sparse import csr_array
+
+    shape = (int(group.max()) + 1, soft.n_rows)
+    sums = csr_array((soft.counts.astype(np.float64), (group, np.arange(soft.n_rows))), shape=shape) @ one_hot(soft)
+    members = {}
+    for name, (start, stop) in zip(soft.member_names, pairwise(soft.offsets), strict=True):
+        own = sums[:, start:stop].tocsr()
+        known = np.asarray(own.sum(axis=1)).ravel()
+        own.data /= np.repeat(known, np.diff(own.indptr))
+        members[name] = own
+    return as_soft_ensemble(members, weights=soft.weights, counts=counts)
+
+
 def harden(members: Any) -> Ensemble:
     """Label each object by its likeliest cluster in each member, for methods and scores that take labels alone.
 
