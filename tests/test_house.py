@@ -26,7 +26,7 @@ EACH = pytest.mark.parametrize("module", MODULES)
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
     {"_old_homes"},
-    {"_types", "_check", "_summaries", "_verdict"},
+    {"_types", "_check", "_summaries", "_verdict", "_progress"},
     {"ops"},
     {"_device"},
     {"solvers"},
@@ -51,6 +51,7 @@ LAYERS = [
 # Modules of one name hold the same thing at two levels.
 SAME_NAME = {
     "average_link": "the tree of average link, and its kernels",
+    "camps": "the public function, and the search that the verdict uses, too",
     "co_association": "the matrix a user asks for, and the pairs that linkages work on",
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",

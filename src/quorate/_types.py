@@ -358,11 +358,23 @@ class Consensus(ResultTable):
 
         return quorate.profiles(self, ensemble)
 
+    def explain(self, table: Any) -> Any:
+        """Return the columns of a table in which each cluster differs most; see `quorate.explain`."""
+        import quorate
+
+        return quorate.explain(self, table)
+
     def members(self, ensemble: Any) -> MemberTable:
         """Compare each member with this result; see `quorate.members`."""
         import quorate
 
         return quorate.members(self, ensemble)
+
+    def camps(self, ensemble: Any) -> tuple[Any, ...]:
+        """Return the groups of members that disagree, each with its own consensus; see `quorate.camps`."""
+        import quorate
+
+        return quorate.camps(ensemble, self.n_clusters, method=self.method or "auto")
 
     def memberships(self, ensemble: Any) -> FloatArray:
         """Return how probably each object belongs to each cluster; see `quorate.memberships`."""
@@ -414,6 +426,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     likely_sep: str | None = None
     formulas: str = "keep"
+    encoding: str | None = None
 
 
 MethodOptions = Mapping[str, Any]
@@ -545,6 +558,8 @@ class Scores:
     """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
     # not scores, but the verdict must know them: how many times as many clusters members have on average
     more_clusters: float | None = field(default=None, repr=False)
+    camps: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
+    """The names of the members of each camp, the largest camp first; None if the members do not fall into camps."""
     # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

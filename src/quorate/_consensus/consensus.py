@@ -25,6 +25,7 @@ from quorate._data.rows import compress, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._progress import steps
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
@@ -171,6 +172,7 @@ def consensus(
     ids: Any = None,
     check: bool = True,
     device: str | None = None,
+    progress: bool = False,
     start: Any = None,
     **options: Any,
 ) -> Consensus:
@@ -223,6 +225,8 @@ def consensus(
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
         Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+    progress : bool
+        Whether to show the step and the time left on standard error, as `progress` does.
     start : Consensus or labels, optional
         An earlier result to begin from, for methods that move objects between clusters: greedy, kmeans and its kin
         (ecc, kcc, kmodes, qmi, sec), mixture and voting; with "auto" the method that made it, or kmeans. Use it if
@@ -251,18 +255,24 @@ def consensus(
     array([0, 0, 1, 1, 1], dtype=int32)
     """
     reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
-    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
     if start is not None:
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    if device == "cpu" and isinstance(labels, Ensemble):
+    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    with steps(is_shown=progress)("finding the consensus"):
+        return _consensus(labels, n_clusters, reading, solving)
+
+
+def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus:
+    """Find the consensus on the card if it is asked for or the labels live there, otherwise on the processor."""
+    if solving.device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
-    if device not in (None, "cpu") or lives_on_card(labels):
+    if solving.device not in (None, "cpu") or lives_on_card(labels):
         result = consensus_on_card(labels, n_clusters, reading, solving)
         if result is not None:
             return result
-    _check.choice(device, "device", DEVICES)
+    _check.choice(solving.device, "device", DEVICES)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
 
 
