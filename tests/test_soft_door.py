@@ -231,3 +231,18 @@ def test_coarsened_soft_rows_are_the_means_of_their_objects() -> None:
                 assert sorted(table[place, start:stop]) == pytest.approx(sorted(wanted), abs=1e-4)
         assert np.array_equal(coarsen(harden(soft), theta, keep=keep)[1], inverse)
         assert consensus(rows, 3, random_state=0, confidence=False).labels[inverse].shape == (60,)
+
+
+def test_overlapping_clusters_share_an_object() -> None:
+    """Memberships of 1 in several clusters, as of communities that overlap, count for equal shares."""
+    both = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.9, 0.3, 0.0]])
+    shared = both / np.maximum(both.sum(axis=1), 1.0)[:, None]
+    found = as_soft_ensemble([both, [0, 0, 1, 1, 0]], overlaps=True)
+    wanted = oracle_soft.dense(as_soft_ensemble([shared, [0, 0, 1, 1, 0]]))
+    assert np.array_equal(oracle_soft.dense(found), wanted)
+    with pytest.raises(ValueError, match="overlaps=True of as_soft_ensemble is for clusters that overlap"):
+        as_soft_ensemble([both])
+    with pytest.raises(ValueError, match="do not add up to 1"):
+        as_soft_ensemble([both * 0.4], overlaps=True)
+    with pytest.raises((TypeError, ValueError), match="overlaps must be"):
+        as_soft_ensemble([shared], overlaps="yes")
