@@ -1,4 +1,4 @@
-"""`python -m benchmarks.judge --data FOLDER`: measure candidates, fit the judge's weights, write them and docs/judge.md.
+"""`python -m benchmarks.judge --data FOLDER`: measure candidates, fit the weights, write them and docs/judge.md.
 
 Resumable: what was measured stands in build/judge.jsonl and is not measured again. `--fit` only fits and writes.
 """

@@ -22,7 +22,7 @@ REAL_COUNTS = 4.0
 
 
 class Table(NamedTuple):
-    """Candidates of one set: names, ARI and NMI with the classes, and the terms of the judge, (n_candidates, n_terms)."""
+    """Candidates of one set: names, ARI and NMI with the classes, and terms of the judge, (n_candidates, n_terms)."""
 
     set: str
     seed: int

@@ -199,7 +199,7 @@ def waves(sizes: list[int], rng: Rng) -> list[Points]:
     for place, n in enumerate(sizes):
         t = rng.uniform(0, 2 * np.pi, n)
         wave = 2 / np.pi * np.arcsin(np.sin(2 * t)) if sharp else np.sin(2 * t)
-        parts.append(np.stack([t, height * wave + 0.6 * place], axis=1) + rng.normal(0, noise, (n, 2)))
+        parts.append(np.stack([t, height * wave + 1.4 * place], axis=1) + rng.normal(0, noise, (n, 2)))
     return parts
 
 

@@ -46,8 +46,8 @@ labellings agree. This page is made by `make judge DATA=folder` from {n_candidat
 
 Mean ARI with the classes of the labelling that was chosen from a pool. **Lowest cut** is the lowest mean normalised \
 cut among 10 neighbours, which chose until version 0.2. The judge was fitted on half A and on generated sets; on these \
-it is cross-validated: whole geometries were left out of the fit (five folds of {len(FAMILIES)}), or a quarter of half \
-A. Half B and the sets in neither half had no part in the fit; the form of the judge was chosen by the first two columns.
+it is cross-validated: whole geometries were left out of the fit (one of {len(FAMILIES)} families at a time), or a quarter of half \
+A. Half B and the sets in neither half had no part in the fit.
 
 {_results(tables, learnt, weights)}
 
@@ -73,7 +73,7 @@ pool, a public one as much as {REAL_COUNTS:g} generated ones. The {len(FAMILIES)
 
 
 def _results(tables: Sequence[Table], learnt: Sequence[Table], weights: Floats) -> str:
-    by_family = left_out(learnt, lambda table: table.set if table.group == "generated" else None, 5)
+    by_family = left_out(learnt, lambda table: table.set if table.group == "generated" else None, len(FAMILIES))
     by_set = left_out(learnt, lambda table: table.set if table.group == "half A" else None, 4)
     rows = []
     for pool in (*POOLS, "all"):

@@ -116,10 +116,10 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["collapsed"] = problem
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
-    return _with_confidence(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+    return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
 
 
-def _with_confidence(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
+def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
     """Estimate the confidence of labels of these rows, which a method of these options made."""
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
     seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
@@ -161,6 +161,7 @@ def consensus(
     ids: Any = None,
     check: bool = True,
     device: str | None = None,
+    features: Any = None,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -212,6 +213,13 @@ def consensus(
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
         Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+    features : array or sparse matrix of shape (n_objects, n_columns), optional
+        Measurements of the same objects in the same order, which judge the members: how few links between nearest
+        neighbours a member's clusters cut, how compact they are, and so on (docs/judge.md). Members with a low mark
+        count less, and members that say the same count once. The answer is the weighted consensus, unless the
+        consensus of a camp or a single member has a much higher mark. ``info["judge"]`` says which and why,
+        ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the members
+        of each camp, if there are several. Only on the processor.
     **options
         The method's own options.
 
@@ -233,6 +241,9 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
+    if features is not None:
+        _check.choice(device, "device with features", ("cpu", None))
+        device = "cpu"
     reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
     solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device)
     if device == "cpu" and isinstance(labels, Ensemble):
@@ -242,6 +253,11 @@ def consensus(
         if result is not None:
             return result
     _check.choice(device, "device", DEVICES)
+    if features is not None:
+        # only this needs measurements, and what reads them
+        from quorate._consensus.judged import judged_consensus
+
+        return judged_consensus(_read(labels, reading), n_clusters, solving, features)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
 
 
@@ -288,7 +304,7 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
         # of the rows as they were before they were merged, so that confidence says what merging lost
-        sure = _with_confidence(rows, expand(result, joined), solving)
+        sure = confident(rows, expand(result, joined), solving)
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
@@ -325,7 +341,7 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))
     result = replace(result, info={**result.info, "drawn_labels": drawn.n_members})
-    result = _with_confidence(rows, result, solving) if solving.confidence else replace(result, confidence=None)
+    result = confident(rows, result, solving) if solving.confidence else replace(result, confidence=None)
     objects = expand(result, inverse, soft.object_ids)
     return Solved(whole.ensemble, whole.rows, replace(objects, rows=whole.objects.rows[inverse], id_name=soft.id_name))
 

@@ -114,27 +114,27 @@ def _principal_axes(rows: Any) -> FloatArray:
 
 
 WEIGHTS = {
-    "cut, 4 neighbours (log)": -1.29,
-    "worst cluster's cut, 4 (log)": 0.32,
-    "links cut, 4 (log)": -3.65,
-    "cut, 10 neighbours (log)": -1.65,
+    "cut, 4 neighbours (log)": -1.73,
+    "worst cluster's cut, 4 (log)": -0.22,
+    "links cut, 4 (log)": -3.29,
+    "cut, 10 neighbours (log)": -1.37,
     "worst cluster's cut, 10 (log)": -0.12,
-    "links cut, 10 (log)": -2.70,
-    "cut, 10 neighbours": 3.35,
-    "worst cluster's cut, 10": 7.54,
-    "cut inside clusters (log)": 1.04,
-    "weakest place inside (log)": 0.71,
-    "pieces of clusters": 9.44,
-    "entropy of sizes": 6.69,
-    "smallest cluster (log)": 1.46,
-    "silhouette": 6.84,
-    "calinski-harabasz (log)": 0.97,
-    "davies-bouldin (log)": 9.65,
-    "gaussians": 18.77,
-    "sparse borders": 1.18,
+    "links cut, 10 (log)": -2.50,
+    "cut, 10 neighbours": 4.39,
+    "worst cluster's cut, 10": 8.71,
+    "cut inside clusters (log)": 0.99,
+    "weakest place inside (log)": 0.56,
+    "pieces of clusters": 8.31,
+    "entropy of sizes": 7.07,
+    "smallest cluster (log)": 1.34,
+    "silhouette": 4.86,
+    "calinski-harabasz (log)": 0.64,
+    "davies-bouldin (log)": 8.48,
+    "gaussians": 19.91,
+    "sparse borders": 1.19,
 }
-"""How much each term counts. Written by `make judge`; its unit is such that the exponentials of two marks are to each other as
-the chances of their labellings to be the better one were, where the judge was fitted."""
+"""How much each term counts, as `make judge` found it. Where it was fitted, the chances of two labellings to be the better
+one were to each other as exp(mark)."""
 LEAST = 0.002
 """Added to shares of links before logarithms are taken."""
 
