@@ -46,8 +46,8 @@ labellings agree. This page is made by `make judge DATA=folder` from {n_candidat
 
 Mean ARI with the classes of the labelling that was chosen from a pool. **Lowest cut** is the lowest mean normalised \
 cut among 10 neighbours, which chose until version 0.2. The judge was fitted on half A and on generated sets; on these \
-it is cross-validated: whole geometries were left out of the fit (one of {len(FAMILIES)} families at a time), or a quarter of half \
-A. Half B and the sets in neither half had no part in the fit.
+it is cross-validated: one of {len(FAMILIES)} families of geometries was left out of the fit at a time, or a quarter \
+of half A. Half B and the sets in neither half had no part in the fit.
 
 {_results(tables, learnt, weights)}
 

@@ -251,7 +251,7 @@ def _best_member(members: Ensemble, judged: JudgedMembers, n_clusters: int) -> d
 def _graded(
     found: dict[str, Labels], n_clusters: int, scene: Scene, places: NDArray[np.intp] | None
 ) -> dict[str, float]:
-    """The marks of the answers below the best; those that lack a cluster among the objects that are judged have none."""
+    """The marks of the answers below the best; those that lack a cluster among the objects judged have none."""
     shown = {name: labels if places is None else labels[places] for name, labels in found.items()}
     whole = {name: labels for name, labels in shown.items() if len(np.unique(labels)) == n_clusters}
     if not whole:

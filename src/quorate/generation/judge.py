@@ -25,6 +25,8 @@ FEW_ZEROS = 0.1
 found by distance."""
 AXES = 8
 """Gaussians are fitted in so many principal directions, at most."""
+DIRECT = 256
+"""Up to so many columns, directions are found from the covariances of all columns."""
 STEPS = 60
 """Steps of the search for the weakest place inside each cluster."""
 EVEN = 1e-9
@@ -97,15 +99,15 @@ def _principal_axes(rows: Any) -> FloatArray:
     """Return coordinates in the directions of largest variance, each with variance 1; constant ones are left out."""
     from scipy.sparse.linalg import svds
 
-    wanted = min(AXES, *(size - 1 for size in rows.shape))
     with one_blas_thread():
-        if min(rows.shape) <= 2 * AXES or (isinstance(rows, np.ndarray) and rows.shape[1] <= 256):
-            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-            values, vectors = np.linalg.eigh(dense.T @ dense)
-            coordinates = dense @ vectors[:, ::-1][:, :AXES]
+        if isinstance(rows, np.ndarray) and rows.shape[1] <= DIRECT:
+            coordinates = rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :AXES]
+        elif min(rows.shape) <= 2 * AXES or not abs(rows).sum():
+            left, values, _ = np.linalg.svd(rows if isinstance(rows, np.ndarray) else rows.toarray(), False)
+            coordinates = (left * values)[:, :AXES]
         else:
-            v0 = np.asarray(abs(rows).sum(axis=1 if rows.shape[0] <= rows.shape[1] else 0)).ravel()
-            left, values, _ = svds(rows, k=max(1, wanted), v0=v0.astype(np.float64))
+            start = np.asarray(abs(rows).sum(axis=1 if rows.shape[0] <= rows.shape[1] else 0), dtype=np.float64)
+            left, values, _ = svds(rows, k=AXES, v0=start.ravel())
             coordinates = (left * values)[:, ::-1]
     spread = coordinates.std(axis=0)
     kept = spread > 1e-6 * max(float(spread.max(initial=0.0)), 1e-300)
@@ -133,8 +135,9 @@ WEIGHTS = {
     "gaussians": 19.91,
     "sparse borders": 1.19,
 }
-"""How much each term counts, as `make judge` found it. Where it was fitted, the chances of two labellings to be the better
-one were to each other as exp(mark)."""
+"""How much each term counts, as `make judge` found it. It was fitted to draw labellings with chances proportional to
+exp(mark)."""
+CUT = list(WEIGHTS).index("cut, 10 neighbours")
 LEAST = 0.002
 """Added to shares of links before logarithms are taken."""
 
@@ -144,8 +147,12 @@ def marks(labellings: Sequence[Labels], scene: Scene) -> FloatArray:
 
     Labels are 0, 1, ..., none of them empty. Only differences between marks mean anything.
     """
-    weights = np.array(list(WEIGHTS.values()))
-    return np.array([terms(labels, scene) @ weights for labels in labellings])
+    return np.array([mark(terms(labels, scene)) for labels in labellings])
+
+
+def mark(measured: FloatArray) -> float:
+    """Return the mark that follows from the terms of a labelling."""
+    return float(measured @ np.array(list(WEIGHTS.values())))
 
 
 def terms(labels: Labels, scene: Scene) -> FloatArray:
