@@ -28,14 +28,14 @@ def overlapping():
 
 
 def favouring(method):
-    """A judge who gives the consensus by one method a higher mark than any other."""
-    return lambda *given: trial.Judged(float(given[-1][1] == method), 0.1, given[-1][1])
+    """A judge who gives the consensus by one method a clearly higher mark than any other, though all cuts are equal."""
+    return lambda *given: trial.Judged(*given[-1][1:], 1.1 * (given[-1][2] == method), 0.1)
 
 
 def test_spirals_get_spectral_members():
     X, truth = spirals()
     model = EnsembleClustering(2, random_state=0).fit(X)
-    assert model.ensemble_.info["base"].startswith("spectral: the mark of their consensus by lwgp is higher by ")
+    assert model.ensemble_.info["base"].startswith("spectral: their consensus by lwgp cuts ")
     assert model.consensus_.method == model.ensemble_.info["method"] == "lwgp"
     assert "(all objects, 2 clusters)" in model.ensemble_.info["base"]
     assert adjusted_rand_score(truth, model.labels_) == 1
@@ -54,7 +54,7 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
     X, _ = spirals()
     # of equals the first is taken
     monkeypatch.setattr(trial, "KINDS", (kind, "kmeans" if kind == "spectral" else "spectral"))
-    monkeypatch.setattr(trial, "_judged", lambda *_: trial.Judged(0.5, 0.1, "lwgp"))
+    monkeypatch.setattr(trial, "_judged", lambda *given: trial.Judged(*given[-1][1:], 0.5, 0.1))
     for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": ("candel", 3)}):
         settings = {"n_members": 10, "k": ("default", 2), "random_state": 3, **options}
         found, expected = generate(X, **settings), generate(X, **settings, base=kind)
@@ -76,11 +76,18 @@ def test_the_method_with_the_highest_mark_is_taken(monkeypatch, wanted):
     assert EnsembleClustering(2, base="spectral", random_state=0).fit(X).consensus_.method == "lwgp"
 
 
+def test_the_judge_overrules_the_lowest_cut_only_if_it_is_sure():
+    lowest, other = trial.Judged("spectral", "lwgp", 3.0, 0.1), trial.Judged("kmeans", "lwea", 4.1, 0.2)
+    assert trial._chosen([lowest, other]) == (other, [lowest])
+    assert trial._chosen([lowest, other._replace(mark=3.9)])[0] == lowest
+    assert trial._chosen([lowest, other._replace(mark=3.0, cut=0.1)])[0] == lowest
+
+
 def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
     monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
     monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
     tried = []
-    monkeypatch.setattr(trial, "_judged", lambda *given: tried.append(given[-1][1]) or favouring("lwgp")(*given))
+    monkeypatch.setattr(trial, "_judged", lambda *given: tried.append(given[-1][2]) or favouring("lwgp")(*given))
     ensemble = generate(spirals()[0], 3, k=("default", 2), random_state=0)
     assert tried == ["lwgp"] * 2
     assert "method" not in ensemble.info

@@ -51,6 +51,7 @@ LAYERS = [
 # Modules of one name hold the same thing at two levels.
 SAME_NAME = {
     "average_link": "the tree of average link, and its kernels",
+    "camps": "the question that a user asks, and how members are divided",
     "co_association": "the matrix a user asks for, and the pairs that linkages work on",
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",

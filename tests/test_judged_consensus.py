@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from quorate import ari, consensus, generate
 from quorate._consensus import judged
-from quorate._consensus.judged import ALL, completed, joined
+from quorate._consensus.judged import ALL, filled_by_neighbours, joined
 from quorate.cli import main
 from quorate.generation.features import as_features
 from quorate.generation.judge import scene_of
@@ -123,9 +123,9 @@ def test_the_number_may_be_open_and_many_objects_are_sampled(monkeypatch: pytest
 
 def test_completed_takes_the_commonest_label_of_neighbours() -> None:
     near = np.array([[1, 2], [0, 2], [0, 1], [4, 0], [3, 0]])
-    assert completed(np.array([0, 0, -1, 1, -1]), near).tolist() == [0, 0, 0, 1, 0]
+    assert filled_by_neighbours(np.array([0, 0, -1, 1, -1]), near).tolist() == [0, 0, 0, 1, 0]
     lonely = np.array([[1], [0], [3], [2]])
-    assert completed(np.array([1, 1, -1, -1]), lonely).tolist() == [0, 0, 0, 0]
+    assert filled_by_neighbours(np.array([1, 1, -1, -1]), lonely).tolist() == [0, 0, 0, 0]
 
 
 def test_joined_joins_the_clusters_with_most_links() -> None:

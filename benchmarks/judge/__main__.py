@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy.sets import LARGE, RAW, SETS, group_of, prepared
 from benchmarks.judge.fitting import TERMS, Table, fitted
+from benchmarks.judge.mixed import measure_mixed
 from benchmarks.judge.page import write_page
 
 STORE = Path("build/judge.jsonl")
@@ -35,6 +37,8 @@ def main() -> None:
             raise SystemExit("name the folder of data sets with --data or QUORATE_DATA")
         os.environ["QUORATE_DATA"] = arguments.data
         measure()
+        names = [name for name in SETS if name not in LARGE and name not in RAW]
+        measure_mixed(names, lambda name, seed: _drawn(*prepared(name)[:2], seed))
     tables = read_tables()
     weights = fitted([table for table in tables if table.group in ("generated", "half A")])
     write_weights(dict(zip(TERMS, weights, strict=True)))
@@ -53,7 +57,6 @@ def read_tables() -> list[Table]:
 
 def measure() -> None:
     """Measure the candidates of every set that is not in the store yet."""
-    from benchmarks.accuracy.sets import LARGE, RAW, SETS, group_of, prepared
     from benchmarks.judge.geometries import FAMILIES, generated
 
     done = {(table.set, table.seed) for table in read_tables()}
@@ -69,11 +72,11 @@ def measure() -> None:
                 _store(family, seed, "generated", made.X, made.y)
 
 
-def _drawn(X: Any, y: Any) -> tuple[Any, Any]:
+def _drawn(X: Any, y: Any, seed: int = 0) -> tuple[Any, Any]:
     """At most MOST_OBJECTS of the objects, with classes 0, 1, ..."""
     if len(y) <= MOST_OBJECTS:
         return X, y
-    kept = np.sort(np.random.default_rng(0).choice(len(y), MOST_OBJECTS, replace=False))
+    kept = np.sort(np.random.default_rng(seed).choice(len(y), MOST_OBJECTS, replace=False))
     return X[kept], np.unique(y[kept], return_inverse=True)[1]
 
 

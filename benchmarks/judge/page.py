@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
 from benchmarks.judge.fitting import (
     PENALTY,
@@ -20,6 +21,7 @@ from benchmarks.judge.fitting import (
     mean_left_out,
 )
 from benchmarks.judge.geometries import FAMILIES
+from benchmarks.judge.mixed import mixed_text
 from benchmarks.judge.pools import POOLS
 
 PAGE = Path("docs/judge.md")
@@ -53,6 +55,14 @@ of half A. Half B and the sets in neither half had no part in the fit.
 
 Public sets are those of [the accuracy page](accuracy.md) with at most 50,000 objects; of more than 1,500 objects, \
 1,500 are drawn. One seed.
+
+## Ensembles of different algorithms
+
+Labels of ten algorithms ({", ".join(POOLS["different algorithms"])}) at the true number of clusters, three seeds. \
+Mean ARI of the consensus of the labels alone, of that with the measurements beside them, of the algorithm that is \
+best throughout a group, and of the best member of each set.
+
+{mixed_text(group_of)}
 
 ## Its weights
 

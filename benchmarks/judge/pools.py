@@ -26,11 +26,11 @@ POOLS = {
 """What `EnsembleClustering` chooses from, what it could choose from, and what a user may bring."""
 
 
-def candidates(X: Any, k: int, seed: int) -> Iterator[tuple[str, Labels]]:
-    """Labellings with k clusters, one after another; what an algorithm cannot do is left out."""
+def candidates(X: Any, k: int, seed: int, *, ours: bool = True) -> Iterator[tuple[str, Labels]]:
+    """Labellings with k clusters, one after another; what an algorithm cannot do is left out, and ours if asked to."""
     from benchmarks.accuracy.algorithms import singular_directions
 
-    for base in OURS:
+    for base in OURS if ours else ():
         options = {"confidence": False}
         model = EnsembleClustering(k, base=base, random_state=seed, method="lwgp", method_options=options).fit(X)
         members = model.ensemble_

@@ -32,7 +32,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi
-from quorate.solvers.members import in_content_order
+from quorate.solvers.members import in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -254,11 +254,67 @@ def consensus(
             return result
     _check.choice(device, "device", DEVICES)
     if features is not None:
-        # only this needs measurements, and what reads them
-        from quorate._consensus.judged import judged_consensus
-
-        return judged_consensus(_read(labels, reading), n_clusters, solving, features)
+        return _judged_consensus(_read(labels, reading), n_clusters, solving, features)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
+
+
+def _judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving, features: Any) -> Consensus:
+    """Do what `consensus` does with `features`: judge the weighted consensus, that of each camp and the best member."""
+    # only this needs measurements, and what reads them
+    from quorate._consensus.judged import ALL, judging_of
+
+    members = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
+    info: dict[str, Any] = {}
+    if not isinstance(n_clusters, numbers.Integral):
+        open_number = solve_objects(members, n_clusters, replace(solving, confidence=False)).objects
+        n_clusters, info = open_number.n_clusters, {"choice": open_number.info.get("choice")}
+    k, seed = int(n_clusters), 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
+    judging = judging_of(members, k, features, seed)
+    if judging is None:
+        return solve_objects(members, n_clusters, solving).objects
+    whole = solve_objects(judging.weighted(), k, solving)
+    found = {ALL: whole.objects.labels}
+    for name, camp in judging.named_camps().items():
+        labels = camp_consensus(judging.everyone(), camp, k, replace(solving, confidence=False)).labels
+        found |= {name: labels} if labels.min() >= 0 else {}
+    chosen, told = judging.answer({**found, **judging.best_member()})
+    result = whole.objects
+    if chosen.name != ALL:
+        result = _with_labels(result, judging.everyone(), chosen.labels, solving)
+    return replace(result, info={**result.info, **told, **{key: value for key, value in info.items() if value}})
+
+
+def _with_labels(whole: Consensus, members: Ensemble, labels: NDArray[np.int32], solving: Solving) -> Consensus:
+    """Return the result with other labels, whose objective is the mean NMI with the weighted members.
+
+    Equal rows of labels have equal labels, because these follow from the members. Confidence is that of these labels
+    when the weighted consensus is repeated.
+    """
+    rows, inverse = compress(members)
+    first = np.zeros(rows.n_rows, dtype=np.intp)
+    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    kept = {name: value for name, value in whole.info.items() if name not in ("confidence", "method_confidence")}
+    k = int(labels.max()) + 1
+    objective = anmi(rows, labels[first], k)
+    result = Consensus(labels[first], objective, info={**kept, "n_rows": rows.n_rows}, method=whole.method)
+    result = confident(rows, result, solving) if solving.confidence else result
+    return replace(expand(result, inverse, members.object_ids), id_name=members.id_name)
+
+
+def camp_consensus(
+    ensemble: Ensemble, members: NDArray[np.intp], n_clusters: int | None, solving: Solving
+) -> Consensus:
+    """Return the consensus of some members; objects that none of them knows have the label -1."""
+    part = with_members(ensemble, members)
+    known = part.labels.max(axis=1) >= 0
+    if known.all():
+        return solve_objects(part, n_clusters, solving).objects
+    ids = None if part.object_ids is None else part.object_ids[known]
+    seen = replace(part, labels=part.labels[known], counts=part.counts[known], object_ids=ids)
+    result = solve_objects(seen, n_clusters, solving).objects
+    labels = np.full(len(known), -1, dtype=np.int32)
+    labels[known] = result.labels
+    return replace(result, labels=labels, runner_up=None, rows=None, tree=None, object_ids=part.object_ids)
 
 
 def _read(labels: Any, reading: Reading) -> AnyEnsemble:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import _check
-from quorate._choose_k.choose_k import Numbers
-from quorate._consensus.camps import camp_consensus
-from quorate._consensus.consensus import Solved, confident, expand, solve_objects
-from quorate._data.rows import compress
-from quorate._data.soft_members import harden
-from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, SoftEnsemble, Solving
+from quorate._types import Ensemble, FloatArray
 from quorate.generation.features import Features, as_features
 from quorate.generation.judge import Scene, marks, scene_of
 from quorate.ops.coding import canonical
 from quorate.solvers.camps import camps_within
-from quorate.solvers.contingency import anmi, ari, contingency
+from quorate.solvers.contingency import ari, contingency
 from quorate.solvers.members import LITTLE, MOST_MEMBERS, with_members
 
 Labels = NDArray[np.int32]
@@ -31,6 +24,8 @@ CLEARLY = 2.0
 """The weighted consensus of all members is the answer unless another one's mark is higher by more than this."""
 MOST_JUDGED = 10_000
 """Of more objects so many are drawn for the judge, who compares each with all others."""
+NAMES_SHOWN = 5
+"""The number of members of a camp that are named."""
 ALL = "the weighted consensus of all members"
 
 
@@ -42,23 +37,88 @@ class JudgedMembers(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving, features: Any) -> Consensus:
-    """Do what `consensus` does with `features`."""
-    members = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
+class Answer(NamedTuple):
+    """One of the answers that are compared: its name and its labels of all objects."""
+
+    name: str
+    labels: Labels
+
+
+class Judging(NamedTuple):
+    """Members with a wanted number of clusters, and the judge's opinion of them.
+
+    The judge looks at the objects `places`, or at all if that is None.
+    """
+
+    members: Ensemble
+    n_clusters: int
+    scene: Scene
+    places: NDArray[np.intp] | None
+    judged: JudgedMembers
+    camps: list[NDArray[np.intp]]
+
+    def everyone(self) -> Ensemble:
+        """All members with their weights, at least `LITTLE`."""
+        return replace(self.members, weights=np.maximum(self.judged.weights, LITTLE))
+
+    def weighted(self) -> Ensemble:
+        """The members that count, with their weights; all of them if an object has no label otherwise."""
+        kept = np.flatnonzero(self.judged.weights > 0)
+        covers = bool((self.members.labels[:, kept].max(axis=1) >= 0).all())
+        return with_members(self.everyone(), kept) if covers else self.everyone()
+
+    def named_camps(self) -> dict[str, NDArray[np.intp]]:
+        """The camps, if there are several, under the names of their first members."""
+        found = {}
+        for camp in self.camps if len(self.camps) > 1 else []:
+            names = ", ".join(self.members.member_names[q] for q in camp[:NAMES_SHOWN])
+            found[f"the consensus of the camp of {names}{', ...' if len(camp) > NAMES_SHOWN else ''}"] = camp
+        return found
+
+    def best_member(self) -> dict[str, Labels]:
+        """The member with the highest mark among those that label all objects with this number of clusters."""
+        members, found = self.members, self.judged.marks
+        fit = (members.labels.min(axis=0) >= 0) & (members.n_clusters == self.n_clusters) & ~np.isnan(found)
+        if not fit.any():
+            return {}
+        best = int(np.argmax(np.where(fit, found, -np.inf)))
+        labels = canonical(members.labels[:, best].astype(np.int32), self.n_clusters)
+        return {f"the member {members.member_names[best]}": labels}
+
+    def answer(self, found: dict[str, Labels]) -> tuple[Answer, dict[str, Any]]:
+        """The answer that is given, and what the result tells about it, its rivals and the members."""
+        grades = _graded(found, self)
+        best = max(grades, key=lambda name: grades[name])
+        chosen = best if grades[best] > grades.get(ALL, -np.inf) + CLEARLY else ALL
+        names = tuple(tuple(self.members.member_names[q] for q in camp) for camp in self.camps)
+        info: dict[str, Any] = {
+            "judge": {"chosen": chosen, "reason": _why(chosen, grades), "marks": grades},
+            "weights": self._told(),
+        }
+        return Answer(chosen, found[chosen]), {**info, **({"camps": names} if len(names) > 1 else {})}
+
+    def _told(self) -> dict[str, dict[str, Any]]:
+        """The weight, the reason and, if it was judged, the mark of each member by name."""
+        told = {}
+        for name, mark, weight, reason in zip(self.members.member_names, *self.judged, strict=True):
+            told[name] = {"weight": float(weight), "reason": reason}
+            told[name] |= {} if np.isnan(mark) else {"mark": float(mark)}
+        return told
+
+
+def judging_of(members: Ensemble, n_clusters: int, features: Any, seed: int) -> Judging | None:
+    """Judge members by measurements of the same objects; None if there is nothing to choose."""
     seen = _features_for(members, features)
-    info: dict[str, Any] = {}
-    if not isinstance(n_clusters, int):
-        open_number = solve_objects(members, n_clusters, replace(solving, confidence=False)).objects
-        n_clusters, info = open_number.n_clusters, {"choice": open_number.info.get("choice")}
     if n_clusters < 2 or members.n_members < 2:
-        return solve_objects(members, n_clusters, solving).objects
-    places = _drawn(members.n_rows, solving)
+        return None
+    places = None
+    if members.n_rows > MOST_JUDGED:
+        drawn = np.random.default_rng(seed).choice(members.n_rows, MOST_JUDGED, replace=False, shuffle=False)
+        places = np.sort(drawn)
     scene = scene_of(seen.taken(places))
     labels = members.labels if places is None else members.labels[places]
     judged = judged_members(labels, members, n_clusters, scene)
-    result = _best_answer(members, judged, (n_clusters, solving), (scene, places))
-    result = replace(result, info={**result.info, **info})
-    return replace(result, info={name: value for name, value in result.info.items() if value is not None})
+    return Judging(members, n_clusters, scene, places, judged, camps_within(members))
 
 
 def _features_for(members: Ensemble, features: Any) -> Features:
@@ -74,22 +134,16 @@ def _features_for(members: Ensemble, features: Any) -> Features:
     return seen
 
 
-def _drawn(n_objects: int, solving: Solving) -> NDArray[np.intp] | None:
-    """The objects that the judge looks at; None for all of them."""
-    if n_objects <= MOST_JUDGED:
-        return None
-    seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
-    drawn = np.random.default_rng(seed).choice(n_objects, MOST_JUDGED, replace=False, shuffle=False)
-    return np.sort(drawn)
-
-
 def judged_members(labels: NDArray[Any], members: Ensemble, n_clusters: int, scene: Scene) -> JudgedMembers:
     """Judge members and say how much each counts: less with a low mark, and members that say the same count once.
 
     A member with more clusters than are wanted is judged after those with most links between them are joined; one with
     fewer cannot be judged and weighs as members do on average.
     """
-    shown = [_of_number(completed(labels[:, q], scene.near), n_clusters, scene.near) for q in range(labels.shape[1])]
+    shown = [
+        _of_number(filled_by_neighbours(labels[:, q], scene.near), n_clusters, scene.near)
+        for q in range(labels.shape[1])
+    ]
     are_judged = np.array([one is not None for one in shown])
     found = np.full(len(shown), np.nan)
     if are_judged.any():
@@ -127,13 +181,14 @@ def _likeness(labels: NDArray[Any]) -> FloatArray:
         for other in range(one):
             known = (labels[:, one] >= 0) & (labels[:, other] >= 0)
             if known.any():
-                columns = (labels[known, q].astype(np.int32) for q in (one, other))
-                table = contingency(*columns, int(sizes[one]), int(sizes[other]), np.ones(int(known.sum()), np.int64))
+                first, second = (labels[known, q].astype(np.int32) for q in (one, other))
+                ones = np.ones(len(first), dtype=np.int64)
+                table = contingency(first, second, int(sizes[one]), int(sizes[other]), ones)
                 alike[one, other] = alike[other, one] = max(0.0, ari(table))
     return alike
 
 
-def completed(labels: NDArray[Any], near: NDArray[np.int32]) -> Labels:
+def filled_by_neighbours(labels: NDArray[Any], near: NDArray[np.int32]) -> Labels:
     """Return labels 0, 1, ... of all objects; those without one take the commonest label of their neighbours.
 
     Objects without any neighbour that has a label join the largest cluster. Of equally common labels the one of the
@@ -187,101 +242,20 @@ def joined(labels: Labels, n_clusters: int, near: NDArray[np.int32]) -> Labels:
     return np.unique(owner[labels], return_inverse=True)[1].astype(np.int32).ravel()
 
 
-def _best_answer(
-    members: Ensemble,
-    judged: JudgedMembers,
-    how: tuple[int, Solving],
-    seen: tuple[Scene, NDArray[np.intp] | None],
-) -> Consensus:
-    """Judge the weighted consensus, that of each camp and the best member, and return the one with the highest mark."""
-    n_clusters, solving = how
-    scene, places = seen
-    kept = np.flatnonzero(judged.weights > 0)
-    if (members.labels[:, kept].max(axis=1) < 0).any():
-        kept = np.arange(members.n_members)
-    weighted = replace(
-        with_members(members, kept), weights=np.maximum(judged.weights[kept], LITTLE), info=dict(members.info)
-    )
-    whole = solve_objects(weighted, n_clusters, solving)
-    camps = camps_within(members)
-    found: dict[str, Labels] = {ALL: whole.objects.labels}
-    if len(camps) > 1:
-        found |= _of_camps(replace(members, weights=np.maximum(judged.weights, LITTLE)), camps, n_clusters, solving)
-    found |= _best_member(members, judged, n_clusters)
-    grades = _graded(found, n_clusters, scene, places)
-    best = max(grades, key=lambda name: grades[name])
-    chosen = best if grades[best] > grades.get(ALL, -np.inf) + CLEARLY else ALL
-    names = tuple(tuple(members.member_names[q] for q in camp) for camp in camps)
-    facts = zip(judged.marks, judged.weights, judged.reasons, strict=True)
-    info = {
-        "judge": {"chosen": chosen, "reason": _why(chosen, grades), "marks": grades},
-        "weights": {
-            name: {"weight": float(weight), "reason": reason, **({} if np.isnan(mark) else {"mark": float(mark)})}
-            for name, (mark, weight, reason) in zip(members.member_names, facts, strict=True)
-        },
-        "camps": names if len(names) > 1 else None,
-    }
-    everyone = replace(members, weights=np.maximum(judged.weights, LITTLE))
-    result = whole.objects if chosen == ALL else _with_labels(whole, everyone, found[chosen], solving)
-    return replace(result, info={**result.info, **info})
-
-
-def _of_camps(
-    members: Ensemble, camps: Sequence[NDArray[np.intp]], n_clusters: int, solving: Solving
-) -> dict[str, Labels]:
-    """The consensus of each camp that knows all objects."""
-    found = {}
-    for camp in camps:
-        labels = camp_consensus(members, camp, n_clusters, replace(solving, confidence=False)).labels
-        if labels.min() >= 0:
-            names = [members.member_names[q] for q in camp]
-            found[f"the consensus of the camp of {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"] = labels
-    return found
-
-
-def _best_member(members: Ensemble, judged: JudgedMembers, n_clusters: int) -> dict[str, Labels]:
-    """The member with the highest mark among those that label all objects with this number of clusters."""
-    fit = (members.labels.min(axis=0) >= 0) & (members.n_clusters == n_clusters) & ~np.isnan(judged.marks)
-    if not fit.any():
-        return {}
-    best = int(np.argmax(np.where(fit, judged.marks, -np.inf)))
-    return {f"the member {members.member_names[best]}": canonical(members.labels[:, best].astype(np.int32), n_clusters)}
-
-
-def _graded(
-    found: dict[str, Labels], n_clusters: int, scene: Scene, places: NDArray[np.intp] | None
-) -> dict[str, float]:
+def _graded(found: dict[str, Labels], judging: Judging) -> dict[str, float]:
     """The marks of the answers below the best; those that lack a cluster among the objects judged have none."""
+    places = judging.places
     shown = {name: labels if places is None else labels[places] for name, labels in found.items()}
-    whole = {name: labels for name, labels in shown.items() if len(np.unique(labels)) == n_clusters}
+    whole = {name: labels for name, labels in shown.items() if len(np.unique(labels)) == judging.n_clusters}
     if not whole:
         return {ALL: 0.0}
-    found = marks(list(whole.values()), scene)
-    return dict(zip(whole, (found - found.max()).tolist(), strict=True))
+    grades = marks(list(whole.values()), judging.scene)
+    return dict(zip(whole, (grades - grades.max()).tolist(), strict=True))
 
 
 def _why(chosen: str, grades: dict[str, float]) -> str:
-    others = {name: mark for name, mark in grades.items() if name != chosen}
-    told = "; ".join(f"{name} {mark:.1f}" for name, mark in sorted(others.items(), key=lambda entry: -entry[1]))
+    others = {name: grade for name, grade in grades.items() if name != chosen}
+    told = "; ".join(f"{name} {grade:.1f}" for name, grade in sorted(others.items(), key=lambda entry: -entry[1]))
     own = f"{chosen} (mark {grades[chosen]:.1f})" if chosen in grades else chosen
     rule = f", which is taken unless another mark is higher by more than {CLEARLY:g}" if chosen == ALL else ""
     return f"{own}{rule}{f'; others: {told}' if told else ''}"
-
-
-def _with_labels(whole: Solved, members: Ensemble, labels: Labels, solving: Solving) -> Consensus:
-    """Return the result with other labels, whose objective is the mean NMI with the weighted members.
-
-    Equal rows of labels have equal labels, because these follow from the members. Confidence is that of these labels
-    when the weighted consensus is repeated.
-    """
-    rows, inverse = compress(members)
-    first = np.zeros(rows.n_rows, dtype=np.intp)
-    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
-    kept = {
-        name: value for name, value in whole.objects.info.items() if name not in ("confidence", "method_confidence")
-    }
-    k = int(labels.max()) + 1
-    objective = anmi(rows, labels[first], k)
-    result = Consensus(labels[first], objective, info={**kept, "n_rows": rows.n_rows}, method=whole.objects.method)
-    result = confident(rows, result, solving) if solving.confidence else result
-    return replace(expand(result, inverse, members.object_ids), id_name=members.id_name)

@@ -1,6 +1,7 @@
 """base="auto": choose k-means or spectral members, and the consensus function, by a trial on some of the objects.
 
-The kind and the method are chosen whose consensus has the highest mark of the judge (`generation.judge`).
+The kind and the method are chosen whose consensus has the lowest normalised cut in the graph of nearest neighbours,
+unless the judge of labellings (`generation.judge`) clearly prefers another one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ METHODS_TRIED = ("lwgp", "transfer", "lwea")
 """The consensus functions that are compared; the first is taken if they are equal, and it is the one that "auto" takes.
 If only a part of the objects is on trial, the first alone is used: the method that is best for a part of the objects is
 not always right for all of them."""
+SURE = 1.0
+"""The judge overrules the lowest cut if the mark of another consensus is higher by more than this."""
+
 _TRIAL = 2**32 - 3
 """The key among the children of a seed under which the trial draws."""
 
@@ -47,11 +51,12 @@ class TrialOutcome(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The mark of a consensus, the mean share of a cluster's links to 10 neighbours that leave it, and the method."""
+    """A consensus of one kind by one method: its mark, and the share of a cluster's links that leave it on average."""
 
+    base: str
+    method: str
     mark: float
     cut: float
-    method: str
 
 
 class Trial:
@@ -59,8 +64,8 @@ class Trial:
 
     First all objects, or a sample of them, are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of
     each kind is computed, by several methods if the trial is of all objects. The kind and the method whose consensus
-    has the highest mark of the judge are chosen. This needs the number of clusters of
-    the consensus, which is the lowest number that the rule for k is given. The number of members asked for and the
+    has the lowest normalised cut are chosen, unless the mark of another one is clearly higher. This needs the number of
+    clusters of the consensus, which is the lowest number that the rule for k is given. The number of members asked for and the
     shares of objects and columns that they get are not used, so that the choice does not depend on them.
     """
 
@@ -81,17 +86,17 @@ class Trial:
             return TrialOutcome(
                 self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
             )
-        found = self._judged(sample, n_clusters)
-        best, other = sorted(KINDS, key=lambda base: -found[base].mark)
-        self._base = best if sample is self._features else ""
+        best, rivals = _chosen(self._judged(sample, n_clusters))
+        self._base = best.base if sample is self._features else ""
         seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
+        other = min((one for one in rivals if one.base != best.base), key=lambda one: one.cut)
         reason = (
-            f"{best}: the mark of their consensus by {found[best].method} is higher by "
-            f"{found[best].mark - found[other].mark:.2f} than that of {other} members by {found[other].method}; "
-            f"they cut {found[best].cut:.2%} and {found[other].cut:.2%} of the links between nearest neighbours "
+            f"{best.base}: their consensus by {best.method} cuts {best.cut:.2%} of the links between nearest "
+            f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}, and its mark is "
+            f"{abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
             f"({seen}, {n_clusters:,} clusters)"
         )
-        return TrialOutcome(self._request._replace(base=best), reason, found[best].method if self._base else None)
+        return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
         """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
@@ -123,16 +128,16 @@ class Trial:
             directions = principal_directions(rows, rng)
         return Features(projected(rows, directions), np.zeros(DIRECTIONS), 1.0)
 
-    def _judged(self, sample: Features, n_clusters: int) -> dict[str, Judged]:
-        """Return for each kind the consensus with the highest mark."""
+    def _judged(self, sample: Features, n_clusters: int) -> list[Judged]:
+        """Judge the consensus of each kind by each method that is tried."""
         scene = scene_of(sample)
         tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
-        best = {}
-        for base in KINDS:
-            ensemble = self._ensemble(sample, base)
-            found = [_judged(ensemble, n_clusters, scene, (self._entropy, method)) for method in tried]
-            best[base] = max(found, key=lambda one: one.mark)
-        return best
+        ensembles = {base: self._ensemble(sample, base) for base in KINDS}
+        return [
+            _judged(ensembles[base], n_clusters, scene, (self._entropy, base, method))
+            for base in KINDS
+            for method in tried
+        ]
 
     def _ensemble(self, sample: Features, base: str) -> Ensemble:
         request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)
@@ -155,18 +160,26 @@ def method_towards(method: str, ensemble: Ensemble, n_clusters: int | None) -> s
     return str(suited)
 
 
-def _judged(ensemble: Ensemble, n_clusters: int, scene: Scene, how: tuple[int, str]) -> Judged:
-    """Return the mark and cut of the ensemble's consensus; `how` is the entropy of the draws and the method."""
+def _judged(ensemble: Ensemble, n_clusters: int, scene: Scene, how: tuple[int, str, str]) -> Judged:
+    """Judge the ensemble's consensus; `how` is the entropy of the draws, the kind of the members and the method."""
     from quorate.methods import METHODS
 
-    entropy, method = how
+    entropy, base, method = how
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
-        return Judged(-float("inf"), float("nan"), method)
+        return Judged(base, method, -float("inf"), float("inf"))
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
     labels = METHODS[method].solve(rows, n_clusters, rng=rng).labels[inverse]
     found = terms(labels, scene)
-    return Judged(mark(found), float(found[CUT]), method)
+    return Judged(base, method, mark(found), float(found[CUT]))
+
+
+def _chosen(found: list[Judged]) -> tuple[Judged, list[Judged]]:
+    """Return the consensus with the lowest cut, or with the highest mark if the judge is sure, and the others."""
+    lowest = min(found, key=lambda one: one.cut)
+    highest = max(found, key=lambda one: one.mark)
+    best = highest if highest.mark > lowest.mark + SURE else lowest
+    return best, [one for one in found if one is not best]
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:
