@@ -65,8 +65,8 @@ class Trial:
     First all objects, or a sample of them, are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of
     each kind is computed, by several methods if the trial is of all objects. The kind and the method whose consensus
     has the lowest normalised cut are chosen, unless the mark of another one is clearly higher. This needs the number of
-    clusters of the consensus, which is the lowest number that the rule for k is given. The number of members asked for and the
-    shares of objects and columns that they get are not used, so that the choice does not depend on them.
+    clusters of the consensus, which is the lowest number that the rule for k is given. The number of members asked for
+    and the shares of objects and columns that they get are not used, so that the choice does not depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
