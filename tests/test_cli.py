@@ -18,8 +18,8 @@ import quorate
 from quorate import METHODS, consensus, evaluate, load_labels
 from quorate.cli import main
 from quorate.cli.options import named_values
+from quorate.cli.options import steps_of as steps
 from quorate.cli.output import json_values
-from quorate.cli.progress import steps
 
 Output = pytest.CaptureFixture[str]
 

@@ -358,6 +358,12 @@ class Consensus(ResultTable):
 
         return quorate.profiles(self, ensemble)
 
+    def explain(self, table: Any) -> Any:
+        """Return the columns of a table in which each cluster differs most; see `quorate.explain`."""
+        import quorate
+
+        return quorate.explain(self, table)
+
     def members(self, ensemble: Any) -> MemberTable:
         """Compare each member with this result; see `quorate.members`."""
         import quorate
@@ -443,6 +449,7 @@ class Solving:
     refine: bool = False
     confidence: bool = True
     device: str | None = None
+    start: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_bytes", _check.n_bytes(self.max_bytes))
@@ -476,7 +483,8 @@ class Method:
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
     `by_row` names entries of `info` that have one value for each row.
-    With all weights times c, the objective is c to the power `weighs` times what it was.
+    With all weights times c, the objective is c to the power `weighs` times what it was. A `warm` method takes labels
+    of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row.
     """
 
     solve: Callable[..., Consensus]
@@ -495,6 +503,7 @@ class Method:
     by_member: tuple[str, ...] = ()
     weighs: int = 0
     by_row: tuple[str, ...] = ()
+    warm: bool = False
 
 
 @dataclass(frozen=True, repr=False)

@@ -95,6 +95,22 @@ def _write_standard(columns: list[Column], delimiter: str, *, quote: bool) -> No
         stream.detach()
 
 
+def save_rows(path: FilePath, rows: Sequence[Any], *, overwrite: bool = False, formulas: str = "keep") -> None:
+    """Write named tuples of one kind as a table with a column for each field; None becomes an empty cell."""
+    if written_format_of(path) not in (*DELIMITERS, "parquet"):
+        raise ValueError(f"{name_of(path)} must be a .csv, .tsv, .txt or .parquet file, which hold tables.")
+    columns = []
+    for name, values in zip(rows[0]._fields, zip(*rows, strict=True), strict=True):
+        if all(isinstance(value, int | float) for value in values):
+            columns.append(Column(name, np.round(np.array(values), 6)))
+            continue
+        known = sorted({str(value) for value in values if value is not None})
+        code = {text: place for place, text in enumerate(known)}
+        codes = np.array([-1 if value is None else code[str(value)] for value in values])
+        columns.append(Column(name, codes, np.array(known, dtype=object)))
+    write_table(path, columns, None, overwrite, formulas=formulas)
+
+
 def refuse_quoting(path: FilePath) -> None:
     """Raise if the file is not of a text format, which are the ones that spreadsheets open and take for formulas."""
     if format_of(path) not in DELIMITERS:

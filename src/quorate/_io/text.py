@@ -585,7 +585,8 @@ def no_number(name: str, column: str, text: str, row: int) -> str:
     advice = (
         "write decimal points instead of commas."
         if _COMMA_NUMBER.fullmatch(text)
-        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap."
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}), fill the gap, or pass --mixed "
+        f"(columns='auto' of EnsembleClustering), which takes texts and gaps."
     )
     return (
         f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from quorate._trust.reference import Reference
 
 
+import logging
 import math
 import time
 from functools import partial
@@ -51,6 +52,7 @@ from quorate.solvers.camps import camps_within
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
 from quorate.solvers.members import mean_of_others, member_pairs, some_members
 
+logger = logging.getLogger("quorate")
 AFFORDABLE_SECONDS = 5.0
 """Seconds above which the shell and a report leave the comparison with chance out if nobody asked for it."""
 
@@ -133,7 +135,8 @@ def halved_members(drawn: Drawn, procedure: Procedure) -> Halvings | None:
     rng = np.random.default_rng((procedure.seed, n_members))
     order = np.concatenate(folds(drawn.ensemble))
     found = []
-    for number in range(N_HALVINGS if n_members > 2 else 1):
+    n_halvings = N_HALVINGS if n_members > 2 else 1
+    for number in range(n_halvings):
         halves = two_halves(order[rng.permutation(n_members)])
         try:
             one, other = (
@@ -143,6 +146,7 @@ def halved_members(drawn: Drawn, procedure: Procedure) -> Halvings | None:
         except (ValueError, MemoryError):
             return None
         found.append((one, other))
+        logger.info("comparing halves of the members", extra={"share": (number + 1) / n_halvings})
     return found
 
 

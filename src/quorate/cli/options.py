@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from quorate._progress import Step, steps
 
 if TYPE_CHECKING:
     from quorate._types import Solving
@@ -212,11 +216,16 @@ def add_orientation_option(parser: argparse.ArgumentParser) -> None:
 
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:
     """Add the file with a labelling of the objects of the table, and --truth."""
+    add_labelling_column(parser)
+    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
+
+
+def add_labelling_column(parser: argparse.ArgumentParser) -> None:
+    """Add the file with a labelling, and --label."""
     parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
     parser.add_argument(
         "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
     )
-    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
@@ -381,6 +390,13 @@ def add_talk_options(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("--no-progress", action="store_true", help="show no progress")
 
 
+def steps_of(arguments: argparse.Namespace) -> Step:
+    """Return what shows progress: by option, or because standard error is a terminal."""
+    wanted = arguments.progress or sys.stderr.isatty()
+    is_shown = bool(wanted and not arguments.quiet and not arguments.no_progress)
+    return steps(is_shown=is_shown, told_from=logging.WARNING if arguments.quiet else logging.INFO)
+
+
 # options of quorate.consensus that have an option of their own in the shell
 _OWN_OPTIONS = {
     "n_clusters": "-k",
@@ -439,12 +455,11 @@ class Generating(NamedTuple):
     columns: float
     random_state: int
     n_jobs: int | None
-    progress: bool
     checkpoint: str | None
     device: str | None
 
 
-def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generating:
+def generating_of(arguments: argparse.Namespace) -> Generating:
     """Return how to make clusterings."""
     return Generating(
         n_members=integer(arguments.members, "--members"),
@@ -454,7 +469,6 @@ def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generatin
         columns=number(arguments.column_share, "--column-share"),
         random_state=integer(arguments.seed, "--seed"),
         n_jobs=None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
-        progress=progress,
         checkpoint=arguments.checkpoint,
         device=arguments.device,
     )
