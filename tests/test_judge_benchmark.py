@@ -9,6 +9,7 @@ import pytest
 from benchmarks.judge.fitting import TERMS, Table, chosen_by, fitted, left_out, mean_ari
 from benchmarks.judge.geometries import FAMILIES, generated
 from benchmarks.judge.mixed import SEEDS, read_mixed
+from benchmarks.judge.one_kind import METHODS, RULES, highest, pools, table
 from benchmarks.judge.pools import POOLS, cut_tree, genie, linked
 
 from quorate import ari
@@ -84,4 +85,24 @@ def test_ensembles_of_different_algorithms_are_complete() -> None:
     assert {record["seed"] for record in records} <= set(range(SEEDS))
     for record in records:
         assert set(record["members"]) <= set(POOLS["different algorithms"])
-        assert record["answers"]["features"] <= max(record["members"].values()) + 0.2
+        assert all(-1 <= score <= 1 for score in record["answers"].values())
+
+
+def test_rules_choose_among_methods_by_what_they_name() -> None:
+    made = {name: {"anmi": 0.5, "agree": 0.5, "even": 0.5, "ari": 0.0} for name in METHODS}
+    made["hne"] = {"anmi": 0.54, "agree": 0.6, "even": 0.5, "ari": 1.0}
+    assert highest("anmi")(made) == "hne"
+    assert highest("anmi", 0.05)(made) == METHODS[0]
+    assert {name: rule(made) for name, rule in RULES.items()}["agrees most by .05"] == "hne"
+    text = table([{**made, "group": "half A", "pool": "spectral"}])
+    assert "| best, known afterwards | 1.000 | 1.000 |" in text
+    assert "| lwgp | 0.000 | 0.000 |" in text
+
+
+def test_pools_of_one_kind_are_ensembles_of_all_objects() -> None:
+    made = generated("balls", 3)
+    found = dict(pools(made.X, made.y, 3))
+    assert len(found) == 4
+    assert {ensemble.n_rows for ensemble in found.values()} == {len(made.y)}
+    errors = [np.mean([ari(column, made.y) for column in found[name].labels.T]) for name in found]
+    assert 0.05 < errors[-1] < 0.95
