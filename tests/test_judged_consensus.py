@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from quorate import ari, consensus, generate
+from quorate import ari, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._consensus import judged
 from quorate._consensus.judged import ALL, filled_by_neighbours, joined
 from quorate.cli import main
@@ -56,6 +57,23 @@ def test_the_right_minority_wins_with_measurements() -> None:
     assert result.info["judge"]["chosen"] in result.info["judge"]["reason"]
     assert result.confidence is not None
     assert len(result.confidence) == len(y)
+
+
+def test_the_verdict_does_not_blame_a_judged_answer_for_following_few_members() -> None:
+    X, _, members = table()
+    judged_answer = consensus(members, 2, features=X, random_state=0)
+    assert evaluate(judged_answer, members).problem is None
+    assert "agree with the members much less" in str(evaluate(replace(judged_answer, info={}), members).problem)
+
+
+def test_results_are_saved_with_what_the_judge_said(tmp_path: Path) -> None:
+    X, _, members = table()
+    result = consensus(members, 2, features=X, random_state=0)
+    save_consensus(tmp_path / "result.npz", result)
+    again = load_consensus(tmp_path / "result.npz")
+    assert again.info["judge"] == result.info["judge"]
+    assert again.info["weights"] == result.info["weights"]
+    assert list(map(tuple, again.info["camps"])) == list(result.info["camps"])
 
 
 def test_members_that_say_the_same_count_once(monkeypatch: pytest.MonkeyPatch) -> None:

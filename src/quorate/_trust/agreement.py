@@ -378,9 +378,11 @@ def trust_in(
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
     stability = result.stability if isinstance(result, Consensus) else None
     halvings = halved_members(drawn, procedure) if stability is None and labelling.n_clusters > 1 else None
+    # measurements may rightly prefer what few members say, so agreement with all of them shows no fault then
+    is_judged = isinstance(result, Consensus) and "judge" in result.info
     sizes = np.bincount(labelling.codes[labelling.codes >= 0], ensemble.counts[labelling.codes >= 0])
     trust = Trust(
-        problem=collapsed(sizes, ensemble) or worse_than_repeated(drawn, procedure),
+        problem=collapsed(sizes, ensemble) or (None if is_judged else worse_than_repeated(drawn, procedure)),
         agreement=held_out.consensus,
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
