@@ -540,6 +540,9 @@ def evaluate(
         words. From .85 on a cluster is highly stable, from .75 on stable, from .6 on a pattern that is uncertain;
         below, it dissolves. For other labellings than a Consensus the default method stands for the procedure.
 
+        `camps` holds the names of the members of each camp, if up to 100 members fall into several (see
+        `quorate.camps`); the verdict names them, too.
+
         With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
         compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`
         is the mean ARI of the consensuses of two halves of the members. `verdict` says in words what follows.
