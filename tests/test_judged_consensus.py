@@ -129,6 +129,20 @@ def test_a_member_or_camp_is_the_answer_if_its_mark_is_clearly_higher(monkeypatc
     assert consensus(members, 2, features=X, random_state=0).info["judge"]["chosen"] == ALL
 
 
+def test_members_that_err_independently_are_better_together_than_the_best_one() -> None:
+    """The best member alone gets nearly all weight, so that the consensus of all members alike must be compared."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 1000)
+    X = rng.normal(size=(1000, 5)) + 5 * rng.normal(size=(4, 5))[y]
+    errors = [rng.random(1000) < 0.1 + 0.04 * place for place in range(10)]
+    members = {f"m{q}": np.where(wrong, rng.integers(0, 4, 1000), y) for q, wrong in enumerate(errors)}
+    result = consensus(members, 4, features=X, random_state=0)
+    assert result.info["judge"]["chosen"] == judged.ALIKE
+    assert np.array_equal(result.labels, consensus(members, 4, random_state=0).labels)
+    assert ari(result.labels, y) > max(ari(labels, y) for labels in members.values()) + 0.05
+    assert result.confidence is not None
+
+
 def test_the_number_may_be_open_and_many_objects_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _ = rings()
     members = generate(X, 10, k=(2, 8), base="spectral", random_state=0)

@@ -221,10 +221,10 @@ def consensus(
     features : array or sparse matrix of shape (n_objects, n_columns), optional
         Measurements of the same objects in the same order, which judge the members: how few links between nearest
         neighbours a member's clusters cut, how compact they are, and so on (docs/judge.md). Members with a low mark
-        count less, and members that say the same count once. The answer is the weighted consensus, unless the
-        consensus of a camp or a single member has a much higher mark. ``info["judge"]`` says which and why,
-        ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the members
-        of each camp, if there are several. Only on the processor.
+        count less, and members that say the same count once. The answer is the weighted consensus, unless that of
+        all members alike, that of a camp or a single member has a much higher mark. ``info["judge"]`` says which and
+        why, ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the
+        members of each camp, if there are several. Only on the processor.
     progress : bool
         Whether to show the step and the time left on standard error, as `progress` does.
     start : Consensus or labels, optional
@@ -286,7 +286,7 @@ def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solv
 def _judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving, features: Any) -> Consensus:
     """Do what `consensus` does with `features`: judge the weighted consensus, that of each camp and the best member."""
     # only this needs measurements, and what reads them
-    from quorate._consensus.judged import ALL, judging_of
+    from quorate._consensus.judged import ALIKE, ALL, judging_of
 
     members = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
     info: dict[str, Any] = {}
@@ -297,14 +297,15 @@ def _judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solvi
     judging = judging_of(members, k, features, seed)
     if judging is None:
         return solve_objects(members, n_clusters, solving).objects
+    quick = replace(solving, confidence=False)
     whole = solve_objects(judging.weighted(), k, solving)
-    found = {ALL: whole.objects.labels}
+    found = {ALL: whole.objects.labels, ALIKE: solve_objects(members, k, quick).objects.labels}
     for name, camp in judging.named_camps().items():
-        labels = camp_consensus(judging.everyone(), camp, k, replace(solving, confidence=False)).labels
+        labels = camp_consensus(members, camp, k, quick).labels
         found |= {name: labels} if labels.min() >= 0 else {}
     chosen, told = judging.answer({**found, **judging.best_member()})
-    result = whole.objects
-    if chosen.name != ALL:
+    result = whole.objects if chosen.name != ALIKE else solve_objects(members, k, solving).objects
+    if chosen.name not in (ALL, ALIKE):
         result = _with_labels(result, judging.everyone(), chosen.labels, solving)
     return replace(result, info={**result.info, **told, **{key: value for key, value in info.items() if value}})
 
