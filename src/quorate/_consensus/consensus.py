@@ -34,7 +34,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi, contingency
-from quorate.solvers.members import agree_little, in_content_order
+from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -121,10 +121,10 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["collapsed"] = problem
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
-    return _with_confidence(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+    return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
 
 
-def _with_confidence(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
+def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
     """Estimate the confidence of labels of these rows, which a method of these options made."""
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
     seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
@@ -172,6 +172,7 @@ def consensus(
     ids: Any = None,
     check: bool = True,
     device: str | None = None,
+    features: Any = None,
     progress: bool = False,
     start: Any = None,
     **options: Any,
@@ -225,6 +226,13 @@ def consensus(
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
         Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+    features : array or sparse matrix of shape (n_objects, n_columns), optional
+        Measurements of the same objects in the same order, which judge the members: how few links between nearest
+        neighbours a member's clusters cut, how compact they are, and so on (docs/judge.md). Members with a low mark
+        count less, and members that say the same count once. The answer is the weighted consensus, unless that of
+        all members alike, that of a camp or a single member has a much higher mark. ``info["judge"]`` says which and
+        why, ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the
+        members of each camp, if there are several. Only on the processor.
     progress : bool
         Whether to show the step and the time left on standard error, as `progress` does.
     start : Consensus or labels, optional
@@ -254,6 +262,10 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
+    if features is not None:
+        _check.choice(device, "device with features", ("cpu", None))
+        if start is not None:
+            raise ValueError("start must be None with features, which weigh the members anew.")
     reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
     if start is not None:
         if device == "cuda" or lives_on_card(labels):
@@ -261,6 +273,9 @@ def consensus(
         device = None
     solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
     with steps(is_shown=progress)("finding the consensus"):
+        if features is not None:
+            on_host = labels.on_host() if isinstance(labels, Ensemble) else labels
+            return _judged_consensus(_read(on_host, reading), n_clusters, solving, features)
         return _consensus(labels, n_clusters, reading, solving)
 
 
@@ -274,6 +289,66 @@ def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solv
             return result
     _check.choice(solving.device, "device", DEVICES)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
+
+
+def _judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving, features: Any) -> Consensus:
+    """Do what `consensus` does with `features`: judge the weighted consensus, that of each camp and the best member."""
+    # only this needs measurements, and what reads them
+    from quorate._consensus.judged import ALIKE, ALL, judging_of
+
+    members = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
+    info: dict[str, Any] = {}
+    if not isinstance(n_clusters, numbers.Integral):
+        open_number = solve_objects(members, n_clusters, replace(solving, confidence=False)).objects
+        n_clusters, info = open_number.n_clusters, {"choice": open_number.info.get("choice")}
+    k, seed = int(n_clusters), 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
+    judging = judging_of(members, k, features, seed)
+    if judging is None:
+        return solve_objects(members, n_clusters, solving).objects
+    quick = replace(solving, confidence=False)
+    whole = solve_objects(judging.weighted(), k, solving)
+    found = {ALL: whole.objects.labels, ALIKE: solve_objects(members, k, quick).objects.labels}
+    for name, camp in judging.named_camps().items():
+        labels = camp_consensus(members, camp, k, quick).labels
+        found |= {name: labels} if labels.min() >= 0 else {}
+    chosen, told = judging.answer({**found, **judging.best_member()})
+    result = whole.objects if chosen.name != ALIKE else solve_objects(members, k, solving).objects
+    if chosen.name not in (ALL, ALIKE):
+        result = _with_labels(result, judging.everyone(), chosen.labels, solving)
+    return replace(result, info={**result.info, **told, **{key: value for key, value in info.items() if value}})
+
+
+def _with_labels(whole: Consensus, members: Ensemble, labels: NDArray[np.int32], solving: Solving) -> Consensus:
+    """Return the result with other labels, whose objective is the mean NMI with the weighted members.
+
+    Equal rows of labels have equal labels, because these follow from the members. Confidence is that of these labels
+    when the weighted consensus is repeated.
+    """
+    rows, inverse = compress(members)
+    first = np.zeros(rows.n_rows, dtype=np.intp)
+    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    kept = {name: value for name, value in whole.info.items() if name not in ("confidence", "method_confidence")}
+    k = int(labels.max()) + 1
+    objective = anmi(rows, labels[first], k)
+    result = Consensus(labels[first], objective, info={**kept, "n_rows": rows.n_rows}, method=whole.method)
+    result = confident(rows, result, solving) if solving.confidence else result
+    return replace(expand(result, inverse, members.object_ids), id_name=members.id_name)
+
+
+def camp_consensus(
+    ensemble: Ensemble, members: NDArray[np.intp], n_clusters: int | None, solving: Solving
+) -> Consensus:
+    """Return the consensus of some members; objects that none of them knows have the label -1."""
+    part = with_members(ensemble, members)
+    known = part.labels.max(axis=1) >= 0
+    if known.all():
+        return solve_objects(part, n_clusters, solving).objects
+    ids = None if part.object_ids is None else part.object_ids[known]
+    seen = replace(part, labels=part.labels[known], counts=part.counts[known], object_ids=ids)
+    result = solve_objects(seen, n_clusters, solving).objects
+    labels = np.full(len(known), -1, dtype=np.int32)
+    labels[known] = result.labels
+    return replace(result, labels=labels, runner_up=None, rows=None, tree=None, object_ids=part.object_ids)
 
 
 def _read(labels: Any, reading: Reading) -> AnyEnsemble:
@@ -322,7 +397,7 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
         # of the rows as they were before they were merged, so that confidence says what merging lost
-        sure = _with_confidence(rows, expand(result, joined), solving)
+        sure = confident(rows, expand(result, joined), solving)
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
@@ -404,7 +479,7 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))
     result = replace(result, info={**result.info, "drawn_labels": drawn.n_members})
-    result = _with_confidence(rows, result, solving) if solving.confidence else replace(result, confidence=None)
+    result = confident(rows, result, solving) if solving.confidence else replace(result, confidence=None)
     objects = expand(result, inverse, soft.object_ids)
     return Solved(whole.ensemble, whole.rows, replace(objects, rows=whole.objects.rows[inverse], id_name=soft.id_name))
 

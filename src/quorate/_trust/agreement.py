@@ -378,9 +378,11 @@ def trust_in(
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
     stability = result.stability if isinstance(result, Consensus) else None
     halvings = halved_members(drawn, procedure) if stability is None and labelling.n_clusters > 1 else None
+    # measurements may rightly prefer what few members say, so agreement with all of them shows no fault then
+    is_judged = isinstance(result, Consensus) and "judge" in result.info
     sizes = np.bincount(labelling.codes[labelling.codes >= 0], ensemble.counts[labelling.codes >= 0])
     trust = Trust(
-        problem=collapsed(sizes, ensemble) or worse_than_repeated(drawn, procedure),
+        problem=collapsed(sizes, ensemble) or (None if is_judged else worse_than_repeated(drawn, procedure)),
         agreement=held_out.consensus,
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
@@ -537,6 +539,9 @@ def evaluate(
         repeated on halves of the members (a Consensus: of the objects, too), as a mean Jaccard similarity, and in
         words. From .85 on a cluster is highly stable, from .75 on stable, from .6 on a pattern that is uncertain;
         below, it dissolves. For other labellings than a Consensus the default method stands for the procedure.
+
+        `camps` holds the names of the members of each camp, if up to 100 members fall into several (see
+        `quorate.camps`); the verdict names them, too.
 
         With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
         compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`

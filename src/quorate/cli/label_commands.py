@@ -67,6 +67,13 @@ def add_consensus(commands: Any) -> None:
     add_rows_options(parser)
     add_device_option(parser)
     parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of measurements of the same objects, which judge the clusterings: those that do not fit them count "
+        "less, and the answer is the best of the consensus, that of a camp and a single clustering",
+    )
+    parser.add_argument("--scale", choices=["z"], help="with --features: standardise each of its columns")
+    parser.add_argument(
         "--max-bytes",
         metavar="BYTES",
         help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
@@ -82,12 +89,23 @@ def add_consensus(commands: Any) -> None:
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
+    if arguments.scale is not None and arguments.features is None:
+        raise ValueError("--scale is about measurements; name their table with --features")
     n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
     step = steps_of(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
-        from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.work import (
+            find_consensus,
+            read_judging_measurements,
+            read_labels,
+            refuse_outputs,
+            tell_outcome,
+            write_results,
+        )
     if works_in_blocks(arguments, *arguments.labels):
+        if arguments.features is not None:
+            raise ValueError("--features needs a table of labels in memory; leave it out, or --memory")
         from quorate.cli.block_commands import consensus_in_blocks
 
         consensus_in_blocks(arguments, n_clusters, solving, step)
@@ -96,7 +114,8 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     if arguments.max_bytes is not None:
         refuse_large_tables(arguments.labels, solving.max_bytes)
     ensemble = read_labels(arguments, step)
-    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step)
+    judges = None if arguments.features is None else read_judging_measurements(arguments, ensemble, step)
+    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step, judges=judges)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
 

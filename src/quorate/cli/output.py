@@ -176,7 +176,8 @@ def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> di
     """Return the facts about a consensus, and about the choices that the library made, if there were any."""
     import numpy as np
 
-    chosen = {name: result.info[name] for name in ("auto", "coarsen") if name in result.info}
+    kept = ("auto", "coarsen", "judge", "weights", "camps")
+    chosen = {name: result.info[name] for name in kept if name in result.info}
     if "choice" in result.info:
         chosen["choice"] = result.info["choice"].as_dict()
     return {
@@ -199,6 +200,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
+        **({"judged": facts["judge"]["reason"]} if "judge" in facts else {}),
         "objects": f"{facts['n_objects']:,} ({_distinct_rows(facts):,} distinct rows)",
         **_coarsen_lines(facts),
         **_table_lines(facts),

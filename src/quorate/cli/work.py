@@ -239,6 +239,7 @@ def find_consensus(
     start: float | None = None,
     info: Mapping[str, Any] | None = None,
     features: Any = None,
+    judges: Any = None,
 ) -> Outcome:
     """Find the consensus and score it.
 
@@ -258,10 +259,12 @@ def find_consensus(
         Why the number of clusters was chosen, for the info of the result.
     features : array, optional
         The measurements that the clusterings were made from, if there are any.
+    judges : array, optional
+        Measurements that judge the clusterings.
     """
     start = time.perf_counter() if start is None else start
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, n_clusters, **solving.keywords())
+        result = consensus(ensemble, n_clusters, features=judges, **solving.keywords())
     result = replace(result, info={**result.info, **(info or {})})
     if features is not None:
         result = _with_reference(arguments, result, ensemble, features, step)
@@ -434,6 +437,28 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     import pandas
 
     return pandas.DataFrame(np.asarray(read.values), columns=list(wanted)), read.ids
+
+
+def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
+
+    Each column is standardised with --scale z.
+    """
+    with step(f"reading {arguments.features}", share_read):
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep)
+        values = table.values if arguments.scale is None else _scaled(table.values)
+    if table.ids is None or ensemble.object_ids is None:
+        return values
+    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
+    wanted = [str(name) for name in ensemble.object_ids.tolist()]
+    absent = [name for name in wanted if name not in place]
+    if absent:
+        raise ValueError(
+            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
+            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
+        )
+    rows = np.array([place[name] for name in wanted], dtype=np.intp)
+    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
 def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
