@@ -19,6 +19,8 @@ from quorate._choose_k.explore import How, chooses_number, links_between_cells, 
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import (
     Reference,
+    Separation,
+    _is_clear,
     compare_with_reference,
     drawn_reference,
     judged_clusters,
@@ -34,6 +36,7 @@ from quorate.cli import main
 from quorate.generation.features import as_features
 from quorate.generation.plans import Request
 from quorate.generation.runner import Options
+from quorate.generation.trial import Trial
 
 
 def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
@@ -174,7 +177,7 @@ def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:
 def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
     X = blobs()
     request = Request(20, None, "auto", 1.0, 1.0)
-    how = How(request, Solving(), 0, Options(), {})
+    how = How(request, Solving(), 0, Options(), {}, {}, {})
     found = judged_clusters(as_features(X), how, 3, draws=3)
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
     assert found is not None
@@ -369,3 +372,25 @@ def test_values_in_steps_are_spread_over_their_steps() -> None:
         assert len(np.unique(spread[:, place])) == 200
     # no ties, one value alone, and values that are no multiples of a step
     assert np.array_equal(spread[:, 2:], block[:, 2:])
+
+
+def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it_is_clear() -> None:
+    drawn = [Separation(value, 0.1, 0.0) for value in (4.0, 5.0, 6.0)]
+    below, little, far = (Separation(valley, 0.9, -9.0) for valley in (4.5, 5.5, 30.0))
+    assert _is_clear(below, drawn)
+    for one in (little, far):
+        assert not _is_clear(one, drawn)
+        assert _is_clear(one, [*drawn, *drawn[:2]])
+
+
+def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    decided = Trial.decided
+    monkeypatch.setattr(Trial, "decided", lambda trial: tried.append(1) or decided(trial))
+    X = np.random.default_rng(0).random((300, 4))
+    model = EnsembleClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert not tried
+    assert model.predict(X[:5]).tolist() == [0] * 5
+    EnsembleClustering(random_state=0).fit(blobs())
+    assert tried
