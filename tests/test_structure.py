@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,10 @@ from sklearn.cluster import KMeans
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._choose_k.criteria import link_gaps
 from quorate._choose_k.explore import How, chooses_number, links_between_cells, links_of, neighbours_of
+from quorate._consensus import consensus as consensus_module
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import (
     Reference,
-    Separation,
-    _is_clear,
     compare_with_reference,
     drawn_reference,
     judged_clusters,
@@ -374,23 +374,21 @@ def test_values_in_steps_are_spread_over_their_steps() -> None:
     assert np.array_equal(spread[:, 2:], block[:, 2:])
 
 
-def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it_is_clear() -> None:
-    drawn = [Separation(value, 0.1, 0.0) for value in (4.0, 5.0, 6.0)]
-    below, little, far = (Separation(valley, 0.9, -9.0) for valley in (4.5, 5.5, 30.0))
-    assert _is_clear(below, drawn)
-    for one in (little, far):
-        assert not _is_clear(one, drawn)
-        assert _is_clear(one, [*drawn, *drawn[:2]])
+def test_nobody_is_warned_of_clusters_made_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus_module, "collapsed", lambda sizes, ensemble: "Nearly all objects are in one cluster.")
+    how = How(Request(20, None, "kmeans", 1.0, 1.0), Solving(), 0, Options(), {}, {}, {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert judged_clusters(as_features(blobs()), how, 3, draws=2) is not None
+    with pytest.warns(UserWarning, match="Nearly all"):
+        EnsembleClustering(3, random_state=0).fit(blobs())
 
 
 def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
-    decided = Trial.decided
-    monkeypatch.setattr(Trial, "decided", lambda trial: tried.append(1) or decided(trial))
+    monkeypatch.setattr(Trial, "decided", lambda trial: pytest.fail("a trial was made"))
     X = np.random.default_rng(0).random((300, 4))
     model = EnsembleClustering(random_state=0).fit(X)
     assert model.n_clusters_ == 1
-    assert not tried
     assert model.predict(X[:5]).tolist() == [0] * 5
-    EnsembleClustering(random_state=0).fit(blobs())
-    assert tried
+    with pytest.raises(pytest.fail.Exception, match="a trial was made"):
+        EnsembleClustering(random_state=0).fit(blobs())

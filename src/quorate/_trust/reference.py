@@ -6,7 +6,9 @@ reference has the same covariance as the measurements, and is clustered by the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -391,12 +393,21 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     if is_auto(how.request.base):
         how.suited.update(base=base, method=method)
     solving = replace(how.solving, method=method, random_state=how.entropy % 2**62, confidence=False)
-    result = solve_objects(ensemble, n_clusters, solving).objects
+    with _without_warnings():
+        result = solve_objects(ensemble, n_clusters, solving).objects
     key = base, result.method, result.labels.tobytes()
     if key not in how.judged:
         how.judged[key] = reference_of(result, result.labels, ensemble, part, draws)
     found: Reference | None = how.judged[key]
     return found
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep warnings about clusters back that are made for a comparison: nobody gets them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def judging(draws: int | None) -> Judge | None:
@@ -435,7 +446,8 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
         ensemble, _ = generate_with_models(as_features(points), few, number, options)
         rows, inverse = compress(ensemble)
         wanted = min(n_clusters, rows.n_rows)
-        result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
+        with _without_warnings():
+            result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
         labels: NDArray[Any] = result.labels[inverse]
         return labels
 
