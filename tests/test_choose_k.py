@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, ConsensusClustering, anmi, as_ensemble, choose_k, compress, consensus, solve
-from quorate._choose_k.choose_k import Candidate, Choice, halves_agree, shared_structure
+from quorate._choose_k.choose_k import COMPARED_OBJECTS, Candidate, Choice, halves_agree, shared_structure
 from quorate._choose_k.criteria import (
     WEIGHTS,
     decide,
@@ -330,3 +330,13 @@ def test_shell_tool_refuses_bad_ranges(table: str, capsys: pytest.CaptureFixture
     for wrong, message in (("2:x", "-k must be an integer, auto, or a range such as 2:20"), ("6:2", "at least 6")):
         assert main(["consensus", table, "-k", wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_number_is_chosen_on_some_objects_and_the_answer_is_of_all() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=6_000)
+    labels = np.stack([np.where(rng.random(6_000) < 0.3, rng.integers(4, size=6_000), truth) for _ in range(8)], axis=1)
+    assert len(labels) > COMPARED_OBJECTS
+    chosen = consensus(labels, random_state=0)
+    assert chosen.n_clusters == 4
+    assert chosen.labels.tolist() == consensus(labels, 4, random_state=0).labels.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.cluster import KMeans
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._choose_k.criteria import link_gaps
 from quorate._choose_k.explore import How, chooses_number, links_between_cells, links_of, neighbours_of
+from quorate._consensus import consensus as consensus_module
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import (
     Reference,
@@ -34,6 +36,7 @@ from quorate.cli import main
 from quorate.generation.features import as_features
 from quorate.generation.plans import Request
 from quorate.generation.runner import Options
+from quorate.generation.trial import Trial
 
 
 def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
@@ -174,7 +177,7 @@ def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:
 def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
     X = blobs()
     request = Request(20, None, "auto", 1.0, 1.0)
-    how = How(request, Solving(), 0, Options(), {})
+    how = How(request, Solving(), 0, Options(), {}, {}, {})
     found = judged_clusters(as_features(X), how, 3, draws=3)
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
     assert found is not None
@@ -388,3 +391,23 @@ def test_logarithms_of_counts_have_no_clusters() -> None:
     """Their steps are uneven; they were taken for the valleys between clusters."""
     counts = np.log1p(np.random.default_rng(4).poisson(4, (300, 3)))
     assert np.unique(EnsembleClustering(random_state=0).fit(counts).labels_).tolist() == [0]
+
+
+def test_nobody_is_warned_of_clusters_made_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus_module, "collapsed", lambda sizes, ensemble: "Nearly all objects are in one cluster.")
+    how = How(Request(20, None, "kmeans", 1.0, 1.0), Solving(), 0, Options(), {}, {}, {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert judged_clusters(as_features(blobs()), how, 3, draws=2) is not None
+    with pytest.warns(UserWarning, match="Nearly all"):
+        EnsembleClustering(3, random_state=0).fit(blobs())
+
+
+def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trial, "decided", lambda trial: pytest.fail("a trial was made"))
+    X = np.random.default_rng(0).random((300, 4))
+    model = EnsembleClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert model.predict(X[:5]).tolist() == [0] * 5
+    with pytest.raises(pytest.fail.Exception, match="a trial was made"):
+        EnsembleClustering(random_state=0).fit(blobs())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.trust import confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
+from benchmarks.trust import cases, confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
 from benchmarks.trust.__main__ import RESULTS
 from benchmarks.trust.runs import PARTS, Results
 
@@ -27,6 +27,9 @@ def made_up(tmp_path: Path) -> Results:
         bins = [[0, 0.0, 0.0, 0.0]] * 8 + [[10, 8.5, 7.5, 6.0], [10, 9.5, 9.0 - number, 8.0]]
         record = {"objects": 20, "k": 2, "same": 0.8, "now": bins, "before": bins, "times": 2.0}
         results.write("confidence", name, record | ({"clusters": [[20, 0.9, 0.9, 0.8, 0.7]]} if number < 2 else {}))
+    verdict = {"sizes": [9], "grade": GRADES[3], "text": "They share it.", "next": "Use the clusters."}
+    results.write("cases", "labels as planted", {"ari": 1.0, **verdict})
+    results.write("cases", "all labels shuffled", {"ari": 0.0, **verdict, "next": "Do not use these clusters."})
     told = {"objects": 150, "k": 3, "grade": GRADES[3], "ari": 0.9, "reproducibility": 0.8, "z": 9.0}
     results.write("verdict", "iris", told | {"reference_z": None})
     number = {"objects": 300, "classes": 4, "candidates": [4], "undecided": False, "ari": 0.9, "grade": NO_STRUCTURE}
@@ -51,6 +54,8 @@ def test_every_part_of_the_page_is_filled_in(tmp_path: Path) -> None:
     assert "| default, half B | 1 | 0.900 | 0.825 | 0.075 | 0.075 |" in text
     assert "| EnsembleClustering | A | 2 | 50% | 50% | 0.69 |" in text
     assert "| HDBSCAN | B | 1 | 100% | 100% | 0.00 |" in text
+    assert "0 of 1 bad results end in advice to use the clusters, and 1 of 1 good ones do." in text
+    assert "| all labels shuffled | 0.00 | bad | They share it. Do not use these clusters. |" in text
     assert "2 are called" in text
     assert "1 are answered with one cluster" in text
     assert "| moons | 1 of 1 | 0 of 1 |" in text
@@ -149,3 +154,19 @@ def test_fresh_clouds_and_other_ways_have_a_case_each() -> None:
         assert data.X.shape[1] == int(name.rsplit(" / ", 1)[1])
     assert len(fresh.peer_names()) == 6 * len(fresh_sets.names())
     assert fresh.measure_fresh_peer("A / integer grid / 2 / HDBSCAN")["classes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_used"),
+    [
+        ("labels as planted", "good", True),
+        ("all labels shuffled", "bad", False),
+        ("two thirds of the labels shuffled", "bad", False),
+        ("single link, 40% errors", "bad", False),
+        ("2 clusters asked for, 8 planted", "bad", False),
+        ("good members, each five times", "good", True),
+    ],
+)
+def test_verdicts_are_about_the_result_at_hand(name: str, kind: str, is_used: bool) -> None:
+    found = cases.measure_case(name)
+    assert (cases.kind_of(found), cases.is_used(found)) == (kind, is_used)

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
+from benchmarks.trust.cases import cases_section
 from benchmarks.trust.confidence import GROUPS, MANY, half_of
 from benchmarks.trust.fresh_page import fresh_lines, fresh_section
 from benchmarks.trust.noise import FOUND
@@ -51,6 +52,7 @@ def text(results: Results) -> str:
         "numbers": _numbers(),
         "fresh": fresh_section(results.found),
         "confidence": _confidence(results),
+        "cases": cases_section(results.found["cases"]),
         "verdict": _verdicts(results),
     }
     words = WORDS.read_text(encoding="utf-8")

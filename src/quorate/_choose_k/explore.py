@@ -32,10 +32,16 @@ EXPLORING = "spectral"
 """The members by which the number of clusters is chosen if the caller leaves the base to us."""
 
 
+HOPELESS = 1.0
+"""Clusters of members that are made without a trial are judged once more with it from this z on."""
+
+
 class How(NamedTuple):
     """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
 
-    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
+    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters;
+    `suited` the base and the method that suit the data: those of the exploring members, and after a trial its own; and
+    `judged` the comparisons that were made, so that equal labels by equal members are not judged twice.
     """
 
     request: Request
@@ -43,6 +49,18 @@ class How(NamedTuple):
     entropy: int
     options: Options
     ensembles: dict[int, tuple[Ensemble, list[Any]]]
+    suited: dict[str, str]
+    judged: dict[tuple[str, str, bytes], Any]
+
+    def quick(self) -> How:
+        """Return it without further trials of members: with the base and the method of the trial before."""
+        if not is_auto(self.request.base):
+            return self
+        solving = self.solving
+        if solving.method == AUTO and not solving.options and "method" in self.suited:
+            solving = replace(solving, method=self.suited["method"])
+        request = self.request._replace(base=self.suited["base"])
+        return self._replace(request=request, solving=solving, ensembles={}, suited={})
 
 
 class Contrast(Protocol):
@@ -53,6 +71,9 @@ class Contrast(Protocol):
 
     @property
     def expected(self) -> float: ...
+
+    @property
+    def z(self) -> float: ...
 
     @property
     def is_beyond(self) -> bool: ...
@@ -77,8 +98,8 @@ class Explored(NamedTuple):
 
     def made(self) -> tuple[Ensemble, list[Any]] | None:
         """Return the ensemble, with its models, from which the answer follows, if it was made to judge the number."""
-        # towards one cluster members are made as towards two
-        return self.ensembles.get(max(self.choice.n_clusters, 2))
+        # whether any members find one cluster is no question, so that those are taken that are there
+        return self.ensembles.get(self.choice.n_clusters)
 
     def info(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
@@ -126,8 +147,8 @@ def explore(
     """
     exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
     options = Options(n_jobs, keep_models=True, made=MadeMembers(features))
-    ensemble, _ = generate_with_models(features, exploring, entropy, options)
-    rows, _ = compress(ensemble)
+    made = generate_with_models(features, exploring, entropy, options)
+    rows, _ = compress(made[0])
     asked_for = AUTO if n_clusters is None else n_clusters
     wanted = candidates(asked_for, rows)
     if wanted is None:
@@ -138,20 +159,28 @@ def explore(
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
     if judge is None:
-        return Explored(choice, None, ensemble, {})
-    how = How(request, solving, entropy, options, {})
-    judged = _judged(choice, partial(judge, features, how), is_open)
-    return Explored(*judged, ensemble, how.ensembles)
+        return Explored(choice, None, made[0], {})
+    how = How(request, solving, entropy, options, {}, {"base": EXPLORING}, {})
+    judged = _judged(choice, partial(judge, features), how, is_open)
+    return Explored(*judged, made[0], {**how.ensembles, 1: made})
 
 
-def _judged(choice: Choice, compare: Callable[[int], Contrast | None], is_open: bool) -> tuple[Choice, Contrast | None]:
+def _judged(
+    choice: Choice, compare: Callable[[How, int], Contrast | None], how: How, is_open: bool
+) -> tuple[Choice, Contrast | None]:
     """Take the first candidate whose clusters are separated better than those of measurements without clusters.
 
-    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
+    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from. Rivals are
+    compared without a trial of members first. Those that may be separated better are compared once more with it,
+    because that is how the answer is made.
     """
     first: Contrast | None = None
     for k in choice.candidates or (choice.n_clusters,):
-        found = compare(k)
+        # a number without rivals is the answer on most data with clusters, so that it is judged at once
+        quick = how.quick() if len(choice.candidates) > 1 else how
+        found = compare(quick, k)
+        if quick is not how and (found is None or found.z >= HOPELESS):
+            found = compare(how, k)
         first = found if first is None else first
         if found is None or found.is_beyond:
             return _taken(choice, k), found

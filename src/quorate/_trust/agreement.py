@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from quorate._data.labelling import Labelling
 from quorate._data.rows import as_objects, permuted, select_members
 from quorate._solve.procedure import (
+    MOST_EIGENVECTORS,
     Procedure,
     draw_objects,
     jaccard_with,
@@ -217,6 +218,9 @@ FEWEST, MOST = 19, 99
 """Permutations before a clear answer may end the test, and permutations after which it ends in any case."""
 MUCH_WORSE, LEAST_LOSS = 0.15, 0.03
 """A labelling is much worse than a repetition if it loses this share of the ANMI, and more than this of it."""
+FIRM, FIRMER, OTHER_NUMBER = 0.8, 0.2, 1.5
+"""Halves of the members that have this ARI agree on the clusters. Another number is told of if they agree on it like
+that, and by so much more; and it is tried if it is larger or smaller by more than this factor."""
 CLEAR_Z = 6.0
 """Standard deviations above the permuted values at which the answer is clear."""
 ENOUGH_ABOVE = 5
@@ -425,6 +429,28 @@ def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
     )
 
 
+def firmer_number(drawn: Drawn, procedure: Procedure, repeated: float | None) -> str | None:
+    """Say if the members follow as many clusters as they have themselves much more firmly than those of a labelling.
+
+    The number that most members have is tried if it differs much from that of the labelling, and if the halves of the
+    members do not agree on the latter anyway. None if there is nothing to say.
+    """
+    members = drawn.ensemble
+    usual = round(float(np.median(members.n_clusters)))
+    few, many = sorted((max(usual, 1), procedure.n_clusters))
+    if repeated is None or repeated >= FIRM or usual < 2 or many <= OTHER_NUMBER * few or usual > MOST_EIGENVECTORS:
+        return None
+    other = procedure._replace(n_clusters=min(usual, members.n_rows))
+    firm = reproducibility(drawn, halved_members(drawn, other))
+    if firm is None or firm < max(FIRM, repeated + FIRMER):
+        return None
+    return (
+        f"The members follow {usual} clusters, as many as most of them have, much more firmly than these "
+        f"{procedure.n_clusters}: two halves of the members have an ARI of {firm:.2f} then, and of {repeated:.2f} with "
+        f"{procedure.n_clusters}."
+    )
+
+
 def reference_facts(found: Info | None) -> dict[str, Any]:
     """Return the fields about a comparison with measurements without clusters; nothing if it was not made."""
     names = {"valley": "valley", "expected_valley": "expected", "reference_z": "z", "reference_p_value": "p_value"}
@@ -433,9 +459,11 @@ def reference_facts(found: Info | None) -> dict[str, Any]:
 
 def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure, halvings: Halvings | None) -> Trust:
     repeated = reproducibility(drawn, halvings or halved_members(drawn, procedure))
+    other_number = trust.problem or firmer_number(drawn, procedure, repeated)
     if repeated is not None and not procedure.is_known:
         repeated = min(repeated, _likeness(drawn, procedure))
     return trust._replace(
+        problem=other_number,
         expected=found.expected,
         z=found.z,
         p_value=found.p_value,
@@ -518,7 +546,7 @@ def evaluate(
         The measurements that the members were made from, or others of the same objects in the same order. The clusters
         are then compared with those of measurements without clusters.
     reference : "auto", int or None
-        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 5 to 19 times,
+        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 3 to 19 times,
         until the answer is clear.
 
     Returns
