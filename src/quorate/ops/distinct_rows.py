@@ -284,7 +284,7 @@ def _few_distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArr
     words = as_words(labels, 1)
     text, width = words.tobytes(), words.shape[1]
     seen: dict[bytes, int] = {}
-    first = []
+    first: list[int] = []
     for row in range(len(words)):
         key = text[row * width : (row + 1) * width]
         number = seen.setdefault(key, len(seen))
