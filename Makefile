@@ -20,9 +20,9 @@ $(STAMP): pyproject.toml src/quorate/__init__.py
 demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, made one
 	$(BIN)/quorate demo --output demo --force
 
-# each worker begins with a half of its own, so that seldom both compile the same kernel or make the same fixture, and takes
-# tests from the other at the end
-PARALLEL := -n 2 --dist worksteal
+# each worker begins with a part of its own, so that seldom two compile the same kernel or make the same fixture, and takes
+# tests from the others at the end; a third worker uses the cores while tests wait for processes and browsers
+PARALLEL := -n 3 --dist worksteal
 # threads of OpenMP that wait keep a core busy by default, which the other worker needs
 test test-bounds test-anndata test-floors: export OMP_WAIT_POLICY ?= passive
 
@@ -102,10 +102,20 @@ fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a ca
 	$(BIN)/python -m benchmarks.reliability fuzz $(ARGS)
 
 GUIDED_READERS := csv parquet xlsx npy npz zarr consensus manifest member
-fuzz-guided:        ## readers under atheris, which keeps inputs that reach new lines, with bounds checks: make fuzz-guided [SECONDS=60]
-	test -d .venv-fuzz || $(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris -e ".[all]"
-	for reader in $(GUIDED_READERS); do .venv-fuzz/bin/python -m benchmarks.reliability.guided $$reader $(or $(SECONDS),60) || exit 1; done
+FUZZ_BIN := .venv-fuzz/bin
+SITE := import sysconfig; print(sysconfig.get_paths()["purelib"])
+# the packages of the tests' environment are used, not installed once more
+.venv-fuzz/.installed: $(STAMP)
+	$(PYTHON) -m venv .venv-fuzz
+	echo "import site; site.addsitedir('$$($(BIN)/python -c '$(SITE)')')" > "$$($(FUZZ_BIN)/python -c '$(SITE)')/project.pth"
+	$(FUZZ_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps atheris || true
+	@! $(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || touch $@
+
+fuzz-guided: .venv-fuzz/.installed  ## readers under atheris, which keeps inputs that reach new lines, with bounds checks: make fuzz-guided [SECONDS=60]
+	@$(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || echo "NOT FUZZED: atheris cannot be had for this Python"
+	@! $(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || for reader in $(GUIDED_READERS); do \
+	  echo "$$reader"; $(FUZZ_BIN)/python -m benchmarks.reliability.guided $$reader $(or $(SECONDS),60) 2>.venv-fuzz/said || { cat .venv-fuzz/said; exit 1; }; \
+	  grep "DONE" .venv-fuzz/said; done
 
 soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
 	$(BIN)/python -m benchmarks.reliability soak $(ARGS)
