@@ -105,10 +105,20 @@ fuzz: $(STAMP)      ## mutate files of every format; what breaks is kept as a ca
 	$(BIN)/python -m benchmarks.reliability fuzz $(ARGS)
 
 GUIDED_READERS := csv parquet xlsx npy npz zarr consensus manifest member
-fuzz-guided:        ## readers under atheris, which keeps inputs that reach new lines, with bounds checks: make fuzz-guided [SECONDS=60]
-	test -d .venv-fuzz || $(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris -e ".[all]"
-	for reader in $(GUIDED_READERS); do .venv-fuzz/bin/python -m benchmarks.reliability.guided $$reader $(or $(SECONDS),60) || exit 1; done
+FUZZ_BIN := .venv-fuzz/bin
+SITE := import sysconfig; print(sysconfig.get_paths()["purelib"])
+# the packages of the tests' environment are used, not installed once more
+.venv-fuzz/.installed: $(STAMP)
+	$(PYTHON) -m venv .venv-fuzz
+	echo "import site; site.addsitedir('$$($(BIN)/python -c '$(SITE)')')" > "$$($(FUZZ_BIN)/python -c '$(SITE)')/project.pth"
+	$(FUZZ_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps atheris || true
+	@! $(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || touch $@
+
+fuzz-guided: .venv-fuzz/.installed  ## readers under atheris, which keeps inputs that reach new lines, with bounds checks: make fuzz-guided [SECONDS=60]
+	@$(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || echo "NOT FUZZED: atheris cannot be had for this Python"
+	@! $(FUZZ_BIN)/python -c "import atheris" 2>/dev/null || for reader in $(GUIDED_READERS); do \
+	  echo "$$reader"; $(FUZZ_BIN)/python -m benchmarks.reliability.guided $$reader $(or $(SECONDS),60) 2>.venv-fuzz/said || { cat .venv-fuzz/said; exit 1; }; \
+	  grep "DONE" .venv-fuzz/said; done
 
 soak: $(STAMP)      ## faults of the system, signals, little memory, load; about half an hour: make soak [ARGS="kills memory"]
 	$(BIN)/python -m benchmarks.reliability soak $(ARGS)

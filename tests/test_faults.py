@@ -79,6 +79,13 @@ def test_nothing_strange_is_changed_or_deleted(writer: str) -> None:
     ] == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("kind", places.STRANGE)
+def test_what_has_the_name_of_an_unfinished_store_is_left_alone(kind: str) -> None:
+    """A folder was deleted, and a pipe waited for."""
+    assert places.strange_at("labels as zarr", ".old.zarr.00000000.part", kind) == []
+
+
 @pytest.mark.parametrize("writer", SHORT)
 def test_a_power_cut(writer: str) -> None:
     n_operations, wrong = places.cut_at(writer, 0)

@@ -67,6 +67,21 @@ def test_inserted_columns_are_matched_by_name() -> None:
         tree.insert({"a": ["x"], "c": [1]})
 
 
+def test_inserted_rows_keep_their_counts() -> None:
+    """A compressed ensemble stands for its objects, also where its labels are coded in another order."""
+    labels = noisy(4, n=300, k=4, members=5)
+    tree = ca_tree(table(labels[:200]))
+    rows = compress(table(labels[200:]))[0]
+    grown, whole = tree.insert(rows), ca_tree(table(labels))
+    for name in ("parent", "size", "representative", "counts"):
+        assert np.array_equal(getattr(grown, name), getattr(whole, name)), name
+    assert grown.rows.n_objects == 300
+    assert grown.given_counts[200:].tolist() == rows.counts.tolist()
+    assert tree.rows.n_objects == 200  # the tree that was grown stays as it was
+    with pytest.raises(ValueError, match="at least one object"):
+        tree.insert(labels[:0])
+
+
 WARM = [name for name, entry in METHODS.items() if entry.warm]
 
 

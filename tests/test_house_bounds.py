@@ -20,9 +20,9 @@ MORE_IN_A_PACKAGE = {
 }
 MOST_WALKED = {
     "quorate consensus": 51,  # evaluate reads labels or soft members; progress is a module of its own
-    "EnsembleClustering('auto')": 64,  # profiles_: what is typical of each cluster; the judge of the trial
+    "EnsembleClustering('auto')": 65,  # profiles_: what is typical of each cluster; the judge of the trial
     "stream.consensus": 44,
-    "report": 50,  # progress, camps
+    "report": 51,  # progress, camps, soft members
 }
 """The files that calls of tests/walks.py walk through; a fit with a number walks through a part of that with "auto"."""
 MOST_IMPORTED = 130  # soft members, progress

@@ -272,3 +272,18 @@ def test_brief_is_short_and_harmless() -> None:
     assert brief("\x1b[2J\n") == "'\\x1b[2J\\n'"
     assert brief("\x1b[2J\n", quoted=False) == "\\x1b[2J\\n"
     assert len(brief("x" * 10**6)) <= 80
+
+
+def test_a_long_complaint_about_a_workbook_becomes_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What openpyxl says of a list of parts that it cannot read has three lines; `make fuzz-guided` found that."""
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "book.xlsx"
+    openpyxl.Workbook().save(path)
+
+    def read(_: Any) -> None:
+        raise ValueError("Unable to read workbook\nThis is most probably\x1b[2J\nPlease see")
+
+    monkeypatch.setattr(openpyxl.reader.excel.ExcelReader, "read", read)
+    with pytest.raises(ValueError, match=r"read as \.xlsx: Unable to read workbook\\nThis") as caught:
+        load_labels(path)
+    assert str(caught.value).isprintable()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, load_paper
+from benchmarks.papers import inventory
+from benchmarks.papers.__main__ import PAGES, PAPERS, RESULTS, SHORT, load_paper
 from benchmarks.papers.compare import Claim, Compared, compared_table, judge, tally
 from benchmarks.papers.paper import Experiment, Paper, grouped, measure, write_page
 from benchmarks.papers.records import Results
@@ -94,3 +95,20 @@ def test_pages_tell_what_the_results_hold(name: str, tmp_path: Path, monkeypatch
     write_page(paper, Results(RESULTS / f"{name}.jsonl"), tmp_path, quick=False)
     page = f"{name.replace('_', '-')}.md"
     assert (tmp_path / page).read_text(encoding="utf-8") == (PAGES / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("item", [item for items in inventory.INVENTORY.values() for item in items])
+def test_what_the_inventory_names_exists(item: inventory.Item) -> None:
+    assert inventory.found(item.where) is not None
+    file, _, name = item.test.partition("::")
+    assert f"\ndef {name}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")
+
+
+def test_the_inventory_leaves_no_paper_and_no_experiment_out() -> None:
+    assert tuple(inventory.INVENTORY) == tuple(SHORT) == PAPERS
+    listed = {item.where for items in inventory.INVENTORY.values() for item in items}
+    assert {f"{name}:{e.name}" for name in PAPERS for e in load_paper(name).experiments} <= listed
+    with pytest.raises(AttributeError):
+        inventory.found("quorate.methods.kmeans.no_such_function")
+    with pytest.raises(StopIteration):
+        inventory.found("ca_tree:no_such_experiment")

@@ -127,6 +127,7 @@ def invented() -> dict[str, list[dict[str, Any]]]:
     timed |= {"counted": [0.9] * 4, "metis": [0.8] * 4, "metis_seconds": [4.0, 2.0, 1.0, 0.5]}
     return {
         "example": [example.measure({})],
+        "sets": [{"summary": [9, 2, 3, 4, 5], "sizes": [3, 3, 3]}] * 6,
         "nodes": [{"nodes": curve, "kept": curve}] * 6,
         "radii": [{"estimated": curve[0], "exact": curve[0]}] * 3,
         "accuracy": [right] * 3,
@@ -156,6 +157,7 @@ def test_a_page_from_few_records_and_from_none(tmp_path: Path) -> None:
     assert len(claims) == len(empty)
     text = (tmp_path / "ca-tree.md").read_text()
     assert "Not measured" not in text
+    assert (tmp_path / "images" / "ca_tree_sets.png").stat().st_size > 1000
     assert (tmp_path / "images" / "ca_tree_nodes.png").stat().st_size > 1000
 
 

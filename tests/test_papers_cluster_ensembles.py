@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.papers import cluster_ensembles_fdc as fdc
+from benchmarks.papers import cluster_ensembles_figures as figures
 from benchmarks.papers import cluster_ensembles_noise as noise
 from benchmarks.papers import cluster_ensembles_odc as odc
 from benchmarks.papers import cluster_ensembles_rcc as rcc
 from benchmarks.papers.cluster_ensembles import PAPER
 from benchmarks.papers.cluster_ensembles_data import Data, data_set, graph_clusters
 from benchmarks.papers.paper import write_page
-from benchmarks.papers.records import Results
+from benchmarks.papers.records import Record, Results
 
 
 def test_the_worked_example() -> None:
@@ -24,6 +25,43 @@ def test_the_worked_example() -> None:
     assert values["best sum"] == pytest.approx(17.945449, abs=1e-5)
     assert values["second sum"] == pytest.approx(17.897237, abs=1e-5)
     np.testing.assert_allclose(values["confidence"], noise.CONFIDENCES)
+
+
+def test_figures_2_to_4_of_the_worked_example() -> None:
+    values = figures.example({"repeat": 0})
+    average = np.array(values["average"])
+    assert average[0, 1] == 3 / 4 > average[0, 2] == 2 / 4
+    apart = ~np.eye(7, dtype=bool)
+    assert average[apart] == pytest.approx(np.mean(values["members"], axis=0)[apart])
+    assert (values["least cut"], values["printed cut"], values["partitions"]) == (4, 4, 105)
+    assert values["library"] == 4
+    assert sorted(values["meta-cluster"]) == [[4, 5, 6], [5, 6], [5, 6]]
+    assert values["association"] == pytest.approx([0, 0, 0, 0, 1 / 3, 1, 1])
+    assert values["answer"] == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_a_longer_search_is_never_worse() -> None:
+    values = figures.search({"kind": "copies under noise", "repeat": 4})
+    assert values["greedy"]["anmi"] <= values["greedy, 50 tries"]["anmi"] <= values["greedy, 200 tries"]["anmi"]
+    records = [Record("search", {"kind": "copies under noise", "repeat": 4}, dict(values), 0.0)]
+    assert "above both in 1, below the better one in 0 of 1" in figures.search_page(records, Path())
+
+
+def test_the_published_search_beats_greedy_and_supra() -> None:
+    records = Results(Path("benchmarks/papers/results/cluster_ensembles.jsonl")).of("search")
+    assert len(records) == 20
+    first = np.array([max(r.values["greedy"]["anmi"], r.values["supra"]["anmi"]) for r in records])
+    longer = np.array([r.values["greedy, 50 tries"]["anmi"] for r in records])
+    assert (longer >= first - 1e-9).all()
+    assert (longer > first + 1e-4).sum() > 10
+
+
+def test_the_sets_of_table_2() -> None:
+    values = figures.measure_set({"set": "8D5K", "repeat": 0})
+    assert (values["features"], values["categories"], values["balance"], values["clusters"]) == (8, 5, 1.0, 5)
+    views = figures.views({"repeat": 0})
+    assert views["wrong"]["consensus"] < min(n for name, n in views["wrong"].items() if name.startswith("view"))
+    assert set(map(len, views["labels"].values())) == {1000}
 
 
 def test_copies_without_noise_are_recovered() -> None:
@@ -82,10 +120,11 @@ def test_pages_and_claims_need_no_records(tmp_path: Path) -> None:
 def test_pages_and_claims_of_invented_records(tmp_path: Path) -> None:
     results, rng = Results(tmp_path / "some.jsonl"), np.random.default_rng(0)
     for experiment in PAPER.experiments:
-        if experiment.name != "golden":
-            for case in experiment.cases(True):
+        for case in experiment.cases(True):
+            if experiment.name in ("golden", "figures", "views"):
+                results.measure(experiment.name, case, experiment.measure)
+            elif experiment.name != "sets" or case["set"] in ("2D2K", "8D5K"):
                 results.measure(experiment.name, case, lambda case, name=experiment.name: invented(name, rng))
-    results.measure("golden", {"repeat": 0}, noise.golden)
     claims = {claim.text: claim.verdict for claim in write_page(PAPER, results, tmp_path, quick=True)}
     assert (
         claims["MCLA finds the best of all 301 groupings of the worked example, with the printed confidences"]
@@ -94,7 +133,8 @@ def test_pages_and_claims_of_invented_records(tmp_path: Path) -> None:
     text = (tmp_path / "cluster-ensembles.md").read_text()
     assert "Not measured" not in text
     assert all(
-        (tmp_path / "images" / f"cluster-ensembles-{n}.png").exists() for n in ("noise", "fdc", "odc", "rcc", "k")
+        (tmp_path / "images" / f"cluster-ensembles-{n}.png").exists()
+        for n in ("noise", "fdc", "odc", "rcc", "k", "example", "views")
     )
 
 
@@ -103,6 +143,10 @@ def invented(experiment: str, rng: np.random.Generator) -> dict[str, Any]:
     if experiment == "k_peak":
         lists = {name: rng.random(9).tolist() for name in ("anmi", "nmi", "changed", "gained")}
         return {**lists, "numbers": list(range(2, 11)), "best member": 0.5}
+    if experiment == "sets":
+        return figures.measure_set({"set": "2D2K", "repeat": 0})
+    if experiment == "search":
+        return {name: {"anmi": float(rng.random()), "seconds": 0.1} for name in figures.WAYS}
     names = [f"{curve} {score}" for curve in noise.CURVES for score in ("nmi", "anmi")]
     names += [
         *fdc.VALUES,

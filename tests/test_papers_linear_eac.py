@@ -12,7 +12,7 @@ from benchmarks.papers.compare import Claim
 from benchmarks.papers.linear_eac import PAPER
 from benchmarks.papers.linear_eac_claims import claims, exponent
 from benchmarks.papers.linear_eac_pages import comparisons
-from benchmarks.papers.linear_eac_printed import COLUMNS, PRINTED
+from benchmarks.papers.linear_eac_printed import COLUMNS, PRINTED, PRINTED_BEST
 from benchmarks.papers.records import Record
 
 
@@ -33,6 +33,8 @@ def test_printed_figures() -> None:
     assert PRINTED["density"]["yeast"]["E-ML"] == 51.2
     assert "R-AL" not in PRINTED["nmi"]["musk"]
     assert [len(table) for table in PRINTED.values()] == [15, 15]
+    assert PRINTED_BEST["nmi"]["abalone"] == {"Best-NH": 81.02, "Best-H": 81.31}
+    assert PRINTED_BEST["density"]["musk"] == {"Best-NH": 51.8}
     assert set(COLUMNS) == {"Max", "Mean", *runs.METHODS}
 
 

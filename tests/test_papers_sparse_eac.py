@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.papers import sparse_eac, sparse_eac_sets
+from benchmarks.papers import sparse_eac, sparse_eac_example, sparse_eac_sets
 from benchmarks.papers.paper import write_page
-from benchmarks.papers.records import Results
+from benchmarks.papers.records import Record, Results
 
 import quorate
 
@@ -32,6 +32,17 @@ def test_growth_counts_what_is_stored() -> None:
     assert values["uneven"] >= 1
     assert sparse_eac.estimate("linear", 200) == 20_000
     assert sparse_eac.estimate("sqrt", 10_000) == 4_000_000
+
+
+def test_the_matrix_of_the_cigar_set(tmp_path: Path) -> None:
+    values = sparse_eac_example.measure({"set": "cigar", "members": 10, "repeat": 0})
+    pairs = [[int(value) > 0 for value in row.split()] for row in values["rows"]]
+    assert [len(row) for row in pairs] == list(range(249, -1, -1))
+    assert sum(map(sum, pairs)) == values["pairs"]
+    assert values["between"] < values["density"] < values["blocks"]
+    record = Record("cigar", {"set": "cigar", "members": 10, "repeat": 0}, dict(values), 0.0)
+    assert "10 k-means members" in sparse_eac_example.page([record], tmp_path)
+    assert (tmp_path / "sparse-eac-cigar.png").exists()
 
 
 def test_equal_clusters_are_not_uneven() -> None:

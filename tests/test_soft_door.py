@@ -26,6 +26,7 @@ from quorate import (
     harden,
     solve,
 )
+from quorate.solvers.label_rows import one_hot
 from quorate.solvers.members import in_content_order
 
 # --- the door
@@ -181,7 +182,7 @@ def test_what_needs_labels_names_harden(ask: Any) -> None:
             ask(given)
 
 
-@pytest.mark.parametrize("ask", [coarsen, ca_tree, METHODS["sec"].solve])
+@pytest.mark.parametrize("ask", [ca_tree, METHODS["sec"].solve])
 def test_what_takes_ensembles_alone_names_harden(ask: Any) -> None:
     soft = as_soft_ensemble(random_members(0, 10))
     arguments = (soft, 2) if ask is METHODS["sec"].solve else (soft,)
@@ -207,3 +208,41 @@ def test_copies_and_pickles() -> None:
     for twin in (copy.deepcopy(soft), pickle.loads(pickle.dumps(soft))):
         assert np.array_equal(oracle_soft.dense(twin), oracle_soft.dense(soft))
     assert not hasattr(soft, "labels")
+
+
+def test_coarsened_soft_rows_are_the_means_of_their_objects() -> None:
+    """The slow twin adds up the memberships of the objects of each row, object by object."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=60)
+    members = [rng.dirichlet(np.full(3, 0.3), size=60) * 0.5 + np.eye(3)[truth] * 0.5 for _ in range(4)]
+    members[1][:5] = 0.0
+    soft = as_soft_ensemble(members, weights=[1.0, 2.0, 1.0, 1.0])
+    for theta, keep in ((0.0, 1.0), (0.3, 1.0), (0.3, 0.8)):
+        rows, inverse = coarsen(soft, theta, keep=keep)
+        assert rows.n_rows < 60
+        assert np.array_equal(rows.counts, np.bincount(inverse))
+        table = one_hot(rows).toarray()
+        for place in range(rows.n_rows):
+            own = one_hot(soft).toarray()[inverse == place]
+            for start, stop in zip(soft.offsets[:-1], soft.offsets[1:], strict=True):
+                part = own[:, start:stop]
+                known = part[part.sum(axis=1) > 0.5]
+                wanted = known.mean(axis=0) if len(known) else np.zeros(stop - start)
+                assert sorted(table[place, start:stop]) == pytest.approx(sorted(wanted), abs=1e-4)
+        assert np.array_equal(coarsen(harden(soft), theta, keep=keep)[1], inverse)
+        assert consensus(rows, 3, random_state=0, confidence=False).labels[inverse].shape == (60,)
+
+
+def test_overlapping_clusters_share_an_object() -> None:
+    """Memberships of 1 in several clusters, as of communities that overlap, count for equal shares."""
+    both = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.9, 0.3, 0.0]])
+    shared = both / np.maximum(both.sum(axis=1), 1.0)[:, None]
+    found = as_soft_ensemble([both, [0, 0, 1, 1, 0]], overlaps=True)
+    wanted = oracle_soft.dense(as_soft_ensemble([shared, [0, 0, 1, 1, 0]]))
+    assert np.array_equal(oracle_soft.dense(found), wanted)
+    with pytest.raises(ValueError, match="overlaps=True of as_soft_ensemble is for clusters that overlap"):
+        as_soft_ensemble([both])
+    with pytest.raises(ValueError, match="do not add up to 1"):
+        as_soft_ensemble([both * 0.4], overlaps=True)
+    with pytest.raises((TypeError, ValueError), match="overlaps must be"):
+        as_soft_ensemble([shared], overlaps="yes")

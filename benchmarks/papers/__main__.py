@@ -11,6 +11,7 @@ import importlib
 import os
 from pathlib import Path
 
+from benchmarks.papers import inventory
 from benchmarks.papers.compare import Claim, plain_table
 from benchmarks.papers.paper import Paper, claims_table, measure, write_page
 from benchmarks.papers.records import Results
@@ -23,6 +24,13 @@ PAPERS: tuple[str, ...] = (
     "sparse_eac",
     "linear_eac",
 )
+SHORT = {
+    "cluster_ensembles": "Cluster Ensembles",
+    "ca_tree": "CA-tree",
+    "ca_hne": "normalized edges",
+    "sparse_eac": "sparse EAC",
+    "linear_eac": "linear EAC",
+}
 RESULTS, PAGES = Path("benchmarks/papers/results"), Path("docs/papers")
 QUICK = Path("benchmarks/results/papers-quick")
 
@@ -85,6 +93,7 @@ def _write_pages(papers: dict[str, Paper], source: Path, pages: Path, quick: boo
         print(f"wrote {pages / name.replace('_', '-')}.md", flush=True)
     counts.append(("all", *(sum(column) for column in list(zip(*counts, strict=True))[1:])))
     head.append(plain_table(("claims", *Claim.VERDICTS), counts))
+    sections.append(inventory.section(SHORT))
     (pages / "README.md").write_text("\n\n".join(head + sections) + "\n", encoding="utf-8")
 
 

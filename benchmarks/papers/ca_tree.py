@@ -8,6 +8,7 @@ from benchmarks.papers import (
     ca_tree_example,
     ca_tree_image,
     ca_tree_nodes,
+    ca_tree_pictured,
     ca_tree_prototypes,
     ca_tree_times,
 )
@@ -49,6 +50,7 @@ PAPER = Paper(
     INTRODUCTION,
     (
         ca_tree_example.EXPERIMENT,
+        ca_tree_pictured.EXPERIMENT,
         *ca_tree_nodes.EXPERIMENTS,
         ca_tree_accuracy.EXPERIMENT,
         ca_tree_times.EXPERIMENT,

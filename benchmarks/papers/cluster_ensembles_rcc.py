@@ -40,8 +40,7 @@ def cases(quick: bool) -> list[Case]:
         return [{"set": s, "n": 200, "repeat": 0} for s in SETS]
     found: list[Case] = []
     for name, repeats in {"2D2K": 10, "8D5K": 10, "PENDIG": 10, "YAHOO": 8}.items():
-        sizes = SIZES[2:] if name == "YAHOO" else SIZES
-        found += [{"set": name, "n": n, "repeat": r} for n in sizes for r in range(repeats)]
+        found += [{"set": name, "n": n, "repeat": r} for n in SIZES for r in range(repeats)]
     return by_repeat(found)
 
 

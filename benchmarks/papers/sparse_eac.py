@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.papers import sparse_eac_example
 from benchmarks.papers import sparse_eac_sets as sets
 from benchmarks.papers.compare import Claim, Compared, compared_table, judge, plain_table
 from benchmarks.papers.paper import Experiment, Paper, grouped
@@ -384,6 +385,7 @@ PAPER = Paper(
         "consistency index."
     ),
     experiments=[
+        sparse_eac_example.EXPERIMENT,
         Experiment("growth", "Figure 2: density and number of pairs over n", growth_cases, growth, growth_page),
         Experiment("causes", "Why more pairs are stored than estimated", cause_cases, growth, cause_page),
         Experiment("times", "Time under the linear rule", time_cases, times, time_page),

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of one reader by atheris, which keeps inputs that reach new lines.
 
 Usage: python -m benchmarks.reliability.guided READER [SECONDS].
-atheris is no dependency of the project; `make fuzz-guided` installs it in an environment of its own. What breaks a
+atheris is no dependency of the project; `make fuzz-guided` installs it beside the tests. What breaks a
 promise is written to the folder of inputs, as a file whose name begins with "crash-", and the exit status is not 0.
 """
 
@@ -57,7 +57,8 @@ def _checkpoint(path: Path) -> object:
 
 READERS: dict[str, tuple[str, list[Callable[[Path], object]]]] = {
     "csv": ("labels.csv", [_labels, _blocks]),
-    "parquet": ("labels.parquet", [_labels, _blocks]),
+    # not in blocks, where pyarrow 26 ends the process if a file contradicts itself (docs/reliability.md)
+    "parquet": ("labels.parquet", [_labels]),
     "xlsx": ("labels.xlsx", [_labels]),
     "npy": ("labels.npy", [_labels, _blocks]),
     "npz": ("labels.npz", [_labels]),
@@ -110,7 +111,8 @@ def main() -> None:
         for read in READERS[reader][1]:
             _try(path, read)
 
-    limits = [f"-max_total_time={seconds}", "-timeout=60", "-rss_limit_mb=8000", f"-artifact_prefix={inputs}/"]
+    limits = [f"-max_total_time={seconds}", "-seed=1", "-timeout=60", "-rss_limit_mb=8000"]
+    limits.append(f"-artifact_prefix={inputs}/")
     atheris.Setup([sys.argv[0], str(inputs), *limits], one)
     atheris.Fuzz()
 

@@ -53,7 +53,7 @@ GROUPS = {
         "density",
     ),
     "Long work": ("progress",),
-    "Results and files": ("save_labels", "save_consensus", "load_consensus", "report"),
+    "Results and files": ("save_labels", "save_consensus", "load_consensus", "save_model", "load_model", "report"),
     "Types": (
         "Ensemble",
         "SoftEnsemble",

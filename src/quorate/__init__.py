@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from quorate._trust.resolutions import resolutions
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
+    from quorate.estimators.saved_model import load_model, save_model
     from quorate.generation import generate
     from quorate.generation.prototypes import prototypes
     from quorate.methods import METHODS
@@ -93,6 +94,7 @@ __all__ = [
     "linkage",
     "load_consensus",
     "load_labels",
+    "load_model",
     "members",
     "memberships",
     "merge",
@@ -110,6 +112,7 @@ __all__ = [
     "save_consensus",
     "save_ensemble",
     "save_labels",
+    "save_model",
     "scorer",
     "solve",
     "splits",
@@ -161,6 +164,7 @@ _HOMES = {
     "TreeSplit": "_evaluation.co_association",
     "load_consensus": "_io.consensus_file",
     "load_labels": "_io",
+    "load_model": "estimators.saved_model",
     "members": "_evaluation.member_table",
     "memberships": "_consensus.confidence",
     "merge": "_data.rows",
@@ -176,6 +180,7 @@ _HOMES = {
     "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",
     "save_labels": "_io",
+    "save_model": "estimators.saved_model",
     "scorer": "scoring",
     "solve": "_consensus.consensus",
     "update": "_consensus.update",

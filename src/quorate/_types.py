@@ -426,6 +426,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     likely_sep: str | None = None
     formulas: str = "keep"
+    encoding: str | None = None
 
 
 MethodOptions = Mapping[str, Any]
@@ -484,7 +485,8 @@ class Method:
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
     `by_row` names entries of `info` that have one value for each row.
     With all weights times c, the objective is c to the power `weighs` times what it was. A `warm` method takes labels
-    of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row.
+    of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row. Greedy
+    moves follow a method that `needs_moves` if weights were learnt and members agree little.
     """
 
     solve: Callable[..., Consensus]
@@ -504,6 +506,7 @@ class Method:
     weighs: int = 0
     by_row: tuple[str, ...] = ()
     warm: bool = False
+    needs_moves: bool = False
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,20 +15,21 @@ from quorate import _check
 from quorate._coarsening.tree import AUTO, CATree, NDes, Threshold, ca_tree
 from quorate._data.blocks import join_blocks, with_all_members
 from quorate._data.rows import compress, select_members, select_rows
-from quorate._types import NEEDS_LABELS, Ensemble, SoftEnsemble
+from quorate._data.soft_members import harden, with_mean_memberships
+from quorate._types import E, Ensemble, SoftEnsemble
 
 MAX_ROWS = 5_000
 """"auto" merges nothing up to this many rows: a matrix over pairs of them takes 200 MB and a second or two."""
 
 
 def coarsen(
-    ensemble: Ensemble,
+    ensemble: E,
     theta: float = 0.4,
     *,
     keep: float = 1.0,
     n_des: NDes = AUTO,
     weighted: bool = True,
-) -> tuple[Ensemble, NDArray[np.intp]]:
+) -> tuple[E, NDArray[np.intp]]:
     """Merge similar rows by the CA-tree: a lossy version of `compress`, with the same return values.
 
     There are three steps. The distinct rows are split member by member into a tree. The tree is cut into nodes whose
@@ -37,8 +38,8 @@ def coarsen(
 
     Parameters
     ----------
-    ensemble : Ensemble
-        Made by `as_ensemble`.
+    ensemble : Ensemble or SoftEnsemble
+        Made by `as_ensemble` or `as_soft_ensemble`. Of soft members the tree is that of the likeliest labels.
     theta : float in [0, 1], default 0.4
         Largest size of a node, as a fraction of the number of members (or of their total weight). 0 merges only equal
         rows. 0.4 is recommended with keep=1, 0.2 with keep=0.9.
@@ -55,9 +56,9 @@ def coarsen(
 
     Returns
     -------
-    ensemble : Ensemble
-        One row for each kept node, with the labels of its representative. The rows are in the order of their first
-        objects.
+    ensemble : Ensemble, or SoftEnsemble if one was given
+        One row for each kept node, with the labels of its representative, or with the mean memberships of its objects.
+        The rows are in the order of their first objects.
     inverse : array of shape (n_rows,)
         The row of the result that each given row belongs to.
 
@@ -87,12 +88,14 @@ def coarsen(
     >>> rows.labels.tolist(), rows.counts.tolist(), inverse.tolist()
     ([[0, 0, 0], [1, 1, 1]], [2, 3], [0, 0, 1, 1, 1])
     """
-    if isinstance(ensemble, SoftEnsemble):
-        raise TypeError(NEEDS_LABELS)
     rows, inverse = compress(ensemble)
-    tree = ca_tree(rows, n_des)
+    labels: Any = harden(rows) if isinstance(rows, SoftEnsemble) else rows
+    tree = ca_tree(labels, n_des)
+    coarse: Any
     coarse, joined = tree.coarsen(theta, keep=keep, weighted=weighted)
     _share_overestimated(tree, theta)
+    if isinstance(rows, SoftEnsemble):
+        coarse = with_mean_memberships(rows, joined, coarse.counts)
     return coarse, joined[inverse]
 
 

@@ -34,7 +34,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi, contingency
-from quorate.solvers.members import in_content_order, with_members
+from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -97,6 +97,8 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)
+    if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
+        solving = replace(solving, refine=True)
     if ensemble.card is not None and (compared is not None or solving.refine or method.combines):
         ensemble = ensemble.on_host()
         why = (
@@ -127,7 +129,13 @@ def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Con
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
     seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
     procedure = Procedure(
-        result.method, result.n_clusters, solving.refine, seed, True, solving.options, solving.max_bytes
+        result.method,
+        result.n_clusters,
+        solving.refine or "refine" in result.info,
+        seed,
+        True,
+        solving.options,
+        solving.max_bytes,
     )
     return with_confidence(ensemble, result, procedure)
 

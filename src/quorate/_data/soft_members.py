@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate import _check
 from quorate._check import counted, has
 from quorate._data.coding import DEFAULT, code_integers, code_values, missing_rule
 from quorate._data.ensemble import EmptyMemberError, as_ensemble, build_ensemble, with_options
@@ -31,7 +32,13 @@ class _Member(NamedTuple):
 
 
 def as_soft_ensemble(
-    members: Any, *, weights: Any = None, missing: Any = DEFAULT, ids: Any = None, counts: Any = None
+    members: Any,
+    *,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    ids: Any = None,
+    counts: Any = None,
+    overlaps: bool = False,
 ) -> SoftEnsemble:
     """Check and code soft clusterings: one matrix per member, with one row per object and one column per cluster.
 
@@ -49,6 +56,9 @@ def as_soft_ensemble(
         Names of the objects.
     counts : array of shape (n_objects,), optional
         How many objects each row stands for.
+    overlaps : bool, default False
+        Whether clusters of a member may overlap: memberships of an object that add up to more than 1 are divided by
+        their sum, so that an object in three clusters counts for a third in each.
 
     Returns
     -------
@@ -80,9 +90,10 @@ def as_soft_ensemble(
         members = _from_labels(proven(members))
     if isinstance(members, SoftEnsemble):
         return _with_options(members, weights, ids, counts)
+    _check.choice(overlaps, "overlaps", (False, True))
     names, values = _named(members)
     values, index, id_name = _aligned(values, names)
-    coded = [_member(value, name, missing) for value, name in zip(values, names, strict=True)]
+    coded = [_member(value, name, missing, overlaps) for value, name in zip(values, names, strict=True)]
     _refuse_lengths(coded, names)
     stacked = _stacked(coded, names)
     ensemble = SoftEnsemble(
@@ -104,6 +115,21 @@ def soft_or_labels(members: Any) -> Ensemble | SoftEnsemble:
     """Read members with `as_soft_ensemble` if matrices of memberships are among them, and with `as_ensemble` if not."""
     is_soft = isinstance(members, SoftEnsemble) or holds_matrices(members)
     return as_soft_ensemble(members) if is_soft else as_ensemble(members)
+
+
+def with_mean_memberships(soft: SoftEnsemble, group: NDArray[np.intp], counts: NDArray[np.int64]) -> SoftEnsemble:
+    """Return one row for each group of rows, with the mean memberships of its objects in the members that know them."""
+    from scipy.sparse import csr_array
+
+    shape = (int(group.max()) + 1, soft.n_rows)
+    sums = csr_array((soft.counts.astype(np.float64), (group, np.arange(soft.n_rows))), shape=shape) @ one_hot(soft)
+    members = {}
+    for name, (start, stop) in zip(soft.member_names, pairwise(soft.offsets), strict=True):
+        own = sums[:, start:stop].tocsr()
+        known = np.asarray(own.sum(axis=1)).ravel()
+        own.data /= np.repeat(known, np.diff(own.indptr))
+        members[name] = own
+    return as_soft_ensemble(members, weights=soft.weights, counts=counts)
 
 
 def harden(members: Any) -> Ensemble:
@@ -179,11 +205,11 @@ def _aligned(values: list[Any], names: tuple[str, ...]) -> tuple[list[Any], NDAr
     return aligned, all_ids[first], index_name(indexes[first])
 
 
-def _member(values: Any, name: str, missing: Any) -> _Member:
+def _member(values: Any, name: str, missing: Any, overlaps: bool) -> _Member:
     from scipy.sparse import csc_array
 
     if is_matrix(values):
-        matrix = _in_units(_checked(values, name), name)
+        matrix = _in_units(_checked(values, name, overlaps), name)
         return _numbered(matrix, _cluster_names(values, matrix.shape[1]))
     codes, categories = code_values(label_vector(values, name), name, missing_rule(missing))
     rows = np.flatnonzero(codes >= 0)
@@ -192,7 +218,7 @@ def _member(values: Any, name: str, missing: Any) -> _Member:
     return _Member(csc_array((units, (rows, codes[rows].astype(np.int64))), shape=shape), categories)
 
 
-def _checked(values: Any, name: str) -> Any:
+def _checked(values: Any, name: str, overlaps: bool) -> Any:
     """Return the memberships as a sparse matrix of float64, in which each row that is not empty adds up to 1."""
     from scipy.sparse import csr_array
 
@@ -208,8 +234,11 @@ def _checked(values: Any, name: str) -> Any:
     outside = row[(matrix.data < 0) | (matrix.data > 1 + TOLERANCE)]
     _refuse(np.unique(outside), name, "have values outside of [0, 1]", "Pass labels as 1-D vectors, not as matrices")
     sums = matrix.sum(axis=1)
-    apart = np.flatnonzero((np.abs(sums - 1) > TOLERANCE) & (sums != 0))
-    advice = "Divide each row by its sum, or add a column for what belongs to no cluster"
+    apart = np.flatnonzero((sums != 0) & ((sums < 1 - TOLERANCE) | ((sums > 1 + TOLERANCE) & (not overlaps))))
+    advice = (
+        "Divide each row by its sum, or add a column for what belongs to no cluster; overlaps=True of as_soft_ensemble "
+        "is for clusters that overlap"
+    )
     _refuse(apart, name, "do not add up to 1", advice)
     matrix.data /= np.where(sums == 0, 1.0, sums)[row]
     return matrix

@@ -75,9 +75,13 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
     remove_left_over(target)
     refuse_place(path, overwrite)
     aside = _aside(target)
-    _being_written[aside] = target
     try:
         aside.mkdir(mode=0o700)
+    except OSError as error:
+        # what has this name is not ours, so that nothing is cleared away
+        raise cannot_write(error, target) from error
+    _being_written[aside] = target
+    try:
         with _held(aside):
             write(aside / NEW)
             keep_access(target, aside / NEW)

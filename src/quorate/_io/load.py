@@ -59,6 +59,7 @@ def load_labels(
     skip_empty: bool = False,
     check: bool = True,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -87,6 +88,9 @@ def load_labels(
     sep : str, optional
         What separates the columns of a text file: a character, or "comma", "semicolon", "tab" or "pipe". By default
         it is recognised from the first lines of the file.
+    encoding : str, optional
+        How text files are encoded, such as "cp1252" or "latin2". By default UTF-8, UTF-16 with a byte order mark, and
+        Windows-1252 are recognised, the last with a warning.
     skip_empty : bool, default False
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
         them. The objects must have ids.
@@ -128,7 +132,9 @@ def load_labels(
     """
     named = _names(columns)
     declared = columns is not None or orientation == "members"
-    how = Reading(missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas)
+    how = Reading(
+        missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas, encoding=encoding
+    )
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
@@ -162,7 +168,9 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             transposed = how.orientation == "members"
             quote = checked_formulas(how.formulas)
             likely = separator(how.likely_sep) or DELIMITERS[kind]
-            texts = read_csv(file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote)
+            texts = read_csv(
+                file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote, encoding=how.encoding
+            )
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
@@ -269,9 +277,10 @@ def load_with_truth(
     skip_empty: bool = False,
     check: bool = True,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas)
+    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas, encoding=encoding)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None
@@ -297,6 +306,7 @@ def load_labelling(
     truth: str | None = None,
     sep: str | None = None,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
@@ -312,7 +322,8 @@ def load_labelling(
         chosen = labelling_columns(names, source, column, truth, (ids, ensemble.id_name))
         return chosen if ensemble.object_ids is not None else chosen._replace(ids=None)
 
-    table = load_chosen(path, choose, Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas))
+    how = Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas, encoding=encoding)
+    table = load_chosen(path, choose, how)
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:
@@ -337,7 +348,13 @@ _OF_RESULTS = ("confidence", "method_confidence", "runner_up")
 
 
 def load_lone_labelling(
-    path: FilePath, *, column: str = "label", ids: str | None = None, sep: str | None = None, formulas: str = "keep"
+    path: FilePath,
+    *,
+    column: str = "label",
+    ids: str | None = None,
+    sep: str | None = None,
+    formulas: str = "keep",
+    encoding: str | None = None,
 ) -> tuple[Ensemble, Array | None]:
     """Read a file with one labelling as an ensemble of one member, and the column "confidence" if the file has it."""
     source = name_of(path)
@@ -355,7 +372,8 @@ def load_lone_labelling(
         beside = [name for name in names if name == "confidence" and name not in (column, chosen.ids)]
         return chosen._replace(members=(*chosen.members, *beside))
 
-    read = load_chosen(path, choose, Reading(orientation="objects", sep=sep, check=False, formulas=formulas))
+    how = Reading(orientation="objects", sep=sep, check=False, formulas=formulas, encoding=encoding)
+    read = load_chosen(path, choose, how)
     if "confidence" not in read.member_names[1:]:
         return read, None
     values = np.append(read.categories[1].astype(np.float64), np.nan)[read.labels[:, 1]]
@@ -413,6 +431,7 @@ def load_features(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     sep: str | None = None,
+    encoding: str | None = None,
 ) -> Measurements:
     """Read a table of numbers.
 
@@ -427,9 +446,9 @@ def load_features(
         Columns that are measurements; all but `ids` and `drop` by default.
     drop : sequence of str
         Columns to leave out.
-    sep : str, optional
-        What separates the columns of a text file. By default it is recognised from the first lines, as decimal
-        commas are.
+    sep, encoding : str, optional
+        What separates the columns of a text file, and how it is encoded. By default both are recognised from the first
+        lines, as decimal commas are.
 
     Returns
     -------
@@ -445,7 +464,7 @@ def load_features(
     if kind in DELIMITERS:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
-            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep)
+            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep, encoding=encoding)
         measurements = Measurements(read.values, read.choice.members, read.ids)
     elif kind == "xlsx":
         measurements = _measurements_of_sheet(read_sheet(path, choose), name_of(path))
@@ -468,6 +487,7 @@ def load_typed(
     drop: Sequence[str] = (),
     sep: str | None = None,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> TypedTable:
     """Read a table of columns of any kind; the arguments are those of `load_features`, and any text is a category."""
     from quorate._data.typed_columns import coded_column, typed_column, typed_table
@@ -482,7 +502,7 @@ def load_typed(
         with reading(path) as file:
             refuse_content(path, file.peek(8))
             quote = checked_formulas(formulas)
-            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=sep, unquote=quote)
+            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=sep, unquote=quote, encoding=encoding)
         cells = zip(texts.names, texts.columns, strict=True)
         typed = [coded_column(column, codes, known) for column, (codes, known) in cells]
         return _typed(typed, None if texts.ids is None else text_ids(texts.ids), texts.id_name, name)

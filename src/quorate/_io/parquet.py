@@ -41,7 +41,7 @@ def need_pyarrow() -> Any:
 
 def read_parquet(path: FilePath, choose: Choose) -> tuple[Any, Choice]:
     """Return the chosen columns as a pyarrow table, and the choice."""
-    file = _described(Path(path))
+    file = _described(Path(path), in_blocks=False)
     choice = choose(tuple(file.columns))
     pyarrow, parts = need_pyarrow(), []
     try:
@@ -111,7 +111,7 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
     Columns are matched by name, so that their order may differ. A file that lacks a column, or holds values of another
     kind in it, is refused, and so is a file that is cut short.
     """
-    files = [_described(path) for path in paths]
+    files = [_described(path, in_blocks=True) for path in paths]
     choice = choose(tuple(files[0].columns))
     wanted = [*choice.members, *(() if choice.ids is None else (choice.ids,))]
     for name in wanted:
@@ -137,7 +137,8 @@ def parquet_source(paths: Sequence[Path], choose: Choose, title: str) -> Source:
     )
 
 
-def _described(path: Path) -> _File:
+def _described(path: Path, *, in_blocks: bool) -> _File:
+    """Look at a file before any row is read; the bytes of texts matter only if it is read in blocks."""
     with reading(path) as opened:
         refuse_content(path, opened.peek(4), b"PAR1")
     pyarrow = need_pyarrow()
@@ -146,18 +147,22 @@ def _described(path: Path) -> _File:
             schema, facts = file.schema_arrow, file.metadata
             refuse_duplicates(tuple(schema.names))
             columns = dict(zip(schema.names, schema.types, strict=True))
-            texts = {name for name, kind in columns.items() if _width(kind) == TEXT}
-            groups = tuple(_group(facts.row_group(place), texts) for place in range(facts.num_row_groups))
+            texts = {name for name, kind in columns.items() if in_blocks and _width(kind) == TEXT}
+            groups = tuple(_group(file, place, texts) for place in range(facts.num_row_groups))
             return _File(path, groups, columns)
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
 
 
-def _group(group: Any, texts: set[str]) -> _Group:
-    columns = (group.column(place) for place in range(group.num_columns)) if texts else ()
-    found = {column.path_in_schema: column for column in columns if column.path_in_schema in texts}
+def _group(file: Any, number: int, texts: set[str]) -> _Group:
+    group = file.metadata.row_group(number)
+    if not texts:
+        return _Group(group.num_rows, {})
+    # not those of other columns: pyarrow 26 ends the process if what a file says of a column contradicts its type
+    places = {file.schema.column(place).path: place for place in range(group.num_columns)}
     known: dict[str, tuple[int, tuple[int, ...]]] = {}
-    for name, column in found.items():
+    for name in texts & places.keys():
+        column = group.column(places[name])
         starts = (column.data_page_offset, column.dictionary_page_offset if column.has_dictionary_page else None)
         known[name] = (column.total_uncompressed_size, tuple(start for start in starts if start is not None))
     return _Group(group.num_rows, known)

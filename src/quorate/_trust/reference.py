@@ -180,7 +180,9 @@ FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 MOST_REPEATED = 0.5
 """A column has steps only if its different values are at most this share of the objects."""
 OFF_STEP = 0.01
-"""By so many steps a value may miss a multiple of the step, because sums of decimal fractions are not exact."""
+"""By so many steps a difference may miss a multiple of the step, because sums of decimal fractions are not exact."""
+WIDER = 2.5
+"""A space between values may be so many times as wide as the next one and still be a step: of roots of counts, 2.4."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -240,21 +242,33 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
 
 
 def without_steps(block: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Spread the values of columns that hold few values, all in multiples of a step, evenly over the width of a step.
+    """Spread the values of columns that hold few values evenly over the space between them.
 
-    Counts, answers and rounded numbers have empty space between their values. Without this it would be taken for the
-    valleys between clusters, because the reference, which is drawn from a density, has none.
+    Counts, answers and rounded numbers, and what was computed from them, have empty space between their values.
+    Without this it would be taken for the valleys between clusters, because the reference, which is drawn from a
+    density, has none. A space much wider than the next one is kept: it is between clusters rather than between steps.
     """
     spread = block.copy()
     for place, column in enumerate(block.T):
-        values = np.unique(column)
+        values, which = np.unique(column, return_inverse=True)
         if not 1 < len(values) <= MOST_REPEATED * len(column):
             continue
-        step = float(np.diff(values).min())
-        multiples = (values - values[0]) / step
-        if np.abs(multiples - np.round(multiples)).max() < OFF_STEP:
-            spread[:, place] += step * (rng.random(len(column)) - 0.5)
+        halves = _filled(np.diff(values)) / 2
+        below, above = np.concatenate([halves[:1], halves]), np.concatenate([halves, halves[-1:]])
+        spread[:, place] += rng.uniform(-below[which], above[which])
     return spread
+
+
+def _filled(gaps: FloatArray) -> FloatArray:
+    """Return how much of the space between two values belongs to steps, for all pairs of neighbouring values.
+
+    Where all values are multiples of a step, it is one step; otherwise at most WIDER times the narrower one beside it.
+    """
+    step = float(gaps.min())
+    if np.abs(gaps / step - np.round(gaps / step)).max() < OFF_STEP:
+        return np.full(len(gaps), step)
+    beside = np.concatenate([gaps[1:2], np.minimum(gaps[:-2], gaps[2:]), gaps[-2:-1]])
+    return np.asarray(np.minimum(gaps, WIDER * beside))
 
 
 def drawn_reference(points: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -62,7 +62,13 @@ def share_arenas() -> bool:
 
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table; those of text cells alone are left out."""
-    return {name: value for name, value in table_options(arguments).items() if name != "formulas"}
+    if getattr(arguments, "out_sep", None) is not None or getattr(arguments, "decimal", None) is not None:
+        raise ValueError("--out-sep and --decimal do not go together with tables in blocks; leave them out")
+    if arguments.encoding is not None:
+        raise ValueError(
+            "--encoding does not go together with tables in blocks; leave it out, or convert them to UTF-8"
+        )
+    return {name: value for name, value in table_options(arguments).items() if name not in ("formulas", "encoding")}
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving: Solving, step: Step) -> None:

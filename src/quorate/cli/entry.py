@@ -35,7 +35,7 @@ from quorate.cli.label_commands import (
     add_score,
     add_update,
 )
-from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate
+from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate, add_predict
 from quorate.cli.output import printable
 
 PATIENCE = 0.7
@@ -128,6 +128,7 @@ EPILOG = """examples:
   quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
+  quorate predict model.npz new.csv --id customer -o labels.csv
   quorate explain labels.csv features.csv --id customer --rules
   quorate methods
   quorate demo
@@ -329,6 +330,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_resolutions(commands)
     add_generate(commands)
     add_cluster(commands)
+    add_predict(commands)
     add_explain(commands)
     add_methods(commands)
     add_demo(commands)

@@ -12,6 +12,7 @@ from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
     add_device_option,
+    add_encoding_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
@@ -22,6 +23,7 @@ from quorate.cli.options import (
     add_rows_options,
     add_safe_cells_option,
     add_seed_option,
+    add_style_options,
     add_table_options,
     add_talk_options,
     ambiguity_threshold,
@@ -178,6 +180,7 @@ def add_place(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
+    add_style_options(parser)
     add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -204,7 +207,15 @@ def run_place(arguments: argparse.Namespace) -> None:
         placed = place(labelling.named(), ensemble, new)
     with step(f"writing {arguments.output}"):
         formulas = formulas_of(arguments, arguments.output)
-        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
+        save_labels(
+            arguments.output,
+            placed,
+            name=arguments.label,
+            overwrite=arguments.force,
+            formulas=formulas,
+            sep=arguments.out_sep,
+            decimal=arguments.decimal,
+        )
     _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()))
 
 
@@ -253,6 +264,7 @@ def add_update(commands: Any) -> None:
         "--label", metavar="COLUMN", default="label", help="column of both files with the labels (default: %(default)s)"
     )
     parser.add_argument("--sep", metavar="CHAR", help="what separates columns of text files (default: recognised)")
+    add_encoding_option(parser)
     parser.add_argument(
         "--unsure",
         metavar="SHARE",

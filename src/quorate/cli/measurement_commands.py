@@ -12,6 +12,7 @@ from quorate.cli.options import (
     add_column_options,
     add_command,
     add_device_option,
+    add_encoding_option,
     add_force_option,
     add_labelling_column,
     add_labels_output,
@@ -21,6 +22,7 @@ from quorate.cli.options import (
     add_reference_option,
     add_safe_cells_option,
     add_seed_option,
+    add_style_options,
     add_talk_options,
     formulas_of,
     generating_of,
@@ -31,7 +33,7 @@ from quorate.cli.options import (
     steps_of,
     works_in_blocks,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
+from quorate.cli.output import aligned, ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
 
 
 def add_generate(commands: Any) -> None:
@@ -231,13 +233,10 @@ def run_explain(arguments: argparse.Namespace) -> None:
     columns = None if arguments.columns is None else names(arguments.columns)
     drop = [] if arguments.drop is None else names(arguments.drop)
     with step(f"reading {arguments.table}"):
-        table = load_typed(
-            arguments.table, ids=arguments.id, columns=columns, drop=drop, sep=arguments.sep, formulas=formulas
-        )
+        options = {"ids": arguments.id, "sep": arguments.sep, "formulas": formulas, "encoding": arguments.encoding}
+        table = load_typed(arguments.table, columns=columns, drop=drop, **options)
     with step(f"reading {arguments.labelling}"):
-        labelling = load_labelling(
-            arguments.labelling, table, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas
-        )
+        labelling = load_labelling(arguments.labelling, table, column=arguments.label, **options)
     with step("comparing clusters"):
         found = explain(labelling.named(), table)
         ruled = rules(labelling.named(), table, random_state=seed) if arguments.rules else None
@@ -255,3 +254,46 @@ def run_explain(arguments: argparse.Namespace) -> None:
     lines += ["", *(f"left out: {name} {reason}" for name, reason in found.left_out.items())]
     lines += [NO_TEST, *([] if arguments.output is None else [f"all traits {place_of(arguments.output)}"])]
     tell(arguments, facts, "\n".join(lines) + "\n")
+
+
+def add_predict(commands: Any) -> None:
+    """Add `quorate predict`."""
+    parser = add_command(commands, "predict", run_predict, "label new objects by a model that save_model wrote")
+    parser.add_argument("model", help="model of quorate.save_model, an .npz file")
+    parser.add_argument("features", help="table of the new objects, with the columns that the model was made from")
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
+    parser.add_argument("--sep", metavar="CHAR", help="what separates columns of a text table (default: recognised)")
+    add_encoding_option(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
+    )
+    add_style_options(parser)
+    add_safe_cells_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_predict(arguments: argparse.Namespace) -> None:
+    """Read the model and the table, label its objects, write the labels and how many each cluster has."""
+    refuse_clashes(arguments)
+    step = steps_of(arguments)
+    with step("loading"):
+        import numpy as np
+
+        from quorate import load_model, save_labels
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_for_model
+    refuse_output(arguments.output, arguments.force)
+    model = load_model(arguments.model)
+    table, ids = read_for_model(arguments, model, step)
+    with step("labelling the objects"):
+        labels = model.predict(table)
+    formulas = formulas_of(arguments, arguments.output)
+    style = {"sep": arguments.out_sep, "decimal": arguments.decimal, "formulas": formulas}
+    save_labels(arguments.output, labels, ids=ids, overwrite=arguments.force, id_name=arguments.id, **style)
+    sizes = np.bincount(labels, minlength=model.n_clusters_).tolist()
+    facts = {"n_objects": len(labels), "n_clusters": model.n_clusters_, "sizes": sizes, "output": arguments.output}
+    shown = ", ".join(f"{cluster}: {size:,}" for cluster, size in enumerate(sizes))
+    tell(
+        arguments, facts, aligned({"objects": f"{len(labels):,}", "sizes": shown, "labels": place_of(arguments.output)})
+    )

@@ -205,6 +205,16 @@ def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
         metavar="CHAR",
         help="what separates columns of a text table: comma, semicolon, tab, pipe (default: recognised)",
     )
+    add_encoding_option(parser)
+
+
+def add_encoding_option(parser: argparse.ArgumentParser) -> None:
+    """Add --encoding."""
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="how text tables are encoded, such as cp1252 or latin2 (default: UTF-8, UTF-16 and cp1252 are recognised)",
+    )
 
 
 def add_orientation_option(parser: argparse.ArgumentParser) -> None:
@@ -302,6 +312,17 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--save", metavar="FILE", help="also save the whole result to this .npz file, for `quorate cut` and Python"
+    )
+    add_style_options(parser)
+
+
+def add_style_options(parser: argparse.ArgumentParser) -> None:
+    """Add --out-sep and --decimal."""
+    parser.add_argument(
+        "--out-sep", metavar="CHAR", help="what separates columns of the output: comma, semicolon, tab, pipe"
+    )
+    parser.add_argument(
+        "--decimal", choices=("point", "comma"), help="decimal mark of the output; comma also sets --out-sep semicolon"
     )
 
 

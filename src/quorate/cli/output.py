@@ -56,7 +56,7 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
 
     single = [
         getattr(arguments, name, None)
-        for name in ("features", "labelling", "new", "result", "table", "before", "after")
+        for name in ("features", "labelling", "new", "result", "table", "before", "after", "model")
     ]
     named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
     files: list[str] = []

@@ -88,6 +88,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             truth=arguments.truth,
             sep=arguments.sep,
             formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
@@ -100,7 +101,12 @@ def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) ->
     """Return the labelling in a file, and the column of confidence or None."""
     with step(f"reading {path}"):
         read, confidence = load_lone_labelling(
-            path, column=arguments.label, ids=arguments.id, sep=arguments.sep, formulas=formulas_of(arguments)
+            path,
+            column=arguments.label,
+            ids=arguments.id,
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
     return CodedLabelling(read.labels[:, 0].astype(np.int32), read.categories[0], read.object_ids), confidence
 
@@ -159,6 +165,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         check=False,
         orientation="objects",
         sep=options["sep"],
+        encoding=options["encoding"],
         formulas=options["formulas"],
     )
     return load_chosen(arguments.new, choose, reading)
@@ -169,6 +176,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {
         "ids": arguments.id,
         "sep": arguments.sep,
+        "encoding": arguments.encoding,
         "skip_empty": arguments.skip_empty,
         "check": not arguments.no_check,
         "formulas": formulas_of(arguments),
@@ -296,6 +304,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 overwrite=arguments.force,
                 formulas=formulas,
                 method_confidence=arguments.method_confidence,
+                sep=arguments.out_sep,
+                decimal=arguments.decimal,
             )
     if arguments.save is not None:
         with step(f"writing {arguments.save}"):
@@ -403,6 +413,7 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             columns=None if arguments.columns is None else names(arguments.columns),
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
+            encoding=arguments.encoding,
         )
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
@@ -413,7 +424,7 @@ def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble,
     Each column is standardised with --scale z.
     """
     with step(f"reading {arguments.features}", share_read):
-        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep)
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
         values = table.values if arguments.scale is None else _scaled(table.values)
     if table.ids is None or ensemble.object_ids is None:
         return values
@@ -427,6 +438,27 @@ def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble,
         )
     rows = np.array([place[name] for name in wanted], dtype=np.intp)
     return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
+
+
+def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
+    """Return the columns that a model was made from, and the names of the objects."""
+    wanted = getattr(model, "feature_names_in_", None)
+    options = {"ids": arguments.id, "sep": arguments.sep, "encoding": arguments.encoding}
+    with step(f"reading {arguments.features}"):
+        if model.columns == "auto":
+            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments))
+            return table, table.object_ids
+        read = load_features(arguments.features, columns=None if wanted is None else list(wanted), **options)
+    width = read.values.shape[1]
+    if width != model.n_features_in_:
+        raise ValueError(
+            f"{arguments.features} has {width} columns, and the model was made from {model.n_features_in_}"
+        )
+    if wanted is None or read.names is None:
+        return read.values, read.ids
+    import pandas
+
+    return pandas.DataFrame(np.asarray(read.values), columns=list(wanted)), read.ids
 
 
 def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
@@ -443,6 +475,7 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
             formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
         coding = mixed_columns(table)
     if not arguments.quiet:

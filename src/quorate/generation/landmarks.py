@@ -30,6 +30,9 @@ DIRECTIONS = 64
 DIRECTION_ROWS = 2_048
 """The largest number of rows that principal directions are computed from."""
 
+ROWS_AT_ONCE = 256
+"""So many of them are held in double precision at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
@@ -121,11 +124,23 @@ def principal_directions(sample: Floats, rng: np.random.Generator) -> Floats:
     The caller limits BLAS to one thread.
     """
     rows = sample[:: -(-len(sample) // DIRECTION_ROWS)]
-    rows = rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-    block = rng.standard_normal((sample.shape[1], DIRECTIONS), dtype=np.float32)
+    mean = rows.mean(axis=0, dtype=np.float64)
+    block = rng.standard_normal((sample.shape[1], DIRECTIONS), dtype=np.float32).astype(np.float64)
     for _ in range(3):
-        block = np.linalg.qr(rows.T @ (rows @ block))[0]
-    return pad_columns(block.T)
+        block = np.linalg.qr(_times_scatter(rows, mean, block))[0]
+    return pad_columns(block.T.astype(np.float32))
+
+
+def _times_scatter(rows: Floats, mean: NDArray[np.float64], block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scatter matrix of the rows times the block, in double precision, which few rows at once are held in.
+
+    In single precision rounding errors, which differ from processor to processor, would reach the labels.
+    """
+    product = np.zeros_like(block)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE] - mean
+        product += part.T @ (part @ block)
+    return product
 
 
 def projected(rows: Floats, directions: Floats) -> Floats:

@@ -16,7 +16,15 @@ from quorate.generation.kmeans import KMeans, Nearest, Trained, lloyd, random_ro
 from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, find_landmarks
 from quorate.ops.landmarks import add_landmark_pairs, count_nonzeros, points_of_rows, scaled_nonzeros, weigh
 from quorate.ops.threads import Stop, one_blas_thread
-from quorate.solvers.spectral.embedding import SparseMatrix, block_size, filtered_eigenvectors
+from quorate.solvers.spectral.embedding import (
+    TIED,
+    SparseMatrix,
+    block_size,
+    filtered_eigenvectors,
+    leading_eigenvectors,
+    turned,
+    untied,
+)
 
 LEAST_LANDMARKS = 1_000
 """Sets of 2,000 to 10,000 objects have so many landmarks; smaller ones have half as many as objects."""
@@ -67,7 +75,7 @@ class Spectral:
     are scaled to length 1 first, so that they are compared by their cosine, and their landmarks are drawn objects.
 
     A member costs O(n (sqrt(landmarks) + neighbours) d) for the links, O(n k^2) for the points, and work that does not
-    depend on n. Values are float32 after a shift and a scale, sums are float64, and eigenvectors are float32.
+    depend on n. Values are float32 after a shift and a scale, sums and eigenvectors are float64.
 
     References
     ----------
@@ -235,21 +243,22 @@ def _eigenvectors(
     if n_landmarks >= max(SPARSE_LANDMARKS, 4 * block_size(wanted)):
         found = filtered_eigenvectors(_sparse(folded, root), wanted, rng)
     values, vectors = _dense(folded, root, wanted) if found is None else found
-    return np.ascontiguousarray(vectors[:, values > LEAST_VALUE * values[0]] * root[:, None])
+    return np.ascontiguousarray(turned(vectors[:, values > LEAST_VALUE * values[0]]) * root[:, None])
 
 
 def _dense(folded: NDArray[np.float64], root: NDArray[np.float64], wanted: int) -> tuple[Any, Any]:
-    from scipy.linalg import eigh
-
-    # float32 takes two thirds of the time, and the points are float32 in the end
-    single, size = (folded * root[:, None] * root).astype(np.float32), len(folded)
-    values, vectors = eigh(single, subset_by_index=(size - wanted, size - 1), overwrite_a=True, check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+    matrix, size = folded * root[:, None] * root, len(folded)
+    few = min(wanted + 1, size)
+    while True:
+        values, vectors = leading_eigenvectors(matrix, few)
+        if few == size or values[-1] < values[wanted - 1] - TIED:
+            return untied(values, vectors, wanted)
+        few = min(2 * few, size)
 
 
 def _sparse(folded: NDArray[np.float64], root: NDArray[np.float64]) -> SparseMatrix:
     indptr = np.empty(len(folded) + 1, dtype=np.int64)
     count_nonzeros(folded, indptr)
-    matrix = SparseMatrix(indptr, np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.float32))
+    matrix = SparseMatrix(indptr, np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1]))
     scaled_nonzeros(folded, root, *matrix)
     return matrix

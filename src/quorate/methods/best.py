@@ -31,7 +31,9 @@ def best(ensemble: Ensemble, n_clusters: int | None, *, rng: np.random.Generator
     Notes
     -----
     Objects that the member does not know join the cluster with which they have the highest mean co-association; if
-    they share nothing with any cluster, they join the largest one. O(m H^2) for m rows and H members.
+    they share nothing with any cluster, they join the largest one. O(m H^2) for m rows and H members. With
+    ``weights="auto"`` and members that agree little with the others the member is only the start: moves follow, as with
+    ``refine=True``, because the good members together know more than the best of them (docs/decisions/0115).
 
     References
     ----------
@@ -67,5 +69,6 @@ METHOD = Method(
     reference="doi:10.1162/153244303321897735",
     tables=few_tables,
     finds_k=True,
+    needs_moves=True,
     own_order="info['anmi'] lists the members in their own order; ties are broken by the labels of the members",
 )

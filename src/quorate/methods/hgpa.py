@@ -47,7 +47,9 @@ def hgpa(
     Needs the package mtkahypar (``pip install 'quorate[hypergraph]'``); its deterministic preset is used, so one seed
     is one answer for any number of threads. Rows are vertices that weigh their objects. O(m H) memory for m
     rows and H members. A cluster cut slightly costs as much as one cut in the middle, which makes this the weakest
-    method of its paper [1]_. Exactly n_clusters connected components are returned as they are, balanced or not.
+    method of its paper [1]_; with ``weights="auto"`` and members that agree little with the others, moves follow, as
+    with ``refine=True`` (docs/decisions/0115). Exactly n_clusters connected components are returned as they are,
+    balanced or not.
 
     References
     ----------
@@ -84,5 +86,6 @@ METHOD = Method(
     reference="doi:10.1162/153244303321897735",
     tables=few_tables,
     stochastic=True,
+    needs_moves=True,
     weighs=1,
 )

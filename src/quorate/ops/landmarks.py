@@ -247,8 +247,8 @@ def points_of_rows(near, weight, table, points):
 def recurrence(indptr, indices, values, current, previous, factors, result):
     """Write factors[0] * (M current) - factors[1] * current - factors[2] * previous to result.
 
-    M is a square CSR matrix of p rows given by indptr (p + 1,), indices and values, float32. current, previous and
-    result are (p, b) float32, and factors is (3,) float32. previous and result may be the same array; current may be
+    M is a square CSR matrix of p rows given by indptr (p + 1,), indices and values, float64. current, previous and
+    result are (p, b) float64, and factors is (3,) float64. previous and result may be the same array; current may be
     neither. All b columns go through the same sums in the same order, and the inner loop runs over them in vector
     registers.
     """
@@ -279,12 +279,12 @@ def count_nonzeros(matrix, indptr):
 def scaled_nonzeros(matrix, scale, indptr, indices, values):
     """Write the entries of matrix (p, p) that are not 0, times scale[row] * scale[column], in CSR form.
 
-    indptr comes from `count_nonzeros`; indices int32 and values float32 have indptr[-1] entries and are written.
+    indptr comes from `count_nonzeros`; indices int32 and values float64 have indptr[-1] entries and are written.
     """
     for row in range(matrix.shape[0]):
         place = indptr[row]
         for column in range(matrix.shape[1]):
             if matrix[row, column] != 0:
                 indices[place] = column
-                values[place] = np.float32(matrix[row, column] * scale[row] * scale[column])
+                values[place] = matrix[row, column] * scale[row] * scale[column]
                 place += 1

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from quorate._evaluation.member_table import APART
 from quorate._summaries import Choice, LabelShare
 from quorate._trust.subject import Subject
-from quorate._types import Json
+from quorate._types import FloatArray, Json
 from quorate._verdict import CLEAR as CLEAR_GRADE
 from quorate._verdict import GRADES, NO_STRUCTURE, STRONG, is_unfair
 from quorate.reporting.evidence import candidate_table, null_picture
@@ -157,6 +157,76 @@ def cluster_table(subject: Subject, shades: Sequence[str]) -> str:
             f"<td>{subject.densities[cluster]:.2f}</td></tr>"
         )
     return "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 6, "clusters")
+
+
+SECOND = 2
+"""How many other clusters the table of memberships names for each cluster."""
+
+
+def membership_table(subject: Subject, memberships: FloatArray | None, shades: Sequence[str]) -> str:
+    """Return what objects of each cluster may belong to instead, as a part of the page; empty if it is not known."""
+    if memberships is None:
+        return ""
+    counts = np.where(subject.labels >= 0, subject.ensemble.counts, 0)
+    rows = []
+    for cluster in largest_clusters(subject):
+        own = subject.labels == cluster
+        mean = np.average(memberships[own], axis=0, weights=counts[own])
+        expected = float(memberships[:, cluster] @ counts)
+        others = [other for other in np.argsort(-mean, kind="stable").tolist() if other != cluster][:SECOND]
+        told = ", ".join(f"{cluster_span(other, subject.names[other])} {mean[other]:.1%}" for other in others)
+        rows.append(
+            f"<tr>{_head(subject, cluster, shades)}<td>{int(subject.labelled.sizes[cluster]):,}</td>"
+            f'<td>{expected:,.1f}</td><td>{mean[cluster]:.1%}</td><td class="profile">{told}</td></tr>'
+        )
+    body = "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
+    return _folded(
+        "Memberships",
+        ("cluster", "objects", "expected", "its own", "other clusters"),
+        body,
+        f"Of the consensus of {_number(subject.n_clusters, 'cluster')}, wherever the slider is. Each object belongs to "
+        "its cluster with the probability that is its confidence, and to the others with what is left. Expected is the "
+        "sum of these probabilities over all objects; the shares are means over the objects of a cluster. "
+        "Consensus.memberships gives the table of all objects.",
+    )
+
+
+MOST_SPLITS = 20
+
+
+def tree_table(subject: Subject) -> str:
+    """Return how the tree of the result comes apart, as a part of the page; empty if it has no tree."""
+    result = subject.result
+    if result is None or (result.tree is None and "leaves" not in result.info):
+        return ""
+    from quorate._evaluation.co_association import splits
+
+    rows = []
+    for split in splits(result, min(MOST_SPLITS, max(8, subject.n_clusters + 3))):
+        mark = ' class="own"' if split.n_clusters == subject.n_clusters else ""
+        value = split.gain if split.lifetime is None else split.lifetime
+        rows.append(
+            f'<tr{mark}><th scope="row">{split.n_clusters}</th><td>{split.size:,}</td><td>{split.left:,}</td>'
+            f"<td>{split.right:,}</td><td>{NONE if value is None else format(value, '.4f')}</td></tr>"
+        )
+    speaks = "density gained" if result.tree is None else "lifetime"
+    return _folded(
+        "How the tree comes apart",
+        ("clusters", "objects that are split", "into", "and", speaks),
+        "".join(rows),
+        f"One tree holds all numbers of clusters; the row in bold is that of {_number(subject.n_clusters, 'cluster')}. "
+        f"The higher the {speaks}, the more speaks for that number. result.cut(k) gives the clusters of another row, "
+        f"in the shell quorate cut result.npz -k K.",
+    )
+
+
+def _folded(title: str, head: Sequence[str], body: str, words: str) -> str:
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    return (
+        f'<details><summary>{escape(title)}</summary><p class="caption">{escape(words)}</p>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}">'
+        f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div></details>"
+    )
 
 
 def _two_digits(value: float) -> str:
@@ -298,6 +368,7 @@ def page(
     data: Json,
     made_by: str,
     choice: Choice | None = None,
+    memberships: FloatArray | None = None,
 ) -> str:
     """Return the whole text of the file."""
     scripts = [_asset("echarts/echarts.min.js"), _our_script()]
@@ -319,6 +390,8 @@ def page(
             "profiles": profile_table(subject, data["colours"]),
             "made_by": escape(made_by),
             "clusters": cluster_table(subject, data["colours"]),
+            "memberships": membership_table(subject, memberships, data["colours"]),
+            "tree": tree_table(subject),
             "members": member_table(subject),
             "grey": "Grey is a missing label." if subject.missing.any() else "",
             "orange": "A member that stands apart is orange." if len(data["members"]["apart"]) else "",

@@ -15,10 +15,12 @@ import numpy as np
 
 from quorate._check import counted, has, size
 from quorate._choose_k.choose_k import Choice
+from quorate._consensus.confidence import memberships
+from quorate._data.soft_members import harden, soft_or_labels
 from quorate._io import refuse_place, write_aside
 from quorate._summaries import AMBIGUOUS
 from quorate._trust.subject import Subject, subject_of
-from quorate._types import MAX_BYTES, Consensus
+from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, FloatArray, SoftEnsemble
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.page import ROWS_OF_TABLES, page
@@ -50,8 +52,9 @@ def report(
     Parameters
     ----------
     result : Consensus, or labels of the objects
-    ensemble : Ensemble, or anything `as_ensemble` takes
-        The ensemble that the consensus was made from.
+    ensemble : Ensemble, SoftEnsemble, or anything `as_ensemble` or `as_soft_ensemble` takes
+        The ensemble that the consensus was made from. Of soft members the figures show the likeliest labels, and the
+        memberships in the consensus are those of the memberships themselves.
     path : str or path
         The file to write. It is written under another name and then renamed, so that it never exists in part.
     truth : array of labels, optional
@@ -99,7 +102,9 @@ def report(
     refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
-    subject = subject_of(result, ensemble, truth, ambiguous=ambiguous)
+    members = soft_or_labels(ensemble)
+    labels = harden(members) if isinstance(members, SoftEnsemble) else members
+    subject = subject_of(result, labels, truth, ambiguous=ambiguous)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
     _refuse_many_clusters(subject)
@@ -124,10 +129,23 @@ def report(
             "renamable": subject.result is not None,
         },
         choice=choice,
+        memberships=_memberships(subject, members),
         made_by=f"Other numbers of clusters are shown {slider.made_by}." if len(slider.partitions) > 1 else "",
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+MOST_MEMBERSHIPS = 20_000_000
+"""Memberships of more objects times clusters are left out of the page: they would take 160 MB and more."""
+
+
+def _memberships(subject: Subject, members: AnyEnsemble) -> FloatArray | None:
+    """How probably each object belongs to each cluster; None if the result has no confidence, or for very many."""
+    result = subject.result
+    if result is None or result.confidence is None or members.n_rows * subject.n_clusters > MOST_MEMBERSHIPS:
+        return None
+    return memberships(result, members)
 
 
 def _refuse_many_clusters(subject: Subject) -> None:

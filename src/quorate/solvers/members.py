@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -186,6 +187,11 @@ LITTLE = 0.05
 """Members of less weight are left out, because methods on graphs count their clusters whatever they weigh."""
 SAME = 0.99
 """Two members whose NMI is at least this say the same."""
+CENTRAL, FEWEST_OTHERS = 1.03, 4
+"""Members that say the same count as many, not as one, if they agree with the others better by this factor than the
+others agree with one another: several runs of k-means find the best optimum. Together they then count at most half as
+much as the others, so that a member handed in many times does not decide alone. With fewer others that differ than this
+nothing can be told, and each member counts."""
 CLEAR = 5.0
 """Agreement counts if the mutual information is this many standard deviations above what chance gives."""
 
@@ -196,7 +202,7 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     Agreement is mutual information beyond chance, as a share of its largest value. A member's agreement is its mean
     with the `CLOSEST` others that agree with it best, of which members that say the same count once: a copy is no
     witness. The weight is 1 from `ENOUGH` of the usual agreement on and falls with its square below. Members that say
-    the same share the weight of one.
+    the same share the weight of one, or of several if they are `CENTRAL`; members of `generate` share nothing.
     """
     rows = _rows_to_compare(ensemble)
     values, shared = member_pairs(rows, "geometric")
@@ -210,10 +216,44 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     usual = float((known**2 / n_alike).sum() / max((known / n_alike).sum(), 1e-300))
     trust = np.minimum(known / (ENOUGH * usual), 1.0) ** 2 if usual > 0 else np.ones(len(known))
     trust[np.isnan(closest)] = 1.0
-    weights: FloatArray = trust / n_alike
+    # members that `generate` made are runs of their own: how many found the same is evidence, and none is a copy
+    is_generated = len(ensemble.info.get("members", ())) == ensemble.n_members
+    together = n_alike if is_generated else _counted_together(agreement, alike, trust >= 1.0)
+    weights: FloatArray = trust * together / n_alike
     weights /= weights.max()
     weights[weights < LITTLE] = 0.0
-    return Learnt(weights, tuple(map(_reason, trust, n_alike - 1, weights)))
+    return Learnt(weights, tuple(map(_reason, trust, n_alike - 1, together, weights)))
+
+
+def _counted_together(agreement: FloatArray, alike: NDArray[np.bool_], good: NDArray[np.bool_]) -> FloatArray:
+    """How many members those that say the same as each member count as."""
+    return np.array([_together(agreement, alike, good, member) for member in range(len(alike))])
+
+
+def _together(agreement: FloatArray, alike: NDArray[np.bool_], good: NDArray[np.bool_], member: int) -> float:
+    """How many members those that say the same as this one count as: one, or more if they are central."""
+    number = int(alike[member].sum())
+    is_first = alike.argmax(axis=1) == np.arange(len(alike))
+    others = np.flatnonzero(is_first & good & ~alike[member])
+    if number == 1 or not good[member]:
+        return 1.0
+    if len(others) < FEWEST_OTHERS:
+        return float(number)
+    table = agreement[np.ix_(others, others)]
+    among = table[~np.isnan(table) & ~np.eye(len(others), dtype=np.bool_)]
+    own = agreement[member, others]
+    own = own[~np.isnan(own)]
+    if not len(own) or not len(among) or own.mean() < CENTRAL * among.mean():
+        return 1.0
+    return float(min(number, max(1.0, len(others) / 2)))
+
+
+def agree_little(ensemble: AnyEnsemble) -> bool:
+    """Whether weights were learnt and some members count less because they agree with others less than is usual."""
+    learnt = ensemble.info.get("weights")
+    if not isinstance(learnt, Mapping):
+        return False
+    return any(str(entry.get("reason", "")).startswith("agrees with") for entry in learnt.values())
 
 
 def information_beyond_chance(ensemble: AnyEnsemble) -> Beyond:
@@ -231,11 +271,12 @@ class Beyond(NamedTuple):
     noise: FloatArray
 
 
-def _reason(trust: float, copies: int, weight: float) -> str:
+def _reason(trust: float, copies: int, together: float, weight: float) -> str:
     low = "agrees with no other member beyond chance" if trust == 0 else "agrees with others far less than is usual"
     parts = [low] if trust < 1 else []
-    if copies:
-        parts.append(f"says the same as {copies} other{'s' if copies > 1 else ''}, which count once together")
+    if copies and together <= copies:
+        number = "once" if together == 1 else f"as {together:g} members"
+        parts.append(f"says the same as {copies} other{'s' if copies > 1 else ''}, which count {number} together")
     if not weight:
         parts.append(LEFT_OUT)
     return "; ".join(parts)

@@ -13,7 +13,7 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.euclidean import add_points, nearest_points
 from quorate.ops.landmarks import recurrence
-from quorate.ops.threads import map_blocks, map_tasks, one_blas_thread
+from quorate.ops.threads import blas_waits, map_blocks, map_tasks, one_blas_thread
 from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count, weighted_total
 from quorate.solvers.local_weights import cluster_overlap
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
@@ -117,7 +117,7 @@ def leading_eigenvectors(matrix: FloatArray, n_components: int) -> tuple[FloatAr
     it returns nothing at all (https://github.com/scipy/scipy/issues/13913) or stops with "Internal Error.". Its answer
     is therefore checked, and all eigenvectors are computed by another routine where it is missing or wrong.
     """
-    with one_blas_thread() if len(matrix) < MANY_ROWS else nullcontext():
+    with one_blas_thread() if len(matrix) < MANY_ROWS or blas_waits() else nullcontext():
         wanted = min(n_components, len(matrix))
         found = _part(matrix, wanted)
         if found is None:
@@ -158,18 +158,20 @@ FILTER_TOLERANCE = 0.05
 """Rounds end if no wanted vector misses its eigenvalue equation by more than this share of the distance between the
 lowest wanted eigenvalue and the lowest of the block, which bounds the sine of its angle with the right space."""
 LEAST_TOLERANCE = 2e-6
-"""Errors below this cannot be expected of float32."""
+"""Errors below this do no harm."""
+TIED = 1e-7
+"""Eigenvalues closer than this count as equal: rounding errors decide which of their eigenvectors are found."""
 MOST_ROUNDS = 8
 FIRST_CUT = 0.6
 """The value below which eigenvectors are damped in the first round, when none of the eigenvalues is known."""
 
 
 class SparseMatrix(NamedTuple):
-    """A symmetric matrix in CSR form, float32, whose eigenvalues lie between 0 and 1."""
+    """A symmetric matrix in CSR form, float64, whose eigenvalues lie between 0 and 1."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    values: Floats
+    values: FloatArray
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -181,9 +183,10 @@ def block_size(n_vectors: int) -> int:
 
 
 def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.Generator) -> tuple[Any, Any] | None:
-    """Return the n_vectors largest eigenvalues, in descending order, and their vectors as columns, float32.
+    """Return the n_vectors largest eigenvalues, in descending order, and their vectors as columns.
 
-    None is returned if they do not converge within MOST_ROUNDS rounds, because too many eigenvalues are nearly equal.
+    None is returned if they do not converge within MOST_ROUNDS rounds, because too many eigenvalues are nearly equal,
+    or if all eigenvalues of the block are.
 
     Each round has three steps. First a polynomial of the matrix multiplies all vectors of a block. The polynomial is
     small on [0, cut] and grows fast above, so that the wanted vectors become large in comparison with the others. Then
@@ -200,7 +203,7 @@ def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.G
     data need two or three rounds. The method is that of Y. Zhou et al., "Self-consistent-field calculations using
     Chebyshev-filtered subspace iteration", Journal of Computational Physics 219 (2006), doi:10.1016/j.jcp.2006.03.017.
     """
-    block = rng.standard_normal((len(matrix), block_size(n_vectors)), dtype=np.float32)
+    block = rng.standard_normal((len(matrix), block_size(n_vectors)), dtype=np.float32).astype(np.float64)
     cut = FIRST_CUT
     for _ in range(MOST_ROUNDS):
         basis = np.linalg.qr(_filtered(matrix, block, cut))[0]
@@ -210,17 +213,42 @@ def filtered_eigenvectors(matrix: SparseMatrix, n_vectors: int, rng: np.random.G
         cut = min(max(float(values[0]), 0.01), 0.999)
         missed = (product @ turn - block * values)[:, -n_vectors:]
         allowed = max(LEAST_TOLERANCE, FILTER_TOLERANCE * float(values[-n_vectors] - values[0]))
-        if np.einsum("ij,ij->j", missed, missed).max() <= allowed**2:
-            return values[: -n_vectors - 1 : -1], block[:, : -n_vectors - 1 : -1]
+        apart = values[-n_vectors] - values[0] > TIED
+        if apart and np.einsum("ij,ij->j", missed, missed).max() <= allowed**2:
+            return untied(values[::-1], block[:, ::-1], n_vectors)
     return None
 
 
-def _filtered(matrix: SparseMatrix, block: Floats, cut: float) -> Floats:
+def untied(values: FloatArray, vectors: FloatArray, wanted: int) -> tuple[FloatArray, FloatArray]:
+    """Return the first of the eigenvalues and their vectors, a choice among equal ones that no rounding error makes.
+
+    The values come in descending order, and with the first that are wanted come all that are equal to the last of them.
+    """
+    last = values[wanted - 1]
+    first, end = int((values > last + TIED).sum()), int((values >= last - TIED).sum())
+    if end == wanted:
+        return values[:wanted], vectors[:, :wanted]
+    chosen = turned(vectors[:, first:end])[:, : wanted - first]
+    return values[:wanted], np.concatenate([vectors[:, :first], chosen], axis=1)
+
+
+def turned(vectors: FloatArray) -> FloatArray:
+    """Return the basis of the space of orthonormal columns that depends on nothing but this space.
+
+    Eigenvectors of nearly equal eigenvalues are turned by rounding errors, which differ from processor to processor.
+    """
+    drawn = np.random.default_rng(0).standard_normal(vectors.shape)
+    turn, triangle = np.linalg.qr(vectors.T @ drawn)
+    basis: FloatArray = vectors @ (turn * np.where(np.diag(triangle) < 0, -1.0, 1.0))
+    return basis
+
+
+def _filtered(matrix: SparseMatrix, block: FloatArray, cut: float) -> FloatArray:
     """Return the Chebyshev polynomial of degree DEGREE on [0, cut] of the matrix, times the block."""
     inverse = 2.0 / cut
     previous, current = block, np.empty_like(block)
-    recurrence(*matrix, block, block, np.array([inverse, 1.0, 0.0], dtype=np.float32), current)
-    factors = np.array([2.0 * inverse, 2.0, 1.0], dtype=np.float32)
+    recurrence(*matrix, block, block, np.array([inverse, 1.0, 0.0]), current)
+    factors = np.array([2.0 * inverse, 2.0, 1.0])
     for _ in range(DEGREE - 1):
         recurrence(*matrix, current, previous, factors, previous)
         previous, current = current, previous
@@ -229,9 +257,9 @@ def _filtered(matrix: SparseMatrix, block: Floats, cut: float) -> Floats:
     return current / largest if largest > 0 else current
 
 
-def _product(matrix: SparseMatrix, block: Floats) -> Floats:
+def _product(matrix: SparseMatrix, block: FloatArray) -> FloatArray:
     result = np.empty_like(block)
-    recurrence(*matrix, block, block, np.array([1.0, 0.0, 0.0], dtype=np.float32), result)
+    recurrence(*matrix, block, block, np.array([1.0, 0.0, 0.0]), result)
     return result
 
 
