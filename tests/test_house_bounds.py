@@ -20,7 +20,7 @@ MORE_IN_A_PACKAGE = {
 }
 MOST_WALKED = {
     "quorate consensus": 51,  # evaluate reads labels or soft members; progress is a module of its own
-    "EnsembleClustering('auto')": 65,  # profiles_: what is typical of each cluster; the judge of the trial
+    "EnsembleClustering('auto')": 64,  # profiles_: what is typical of each cluster; the judge of the trial
     "stream.consensus": 44,
     "report": 51,  # progress, camps, soft members
 }
