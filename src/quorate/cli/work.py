@@ -418,6 +418,28 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
 
+def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
+
+    Each column is standardised with --scale z.
+    """
+    with step(f"reading {arguments.features}", share_read):
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
+        values = table.values if arguments.scale is None else _scaled(table.values)
+    if table.ids is None or ensemble.object_ids is None:
+        return values
+    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
+    wanted = [str(name) for name in ensemble.object_ids.tolist()]
+    absent = [name for name in wanted if name not in place]
+    if absent:
+        raise ValueError(
+            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
+            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
+        )
+    rows = np.array([place[name] for name in wanted], dtype=np.intp)
+    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
+
+
 def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
     """Return the columns that a model was made from, and the names of the objects."""
     wanted = getattr(model, "feature_names_in_", None)
@@ -437,28 +459,6 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     import pandas
 
     return pandas.DataFrame(np.asarray(read.values), columns=list(wanted)), read.ids
-
-
-def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
-    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
-
-    Each column is standardised with --scale z.
-    """
-    with step(f"reading {arguments.features}", share_read):
-        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep)
-        values = table.values if arguments.scale is None else _scaled(table.values)
-    if table.ids is None or ensemble.object_ids is None:
-        return values
-    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
-    wanted = [str(name) for name in ensemble.object_ids.tolist()]
-    absent = [name for name in wanted if name not in place]
-    if absent:
-        raise ValueError(
-            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
-            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
-        )
-    rows = np.array([place[name] for name in wanted], dtype=np.intp)
-    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
 def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
