@@ -344,9 +344,7 @@ def _landmarks_of(facts: Json, place: int, arrays: Mapping[str, Array], width: i
     return Landmarks(points, neighbours, groups, starts, np.ascontiguousarray(around), directions)
 
 
-def _sparse_landmarks_of(
-    facts: Json, place: int, arrays: Mapping[str, Array], width: int
-) -> SparseLandmarks:
+def _sparse_landmarks_of(facts: Json, place: int, arrays: Mapping[str, Array], width: int) -> SparseLandmarks:
     data, indices, indptr = (arrays[f"{place} {name}"] for name in ("data", "indices", "indptr"))
     shape = (len(indptr) - 1, width)
     prove_compressed(indptr, indices, shape, "landmarks")
