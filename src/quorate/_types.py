@@ -97,6 +97,9 @@ class _Rows:
     is_proven: ClassVar[bool] = False
     # Whether the table had a default index of pandas, which is a name beside other integers: _data/ids.py.
     has_default_index: ClassVar[bool] = False
+    # Which labels are missing because a member calls the object noise, of the same shape as the labels; see
+    # _data/outside.py. Functions that change rows forget it.
+    noise: ClassVar[Any] = None
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -271,7 +274,8 @@ class Consensus(ResultTable):
     Parameters
     ----------
     labels : int32 array
-        Clusters are numbered 0, 1, 2, ... by first appearance, so that the first object is in cluster 0.
+        Clusters are numbered 0, 1, 2, ... by first appearance. -1 stands for objects that belong to no cluster, which
+        there are only with the options `noise` and ``skip_empty="keep"`` of `consensus`.
     objective : float
         The value that the method optimised; its docstring says which quantity and in which direction.
     n_iter, converged : int, bool
@@ -337,7 +341,7 @@ class Consensus(ResultTable):
         if values is None or "refine" in self.info:
             return None
         own: FloatArray = np.asarray(values)
-        return own if self.rows is None else own[self.rows]
+        return own if self.rows is None else np.where(self.rows < 0, np.nan, own[self.rows])
 
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
@@ -417,7 +421,7 @@ class Reading(NamedTuple):
 
     missing: Any = -1
     weights: Any = None
-    skip_empty: bool = False
+    skip_empty: bool | str = False
     check: bool = True
     declared: bool = False
     takes_all: bool = False
@@ -427,6 +431,7 @@ class Reading(NamedTuple):
     likely_sep: str | None = None
     formulas: str = "keep"
     encoding: str | None = None
+    noise: Any = None
 
 
 MethodOptions = Mapping[str, Any]

@@ -20,6 +20,7 @@ from quorate._consensus.confidence import with_confidence
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
+from quorate._data.outside import inside_rows, noise_values, part_inside
 from quorate._data.proof import proven
 from quorate._data.rows import compress, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
@@ -175,6 +176,8 @@ def consensus(
     features: Any = None,
     progress: bool = False,
     start: Any = None,
+    noise: Any = None,
+    skip_empty: bool | str = False,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -241,6 +244,13 @@ def consensus(
         objects or members were added since. Objects are matched by their ids; without ids the labels are those of the
         first objects, and the others are new. There is one run, and as many clusters as in `start` unless more are
         asked for. ``info["n_started"]`` is the number of objects that had a label.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, such as -1 of HDBSCAN. An object
+        stays outside (label -1) if members of at least half of the weight of those that know it say so; otherwise
+        noise counts as a missing label. ``info["outside"]`` is the number of objects that stay outside.
+    skip_empty : bool or "keep", default False
+        What to do with objects without any label: refuse the table, leave them out (they need ids), or keep them with
+        the label -1.
     **options
         The method's own options.
 
@@ -266,7 +276,7 @@ def consensus(
         _check.choice(device, "device with features", ("cpu", None))
         if start is not None:
             raise ValueError("start must be None with features, which weigh the members anew.")
-    reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
+    reading = Reading(missing, weights, skip_empty, check=check, orientation=orientation, ids=ids, noise=noise)
     if start is not None:
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
@@ -284,6 +294,10 @@ def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solv
     if solving.device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
     if solving.device not in (None, "cpu") or lives_on_card(labels):
+        if noise_values(reading.noise) or reading.skip_empty:
+            raise ValueError(
+                "noise and skip_empty must be left out on a card; pass labels in host memory, device=None."
+            )
         result = consensus_on_card(labels, n_clusters, reading, solving)
         if result is not None:
             return result
@@ -355,6 +369,8 @@ def _read(labels: Any, reading: Reading) -> AnyEnsemble:
     """Labels or soft members, read as the options of `as_ensemble` say."""
     if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
         return ensemble_as(labels, reading)
+    if noise_values(reading.noise) or reading.skip_empty:
+        raise ValueError("noise and skip_empty must be left out with soft members; noise is a membership in nothing.")
     if reading.orientation is not None:
         raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
     return as_soft_ensemble(labels, weights=reading.weights, missing=reading.missing, ids=reading.ids)
@@ -376,6 +392,9 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     """
     if ensemble.card is not None:
         return _solve_on_card(ensemble, n_clusters, solving)
+    inside = inside_rows(ensemble) if isinstance(ensemble, Ensemble) else None
+    if inside is not None:
+        return _solve_inside(cast(Ensemble, ensemble), inside, n_clusters, solving)
     n_clusters, solving = started(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
@@ -401,6 +420,30 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
+
+
+def _solve_inside(ensemble: Ensemble, inside: NDArray[np.intp], n_clusters: Numbers, solving: Solving) -> Solved:
+    """Solve the objects that belong to some cluster; the others get the label -1. There is no tree of all objects."""
+    if solving.start is not None:
+        codes = matched_labels(solving.start, "start", ensemble)[0][inside]
+        solving = replace(solving, start=codes)
+    solved = solve_objects(part_inside(ensemble, inside), n_clusters, solving)
+    found, n_rows = solved.objects, ensemble.n_rows
+    n_outside = int(ensemble.counts.sum() - ensemble.counts[inside].sum())
+    spread = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
+    arrays = {name: _spread(getattr(found, name), inside, n_rows, fill) for name, fill in spread.items()}
+    info = {**found.info, "outside": n_outside}
+    objects = replace(found, **arrays, tree=None, object_ids=ensemble.object_ids, info=info)
+    return solved._replace(objects=objects)
+
+
+def _spread(values: Any, places: NDArray[np.intp], n_rows: int, fill: float) -> Any:
+    """Return an array of n_rows values that has these values at these places."""
+    if values is None:
+        return None
+    whole = np.full(n_rows, fill, dtype=values.dtype)
+    whole[places] = values
+    return whole
 
 
 class Start(NamedTuple):

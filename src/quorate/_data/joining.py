@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import counted
 from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
-from quorate._data.ensemble import as_ensemble, build_ensemble, refuse_unlabelled, unlabelled_rows, with_options
+from quorate._data.ensemble import as_ensemble, build_ensemble, with_options
 from quorate._data.ids import few, union_of_ids
-from quorate._data.proof import vary
+from quorate._data.outside import settled, with_noise
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble
 
@@ -22,7 +21,13 @@ logger = logging.getLogger("quorate")
 
 
 def join(
-    *tables: Any, ids: str | None = None, weights: Any = None, missing: Any = DEFAULT, check: bool = True
+    *tables: Any,
+    ids: str | None = None,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    check: bool = True,
+    noise: Any = None,
+    skip_empty: bool | str = False,
 ) -> Ensemble:
     """Combine several tables of labels into one ensemble, matching objects by their names.
 
@@ -39,6 +44,10 @@ def join(
         What stands for a missing label, as for `as_ensemble`.
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, as for `as_ensemble`.
+    skip_empty : bool or "keep", default False
+        What to do with objects without any label: refuse the tables, leave them out, or keep them.
 
     Returns
     -------
@@ -70,12 +79,18 @@ def join(
         columns = getattr(table, "column_names", getattr(table, "columns", table if isinstance(table, Mapping) else ()))
         own = ids if ids is not None and ids in list(columns) else None
         try:
-            ensembles.append(as_ensemble(table, ids=own, missing=missing, orientation="objects", check=check))
+            ensembles.append(_read_table(table, own, missing, noise, check))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     joined = join_ensembles(ensembles, list(named))
-    refuse_unlabelled(joined.labels)
-    return with_options(joined, weights, None, None)
+    return with_options(settled(joined, skip_empty)[0], weights, None, None)
+
+
+def _read_table(table: Any, ids: str | None, missing: Any, noise: Any, check: bool) -> Ensemble:
+    """Read one of several tables; objects without any label in it may have one in another table."""
+    return as_ensemble(
+        table, ids=ids, missing=missing, orientation="objects", check=check, noise=noise, skip_empty="keep"
+    )
 
 
 def _named_tables(tables: tuple[Any, ...]) -> dict[str, Any]:
@@ -98,12 +113,15 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
     object_ids, places = union_of_ids([_ids_of(ensemble) for ensemble in ensembles])
     _refuse_strangers(ensembles, places, sources)
     names = _joined_names(ensembles, sources)
+    noise = np.zeros((len(object_ids), len(names)), dtype=np.bool_)
     matrix = np.full(
         (len(object_ids), len(names)), -1, dtype=narrowest(max(int(e.n_clusters.max()) for e in ensembles))
     )
     start = 0
     for ensemble, place in zip(ensembles, places, strict=True):
         matrix[place, start : start + ensemble.n_members] = ensemble.labels
+        if ensemble.noise is not None:
+            noise[place, start : start + ensemble.n_members] = ensemble.noise
         start += ensemble.n_members
     known = [values for ensemble in ensembles for values in ensemble.categories]
     # coded anew, because objects in another order mean clusters in another order of first appearance
@@ -111,7 +129,7 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
     joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
     for source, n_known in joined.items():
         logger.info("join: %s has %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
-    return build_ensemble(
+    built = build_ensemble(
         codes,
         names,
         tuple(values[order] for values, order in zip(known, kept, strict=True)),
@@ -121,28 +139,7 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
         info={"joined": joined},
         keep_unlabelled=True,
     )
-
-
-def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
-    """Return the ensemble without the objects that have no label in any member, and the numbers of the rows kept."""
-    empty = unlabelled_rows(ensemble.labels)
-    kept = np.setdiff1d(np.arange(ensemble.n_rows), empty, assume_unique=True)
-    if not len(empty):
-        return ensemble, kept
-    if ensemble.object_ids is None:
-        raise ValueError(
-            f"skip_empty (--skip-empty) would leave {counted(len(empty), 'object')} out, and without names it "
-            f"would be unknown which; name the objects with ids= (--id)."
-        )
-    left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
-    chosen = vary(
-        ensemble,
-        labels=ensemble.labels[kept],
-        counts=ensemble.counts[kept],
-        object_ids=ensemble.object_ids[kept],
-        info={**ensemble.info, "skipped": left_out},
-    )
-    return chosen, kept
+    return with_noise(built, noise if noise.any() else None)
 
 
 def _ids_of(ensemble: Ensemble) -> NDArray[Any]:

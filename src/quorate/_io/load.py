@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.blocks import CodedColumn, Kind, code_column
-from quorate._data.coding import DEFAULT, MissingRule, code_table, missing_rule, object_array, stack_columns
-from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
+from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
+from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
 from quorate._data.ids import computable, order_of, refuse_repeated
-from quorate._data.joining import without_unlabelled
+from quorate._data.outside import noise_taken_out, noise_values, rule_beside, settled, with_noise
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.rows import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
@@ -56,10 +56,11 @@ def load_labels(
     orientation: str | None = None,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    skip_empty: bool | str = False,
     check: bool = True,
     formulas: str = "keep",
     encoding: str | None = None,
+    noise: Any = None,
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -91,15 +92,17 @@ def load_labels(
     encoding : str, optional
         How text files are encoded, such as "cp1252" or "latin2". By default UTF-8, UTF-16 with a byte order mark, and
         Windows-1252 are recognised, the last with a warning.
-    skip_empty : bool, default False
+    skip_empty : bool or "keep", default False
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
-        them. The objects must have ids.
+        them. The objects must have ids. "keep" keeps them, and `consensus` gives them the label -1.
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
         labels as objects.
     formulas : {"keep", "quote"}, default "keep"
         "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
         the same option, so that ids and labels are what they were.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, as for `as_ensemble`.
 
     Returns
     -------
@@ -133,22 +136,18 @@ def load_labels(
     named = _names(columns)
     declared = columns is not None or orientation == "members"
     how = Reading(
-        missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas, encoding=encoding
+        missing,
+        check=check,
+        declared=declared,
+        orientation=orientation,
+        sep=sep,
+        formulas=formulas,
+        encoding=encoding,
+        noise=noise,
     )
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
-
-
-def settled(ensemble: Ensemble, skip_empty: bool) -> tuple[Ensemble, Array | None]:
-    """Raise if an object has no label at all, or leave such objects out if `skip_empty` is true.
-
-    Returns the ensemble and the numbers of the rows that were kept, or None if all were.
-    """
-    if not skip_empty:
-        refuse_unlabelled(ensemble.labels)
-        return ensemble, None
-    return without_unlabelled(ensemble)
 
 
 def _names(columns: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -176,7 +175,7 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
         return _from_parquet(path, choose, how)
     if kind == "xlsx":
         return _from_sheet(read_sheet(path, choose), name, how)
-    return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how.missing, how.orientation, how.check)
+    return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how)
 
 
 def _from_columns(
@@ -191,7 +190,7 @@ def _from_columns(
     """Build the ensemble of a table in memory, which is one block."""
     refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
     refuse_repeated(ids, source)
-    rule, coded = missing_rule(how.missing), []
+    rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
         logger.info("numbering labels", extra={"share": place / len(names)})
         coded.append(code_column(column, name, kind, rule))
@@ -207,7 +206,9 @@ def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
 def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     table, choice = read_parquet(path, choose)
     if how.orientation == "members":
-        return _from_members(as_table(table, "members", choice.ids), missing_rule(how.missing), name_of(path), how)
+        return _from_members(
+            as_table(table, "members", choice.ids), rule_beside(how.missing, how.noise), name_of(path), how
+        )
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
     columns = [computable(table.column(name)) for name in choice.members]
     return _from_columns(columns, choice.members, "cells", ids, choice.ids, name_of(path), how)
@@ -220,7 +221,7 @@ def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
     if how.orientation == "members":
         names = None if ids is None else tuple(ids.tolist())
         table = transposed(members, text_ids(list(choice.members)), names)
-        return _from_members(table, missing_rule(how.missing), name, how)
+        return _from_members(table, rule_beside(how.missing, how.noise), name, how)
     return _from_columns(members, choice.members, "cells", ids, choice.ids, name, how)
 
 
@@ -243,10 +244,13 @@ def _built(
     source: str,
     how: Reading,
 ) -> Ensemble:
-    labels, categories = coded
+    (labels, categories), mask = coded, None
+    if noise_values(how.noise):
+        labels, categories, mask = noise_taken_out(labels, categories, names, how.missing, how.noise)
     if how.check:
         refuse_suspects(labels, names, categories, source=source, declared=how.declared)
-    return build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
+    built = build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
+    return with_noise(built, mask)
 
 
 class Labelling(NamedTuple):
@@ -274,13 +278,22 @@ def load_with_truth(
     missing: Any = DEFAULT,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    skip_empty: bool | str = False,
     check: bool = True,
     formulas: str = "keep",
     encoding: str | None = None,
+    noise: Any = None,
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas, encoding=encoding)
+    how = Reading(
+        missing,
+        check=check,
+        declared=columns is not None,
+        sep=sep,
+        formulas=formulas,
+        encoding=encoding,
+        noise=noise,
+    )
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None
@@ -290,7 +303,8 @@ def load_with_truth(
         members = [member for member in range(ensemble.n_members) if member != place]
         if not members:
             raise ValueError(f"the truth {truth!r} is the only column of labels; at least one column must be a member.")
-        ensemble = select_members(ensemble, members)
+        noise = None if ensemble.noise is None else ensemble.noise[:, members]
+        ensemble = with_noise(select_members(ensemble, members), noise)
     ensemble, kept = settled(ensemble, skip_empty)
     if true_labels is not None and kept is not None:
         true_labels = true_labels[kept]

@@ -153,7 +153,18 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
     )
     parser.add_argument(
+        "--noise",
+        metavar="VALUE",
+        action="append",
+        help="value that says that an object belongs to no cluster, such as -1 of HDBSCAN; objects stay outside if "
+        "clusterings of at least half of the weight say so",
+    )
+    empty = parser.add_mutually_exclusive_group()
+    empty.add_argument(
         "--skip-empty", action="store_true", help="leave out objects that have no label in any clustering"
+    )
+    empty.add_argument(
+        "--keep-empty", action="store_true", help="keep objects that have no label in any clustering, without a cluster"
     )
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
@@ -513,6 +524,9 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
+    for option in ("noise", "keep_empty"):
+        if getattr(arguments, option, None):
+            raise ValueError(f"--{option.replace('_', '-')} needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "safe_cells", False):
         raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":

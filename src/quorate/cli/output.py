@@ -174,8 +174,6 @@ def _member_text(facts: dict[str, Any]) -> str:
 
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
     """Return the facts about a consensus, and about the choices that the library made, if there were any."""
-    import numpy as np
-
     kept = ("auto", "coarsen", "judge", "weights", "camps")
     chosen = {name: result.info[name] for name in kept if name in result.info}
     if "choice" in result.info:
@@ -186,7 +184,8 @@ def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> di
         "n_rows": result.info["n_rows"],
         "n_members": ensemble.n_members,
         "n_clusters": result.n_clusters,
-        "sizes": np.bincount(result.labels).tolist(),
+        "sizes": result.sizes.tolist(),
+        **({"outside": result.info["outside"]} if "outside" in result.info else {}),
         "objective": result.objective,
         "n_iter": result.n_iter,
         "converged": result.converged,
@@ -206,6 +205,7 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
+        **({"outside": f"{facts['outside']:,} objects belong to no cluster"} if "outside" in facts else {}),
         **_stability_lines(scores),
         **_ambiguous_lines(facts),
         **_agreement_lines(scores),

@@ -177,7 +177,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "ids": arguments.id,
         "sep": arguments.sep,
         "encoding": arguments.encoding,
-        "skip_empty": arguments.skip_empty,
+        "skip_empty": "keep" if arguments.keep_empty else arguments.skip_empty,
         "check": not arguments.no_check,
         "formulas": formulas_of(arguments),
     }
@@ -187,6 +187,8 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
         options["columns"] = names(arguments.columns)
     if arguments.missing is not None:
         options["missing"] = [DEFAULT, *(_label(text) for text in arguments.missing)]
+    if arguments.noise is not None:
+        options["noise"] = [_label(text) for text in arguments.noise]
     if arguments.weights is not None:
         options["weights"] = weights(arguments.weights, "--weights")
     return options
