@@ -20,9 +20,9 @@ $(STAMP): pyproject.toml src/quorate/__init__.py
 demo: $(STAMP)      ## a retailer's customers, segmented four ways with gaps, made one
 	$(BIN)/quorate demo --output demo --force
 
-# each worker begins with a half of its own, so that seldom both compile the same kernel or make the same fixture, and takes
-# tests from the other at the end
-PARALLEL := -n 2 --dist worksteal
+# each worker begins with a part of its own, so that seldom two compile the same kernel or make the same fixture, and takes
+# tests from the others at the end; a third worker uses the cores while tests wait for processes and browsers
+PARALLEL := -n 3 --dist worksteal
 # threads of OpenMP that wait keep a core busy by default, which the other worker needs
 test test-bounds test-anndata test-floors: export OMP_WAIT_POLICY ?= passive
 

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from quorate import ca_tree, choose_k, compare, consensus, generate, plot
+from quorate import ca_tree, choose_k, compare, consensus, explain, generate, plot, resolutions
 
 MOST_BYTES = 100_000
 
@@ -41,6 +41,10 @@ def pictures() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "cluster_consensus", lambda: plot.cluster_consensus(results[2:9], members)
     yield "silhouette", lambda: plot.silhouette(result, members)
     yield "comparison", lambda: plot.comparison(compare(members, n_clusters=(6, 14), random_state=0), "stability")
+    several = {k: generate(X, 6, k=k, base="kmeans", random_state=k).labels.T for k in (2, 4, 6, 8, 10, 12, 16)}
+    sweep = {f"k{k} {run}": labels for k, runs in several.items() for run, labels in enumerate(runs)}
+    yield "clustering_tree", lambda: plot.clustering_tree(resolutions(sweep, groups="k([0-9]+) "))
+    yield "traits", lambda: plot.traits(explain(result, load_digits(as_frame=True).data), most=12)
     yield "confidence_histogram", lambda: plot.confidence_histogram(consensus(members, 6, random_state=0))
 
 

@@ -18,8 +18,8 @@ import quorate
 from quorate import METHODS, consensus, evaluate, load_labels
 from quorate.cli import main
 from quorate.cli.options import named_values
+from quorate.cli.options import steps_of as steps
 from quorate.cli.output import json_values
-from quorate.cli.progress import steps
 
 Output = pytest.CaptureFixture[str]
 
@@ -205,7 +205,7 @@ def test_bad_commands(arguments: list[str], capsys: Output) -> None:
         (b"a,b\n1\n", "line 2 has 1 cell,"),
         (b"a,a\n1,2\n", "'a' more than once"),
         (b"PAR1....", "content is a Parquet file"),
-        (b"a,b\n1,\xff\n", "not UTF-8"),
+        (b"a,b\n1,\x81\n", "not UTF-8"),
         (b"id,b\n1,2\n2,2\n", "(--id id)"),
         (b"a,b\n1,\n2,\n", "'b' labels no object"),
         (b"a,b\n1,1\n,\n", "1 of 2 objects has no label in any member"),

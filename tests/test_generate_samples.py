@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from test_generate import BLOBS, TRUTH, same
 
 import quorate
-from quorate import consensus
+from quorate import _progress, consensus
 from quorate.generation import KMeans, Parts, Projection, Share, Views
 
 # the members of this file are those of the built-in k-means, where a test names no other base
@@ -226,9 +227,14 @@ def test_more_clusters_than_planned_widen_the_labels():
     assert ensemble.n_clusters.tolist() == [3, 300]
 
 
-def test_progress_goes_to_standard_error(capsys):
-    generate(BLOBS, 4, k=(3, 5), progress=True)
+def test_progress_goes_to_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr(_progress, "FIRST_WAIT", 0.05)
+
+    def slow(X, k, rng):
+        time.sleep(0.1)
+        return rng.integers(k, size=len(X))
+
+    generate(BLOBS, 4, k=(3, 5), base=slow, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "4/4" in err
-    assert "k = 3 to 5" in err
+    assert err.startswith("quorate: making 4 members ... 0 s")

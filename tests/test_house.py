@@ -26,7 +26,7 @@ EACH = pytest.mark.parametrize("module", MODULES)
 # A module may import modules of its own layer and of those before it. Order is the straight line of design.md.
 LAYERS = [
     {"_old_homes"},
-    {"_types", "_check", "_summaries", "_verdict"},
+    {"_types", "_check", "_summaries", "_verdict", "_progress"},
     {"ops"},
     {"_device"},
     {"solvers"},
@@ -51,6 +51,7 @@ LAYERS = [
 # Modules of one name hold the same thing at two levels.
 SAME_NAME = {
     "average_link": "the tree of average link, and its kernels",
+    "camps": "the public function, and the search that the verdict uses, too",
     "co_association": "the matrix a user asks for, and the pairs that linkages work on",
     "coding": "codes by first appearance: of columns of any type, and of integers in a kernel",
     "kmeans": "k-means, as a consensus function on label rows and as a clusterer of features",
@@ -333,7 +334,7 @@ def test_register(name: str) -> None:
     method = METHODS[name]
     parameters = list(inspect.signature(method.solve).parameters.values())
     assert [p.name for p in parameters[:2]] == ["ensemble", "n_clusters"]
-    options = [p for p in parameters[2:] if p.name != "rng"]
+    options = [p for p in parameters[2:] if p.name not in ("rng", "start")]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters[2:])
     assert len(options) <= 4
     assert method.title

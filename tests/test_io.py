@@ -247,7 +247,7 @@ def test_weights(tmp_path: Path) -> None:
         ("a,b\n1,2\n,\n", r"1 of 2 objects has no label in any member \(rows 1"),
         ("a\n1\n\n2\n", "line 3 is blank"),
         ('a,b\n1,"2\n3,4\n', "is a quotation mark left open"),
-        (b"a,b\n\xe9,1\n2,2\n", "is not UTF-8 or UTF-16 text"),
+        (b"a,b\n\x81,1\n2,2\n", "is not UTF-8 or UTF-16 text"),
         ("a,b\n1,2\n".encode("utf-16")[:-1], "is not UTF-8 or UTF-16 text"),
         (b"a,b\n1,\x00\n2,2\n", "NUL"),
         (b"PAR1" + bytes(50) + b"PAR1", "content is a Parquet file"),

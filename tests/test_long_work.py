@@ -15,15 +15,11 @@ import pandas as pd
 import pytest
 
 import quorate
-from quorate import (
-    Ensemble,
-    as_ensemble,
-    load_labels,
-)
+from quorate import Ensemble, _progress, as_ensemble, load_labels
 from quorate._io.paths import share_read
+from quorate._progress import _listening, _Shown, steps
 from quorate._solve import run_method as trials
 from quorate.cli import main
-from quorate.cli.progress import _Listener, _Shown
 
 N = 90
 TRUTH = np.arange(N) % 3
@@ -62,15 +58,70 @@ def test_the_time_left_is_shown() -> None:
     assert shown.text() == "quorate: reading ... 10 s, about 30 s left"
     slow = _Shown("finding", None)
     assert slow.text() == "quorate: finding ... 0 s"
-    listener = _Listener(slow, is_shown=True)
-    listener.emit(logging.makeLogRecord({"msg": "eac", "seconds": 600.0, "levelno": logging.INFO}))
-    assert slow.text() == "quorate: finding ... 0 s, about 10 min left"
-    listener.emit(logging.makeLogRecord({"msg": "permuting labels", "share": 0.5}))
-    slow.start = slow.part_start = time.perf_counter() - 4
-    assert slow.text() == "quorate: finding ... 4 s, permuting labels: about 4 s left"
-    listener.emit(logging.makeLogRecord({"msg": "writing rows", "share": 0.25}))
-    slow.part_start = time.perf_counter() - 1
-    assert slow.text() == "quorate: finding ... 4 s, writing rows: about 3 s left"
+    logger = logging.getLogger("quorate")
+    with _listening(slow, True, logging.INFO):
+        logger.info("eac", extra={"seconds": 600.0})
+        assert slow.text() == "quorate: finding ... 0 s, about 10 min left"
+        logger.info("permuting labels", extra={"share": 0.5})
+        slow.start = slow.part_start = time.perf_counter() - 4
+        assert slow.text() == "quorate: finding ... 4 s, permuting labels, about 4 s left"
+        logger.info("writing rows: %d of 4", 1, extra={"share": 0.25})
+        slow.part_start = time.perf_counter() - 1
+        assert slow.text() == "quorate: finding ... 4 s, writing rows: 1 of 4, about 3 s left"
+        logger.info("writing rows: %d of 4", 0, extra={"share": 0.0})
+        assert slow.text() == "quorate: finding ... 4 s, writing rows: 0 of 4, about 10 min left"
+
+
+def test_listening_leaves_the_log_of_the_user_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    logger, shown = logging.getLogger("quorate"), _Shown("finding", None)
+    with caplog.at_level(logging.WARNING, logger="quorate"), _listening(shown, True, logging.INFO):
+        logger.info("half", extra={"share": 0.5})
+        logger.warning("slow")
+        assert shown.reported_share == 0.5
+    assert [record.getMessage() for record in caplog.records] == ["slow"]
+    assert not logger.filters
+    assert logger.level == logging.NOTSET
+
+
+def test_a_step_within_a_step_is_told_in_its_line(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "FIRST_WAIT", 0.1)
+    with quorate.progress("all of it"), steps(is_shown=True)("a part"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "quorate: all of it ... 0 s, a part\n"
+    with pytest.raises(ValueError, match="progress must be"):
+        steps(is_shown=7)  # type: ignore[arg-type]
+
+
+def test_estimators_and_functions_show_their_progress(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_progress, "FIRST_WAIT", 0.01)
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    labels = X.argsort(axis=0) % 4
+    calls = {
+        "clustering": lambda shown: quorate.EnsembleClustering(3, random_state=0, progress=shown).fit(X),
+        "finding the consensus": lambda shown: quorate.ConsensusClustering(progress=shown, random_state=0).fit(labels),
+        "finding": lambda shown: quorate.consensus(labels, progress=shown, random_state=0),
+        "clustering for several": lambda shown: quorate.over_k(X, 3, n_members=5, progress=shown, random_state=0),
+    }
+    for name, call in calls.items():
+        call(True)
+        assert capsys.readouterr().err.startswith(f"quorate: {name}")
+        call(False)
+        assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_continues_says_so(capsys: Output, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(60, 3)))
+    words = ["generate", str(tmp_path / "x.npy"), "--base", "kmeans", "--members", "3", "--force"]
+    words += ["-o", str(tmp_path / "labels.csv"), "--checkpoint", str(tmp_path / "kept"), "--k", "3"]
+    said = []
+    for more in ([], [], ["--quiet"]):
+        assert main(words + more) == 0
+        said.append(capsys.readouterr().err)
+    (tmp_path / "kept" / "member-000001.npy").unlink()
+    assert main(words) == 0
+    said.append(capsys.readouterr().err)
+    text = "quorate: continuing after an interruption: {} of 3 members were stored before\n"
+    assert said == ["", text.format(3), "", text.format(2)]
 
 
 def test_a_linear_method_tells_how_long_it_takes(

@@ -8,6 +8,8 @@ import io
 import itertools
 import shutil
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -195,10 +197,24 @@ def many_clusters(n_clusters: int) -> tuple[Any, Any]:
     return truth, as_ensemble(members)
 
 
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Reports by their number of clusters, each written once; the largest has no slider, whose stops take long."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    @cache
+    def written(n_clusters: int) -> Path:
+        numbers = None if n_clusters == 100 else "auto"
+        return report(*many_clusters(n_clusters), folder / f"{n_clusters}.html", numbers=numbers)
+
+    return written
+
+
 @pytest.mark.parametrize("n_clusters", [31, 100])
-def test_many_clusters_are_told_apart_without_colours(browser: Browser, tmp_path: Path, n_clusters: int) -> None:
-    truth, ensemble = many_clusters(n_clusters)
-    page = browser.open(report(truth, ensemble, tmp_path / "r.html", numbers=None))
+def test_many_clusters_are_told_apart_without_colours(
+    browser: Browser, reports: Callable[[int], Path], n_clusters: int
+) -> None:
+    page = browser.open(reports(n_clusters))
     assert page.run("document.querySelectorAll('#legend li .name').length") == n_clusters
     assert "some colours look alike" in text(page, "#colours-told")
     # clusters that are next to each other in the map, and so in the legend, have different colours
@@ -221,9 +237,10 @@ def paper_pages(paper: bytes, folder: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("n_clusters", [3, 31, 100])
-def test_paper_has_colours_and_no_half_empty_pages(browser: Browser, tmp_path: Path, n_clusters: int) -> None:
-    truth, ensemble = many_clusters(n_clusters)
-    page = browser.open(report(truth, ensemble, tmp_path / "r.html"), dark=True)
+def test_paper_has_colours_and_no_half_empty_pages(
+    browser: Browser, reports: Callable[[int], Path], tmp_path: Path, n_clusters: int
+) -> None:
+    page = browser.open(reports(n_clusters), dark=True)
     # without the option that prints backgrounds: the page itself must ask for its colours
     paper = page.call("Page.printToPDF", printBackground=False, preferCSSPageSize=True)["data"]
     pages = paper_pages(base64.b64decode(paper), tmp_path)

@@ -241,16 +241,17 @@ def test_auto_measures_what_merging_loses_and_takes_a_sample_instead() -> None:
         given = consensus(NOISY, 15, method="cspa", coarsen=0.9, random_state=0, confidence=False)
     assert given.info["coarsen"]["loss"] > 0.02
     assert given.info["coarsen"]["way"] == "merged"
-    auto = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0)
+    auto = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0, confidence=False)
     told = auto.info["coarsen"]
     assert (told["way"], told["n_rows"], told["n_distinct_rows"]) == ("sample of 1,000 objects", 1000, 3000)
     assert told["loss"] > 0.02
     assert auto.n_clusters == 15
     assert anmi(auto, NOISY) == pytest.approx(auto.objective)
     assert anmi(auto, NOISY) > 1.02 * anmi(given, NOISY)
-    again = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0)
+    again = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0, confidence=False)
     assert np.array_equal(auto.labels, again.labels)
-    raised = consensus(NOISY, 15, method="cspa", coarsen={"max_rows": 1000}, random_state=0, refine=True)
+    options = {"coarsen": {"max_rows": 1000}, "random_state": 0, "confidence": False, "refine": True}
+    raised = consensus(NOISY, 15, method="cspa", **options)
     assert raised.objective >= auto.objective
 
 

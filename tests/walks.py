@@ -38,9 +38,9 @@ import json, sys, threading
 import numpy as np
 folder = sys.argv[1]
 rng = np.random.default_rng(0)
-X = np.concatenate([rng.normal(size=(60, 2)) + 8 * np.array([i % 3, i // 3]) for i in range(5)])
-truth = np.repeat(np.arange(5), 60)
-labels = np.column_stack([np.where(rng.random(300) < 0.2, rng.integers(5, size=300), truth) for _ in range(6)])
+X = np.concatenate([rng.normal(size=(30, 2)) + 8 * np.array([i % 3, i // 3]) for i in range(5)])
+truth = np.repeat(np.arange(5), 30)
+labels = np.column_stack([np.where(rng.random(150) < 0.2, rng.integers(5, size=150), truth) for _ in range(6)])
 lines = ["a,b,c,d,e,f"] + [",".join(map(str, row)) for row in labels]
 open(f"{folder}/t.csv", "w").write("\\n".join(lines) + "\\n")
 seen = set()

@@ -166,10 +166,14 @@ def faults(case: Case, outcome: Outcome) -> list[str]:
     return found
 
 
+SAID = ("quorate: error: ", "quorate: warning: ", "quorate: continuing after an interruption: ")
+"""How lines on standard error begin."""
+
+
 def _faults_of_words(case: Case, outcome: Outcome) -> Iterator[str]:
     lines = outcome.err.splitlines()
     errors = [line for line in lines if line.startswith("quorate: error: ")]
-    others = [line for line in lines if not line.startswith(("quorate: error: ", "quorate: warning: "))]
+    others = [line for line in lines if not line.startswith(SAID)]
     if outcome.status == 2 and len(errors) != 1:
         yield f"{len(errors)} lines of errors"
     if outcome.status == 0 and errors:

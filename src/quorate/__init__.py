@@ -9,15 +9,19 @@ if TYPE_CHECKING:
     from quorate._choose_k.choose_k import choose_k
     from quorate._coarsening.coarsen import coarsen
     from quorate._coarsening.tree import CATree, ca_tree
+    from quorate._consensus.camps import Camp, camps
     from quorate._consensus.confidence import memberships
     from quorate._consensus.consensus import consensus, solve
     from quorate._consensus.place import place
     from quorate._consensus.refine import refine
+    from quorate._consensus.update import update
     from quorate._data.ensemble import as_ensemble
     from quorate._data.joining import join
     from quorate._data.rows import compress, merge
     from quorate._data.soft_members import as_soft_ensemble, harden
+    from quorate._evaluation.cluster_rules import rules
     from quorate._evaluation.co_association import CoAssociation, TreeSplit, co_association, linkage, recut, splits
+    from quorate._evaluation.explanation import explain
     from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import (
         accuracy,
@@ -34,12 +38,15 @@ if TYPE_CHECKING:
     )
     from quorate._io import load_labels, save_ensemble, save_labels
     from quorate._io.consensus_file import load_consensus, save_consensus
+    from quorate._progress import progress
     from quorate._trust.agreement import evaluate
     from quorate._trust.compare import compare
     from quorate._trust.over_k import over_k
+    from quorate._trust.resolutions import resolutions
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
+    from quorate.generation.prototypes import prototypes
     from quorate.methods import METHODS
     from quorate.reporting import report
     from quorate.scoring import scorer
@@ -49,6 +56,7 @@ __version__ = "0.2.0"
 __all__ = [
     "METHODS",
     "CATree",
+    "Camp",
     "CoAssociation",
     "Consensus",
     "ConsensusClustering",
@@ -65,6 +73,7 @@ __all__ = [
     "as_ensemble",
     "as_soft_ensemble",
     "ca_tree",
+    "camps",
     "choose_k",
     "co_association",
     "coarsen",
@@ -75,6 +84,7 @@ __all__ = [
     "element_similarities",
     "element_similarity",
     "evaluate",
+    "explain",
     "fowlkes_mallows",
     "generate",
     "harden",
@@ -90,15 +100,20 @@ __all__ = [
     "over_k",
     "place",
     "profiles",
+    "progress",
+    "prototypes",
     "recut",
     "refine",
     "report",
+    "resolutions",
+    "rules",
     "save_consensus",
     "save_ensemble",
     "save_labels",
     "scorer",
     "solve",
     "splits",
+    "update",
     "variation_of_information",
 ]
 
@@ -106,6 +121,7 @@ __all__ = [
 _HOMES = {
     "METHODS": "methods",
     "CATree": "_coarsening.tree",
+    "Camp": "_consensus.camps",
     "CoAssociation": "_evaluation.co_association",
     "Consensus": "_types",
     "ConsensusClustering": "estimators",
@@ -121,6 +137,7 @@ _HOMES = {
     "as_ensemble": "_data.ensemble",
     "as_soft_ensemble": "_data.soft_members",
     "ca_tree": "_coarsening.tree",
+    "camps": "_consensus.camps",
     "choose_k": "_choose_k.choose_k",
     "co_association": "_evaluation.co_association",
     "coarsen": "_coarsening.coarsen",
@@ -131,12 +148,14 @@ _HOMES = {
     "element_similarities": "_evaluation.scores",
     "element_similarity": "_evaluation.scores",
     "evaluate": "_trust.agreement",
+    "explain": "_evaluation.explanation",
     "fowlkes_mallows": "_evaluation.scores",
     "generate": "generation",
     "harden": "_data.soft_members",
     "jaccard": "_evaluation.scores",
     "join": "_data.joining",
     "linkage": "_evaluation.co_association",
+    "progress": "_progress",
     "recut": "_evaluation.co_association",
     "splits": "_evaluation.co_association",
     "TreeSplit": "_evaluation.co_association",
@@ -149,13 +168,17 @@ _HOMES = {
     "over_k": "_trust.over_k",
     "place": "_consensus.place",
     "profiles": "_evaluation.member_table",
+    "prototypes": "generation.prototypes",
     "refine": "_consensus.refine",
     "report": "reporting",
+    "resolutions": "_trust.resolutions",
+    "rules": "_evaluation.cluster_rules",
     "save_consensus": "_io.consensus_file",
     "save_ensemble": "_io",
     "save_labels": "_io",
     "scorer": "scoring",
     "solve": "_consensus.consensus",
+    "update": "_consensus.update",
     "variation_of_information": "_evaluation.scores",
 }
 

@@ -358,11 +358,23 @@ class Consensus(ResultTable):
 
         return quorate.profiles(self, ensemble)
 
+    def explain(self, table: Any) -> Any:
+        """Return the columns of a table in which each cluster differs most; see `quorate.explain`."""
+        import quorate
+
+        return quorate.explain(self, table)
+
     def members(self, ensemble: Any) -> MemberTable:
         """Compare each member with this result; see `quorate.members`."""
         import quorate
 
         return quorate.members(self, ensemble)
+
+    def camps(self, ensemble: Any) -> tuple[Any, ...]:
+        """Return the groups of members that disagree, each with its own consensus; see `quorate.camps`."""
+        import quorate
+
+        return quorate.camps(ensemble, self.n_clusters, method=self.method or "auto")
 
     def memberships(self, ensemble: Any) -> FloatArray:
         """Return how probably each object belongs to each cluster; see `quorate.memberships`."""
@@ -414,6 +426,7 @@ class Reading(NamedTuple):
     sep: str | None = None
     likely_sep: str | None = None
     formulas: str = "keep"
+    encoding: str | None = None
 
 
 MethodOptions = Mapping[str, Any]
@@ -437,6 +450,7 @@ class Solving:
     refine: bool = False
     confidence: bool = True
     device: str | None = None
+    start: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_bytes", _check.n_bytes(self.max_bytes))
@@ -470,7 +484,8 @@ class Method:
     method's info that are mappings from member names; they are returned in the given order of the members. Confidence
     is estimated alike for all methods; what a method itself returns there becomes ``info["method_confidence"]``.
     `by_row` names entries of `info` that have one value for each row.
-    With all weights times c, the objective is c to the power `weighs` times what it was.
+    With all weights times c, the objective is c to the power `weighs` times what it was. A `warm` method takes labels
+    of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row.
     """
 
     solve: Callable[..., Consensus]
@@ -489,6 +504,7 @@ class Method:
     by_member: tuple[str, ...] = ()
     weighs: int = 0
     by_row: tuple[str, ...] = ()
+    warm: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -540,6 +556,8 @@ class Scores:
     """The stability of each cluster, which prints as a table; None if there is one cluster or one member."""
     # not scores, but the verdict must know them: how many times as many clusters members have on average
     more_clusters: float | None = field(default=None, repr=False)
+    camps: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
+    """The names of the members of each camp, the largest camp first; None if the members do not fall into camps."""
     # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
 

@@ -110,8 +110,14 @@ class Evidence(NamedTuple):
     n_draws: int | None = None
     problem: str | None = None
     more_clusters: float | None = None
+    camps: tuple[tuple[str, ...], ...] | None = None
 
 
+NAMES_SHOWN = 5
+"""The number of members of a camp that are named."""
+LOOK_AT_CAMPS = (
+    "The members fall into camps, so look at the clusters of each one before you use these: result.camps(members)."
+)
 TEXTS = {
     NO_STRUCTURE: "Random labels would agree about as well: there is no evidence of structure beyond chance.",
     WEAK: "The members agree more than by chance, but weakly: the clusters depend on which members are used.",
@@ -133,7 +139,25 @@ NEXT_STEPS = {
 
 
 def verdict_of(evidence: Evidence) -> Verdict:
-    """Return the verdict that follows from the numbers."""
+    """Return the verdict that follows from the numbers, which also says whether members fall into camps."""
+    verdict = _verdict_without_camps(evidence)
+    if not evidence.camps:
+        return verdict
+    advice = f"{LOOK_AT_CAMPS} {verdict.next_step}".strip()
+    return verdict._replace(reason=f"{camps_text(evidence.camps)} {verdict.reason}".strip(), next_step=advice)
+
+
+def camps_text(camps: tuple[tuple[str, ...], ...]) -> str:
+    """Say which members disagree with which others."""
+    shown = [
+        ", ".join(camp[:NAMES_SHOWN]) + (f" and {len(camp) - NAMES_SHOWN:,} more" if len(camp) > NAMES_SHOWN else "")
+        for camp in camps
+    ]
+    groups = "; ".join(f"({place}) {names}" for place, names in enumerate(shown, start=1))
+    return f"The members fall into {len(camps)} camps that disagree more than errors of their own explain: {groups}."
+
+
+def _verdict_without_camps(evidence: Evidence) -> Verdict:
     if evidence.reference_z is not None and evidence.reference_z < BEYOND_REFERENCE:
         return Verdict(NO_STRUCTURE, NO_CLUSTERS, _reference(evidence), NEXT_STEPS[NO_STRUCTURE], REFERENCE_TELLS)
     if evidence.mean_member is None:

@@ -214,7 +214,7 @@ def _cells(points: Features, number: int, entropy: int) -> NDArray[Any]:
     """Return the cell of each object: one member by k-means of that many clusters."""
     number = min(number, points.n_objects // OBJECTS_PER_CELL)
     request = Request(1, number, KMeans(init="k-means++", max_iter=20), 1.0, 1.0)
-    options = Options()
+    options = Options(told="")
     labels: NDArray[Any] = generate_with_models(points, request, entropy, options)[0].labels[:, 0]
     return labels
 

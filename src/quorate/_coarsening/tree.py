@@ -16,10 +16,20 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import DEFAULT
-from quorate._data.labelling import code_labelling
+from quorate._data.labelling import added_rows, code_labelling
 from quorate._data.rows import add_member, compress, select_rows
 from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, IntArray, SoftEnsemble, read_only
-from quorate.ops.ca_tree import descend, least_above, mark_ancestors, measure_nodes, split_leaves
+from quorate.ops.ca_tree import (
+    descend,
+    find_rows,
+    hang_rows,
+    lay_out_rows,
+    least_above,
+    mark_ancestors,
+    measure_nodes,
+    number_nodes,
+    split_leaves,
+)
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.ops.threads import map_blocks
@@ -82,7 +92,17 @@ def metric(ensemble: Ensemble) -> tuple[NDArray[Any], Any]:
     return ensemble.weights, float(ensemble.weights.sum())
 
 
-def measure(ensemble: Ensemble, nodes: Topology, n_des: int | None) -> tuple[FloatArray, IntArray]:
+class Known(NamedTuple):
+    """What is known of a tree before it is measured: sizes and representative rows, but not of the nodes in `stale`."""
+
+    size: FloatArray
+    representative: IntArray
+    stale: NDArray[np.bool_]
+
+
+def measure(
+    ensemble: Ensemble, nodes: Topology, n_des: int | None, known: Known | None = None
+) -> tuple[FloatArray, IntArray]:
     """Return the size and the representative row of every node, measured from the leaves upwards.
 
     Nodes that split at the same member never lie below each other, and they need only the results of nodes below them.
@@ -93,7 +113,14 @@ def measure(ensemble: Ensemble, nodes: Topology, n_des: int | None) -> tuple[Flo
     size = np.zeros(len(nodes.parent), dtype=weights.dtype)
     place = nodes.start.copy()
     reach = ensemble.n_rows if n_des is None else min(n_des, ensemble.n_rows)
-    inner = np.flatnonzero(nodes.n_children > 0)
+    is_inner = nodes.n_children > 0
+    if known is not None:
+        position = np.empty(ensemble.n_rows, dtype=place.dtype)
+        position[nodes.order] = np.arange(ensemble.n_rows)
+        size[:] = np.where(known.stale, 0, known.size)
+        place = np.where(known.stale, place, position[known.representative])
+        is_inner &= known.stale
+    inner = np.flatnonzero(is_inner)
     inner = inner[np.argsort(nodes.split[inner], kind="stable")]
     edges = np.searchsorted(nodes.split[inner], np.arange(ensemble.n_members + 1))
     for member in reversed(range(ensemble.n_members)):
@@ -405,6 +432,66 @@ class CATree:
         nodes = split(rows.labels, nodes, range(self.rows.n_members, rows.n_members))
         return _measured(rows, inverse, self.given_counts, nodes, AUTO if self.is_auto else self.n_des)
 
+    def insert(self, labels: Any, *, missing: Any = DEFAULT) -> CATree:
+        """Return the tree with more objects, which come after those that it holds; labels are of the same members.
+
+        A new row of labels is hung into the tree where it belongs, and only the nodes above it are measured again: the
+        work is in proportion to the new rows, apart from copies of the tables. The result equals `ca_tree` of all
+        objects.
+
+        Parameters
+        ----------
+        labels : Ensemble, or a table as `as_ensemble` takes it
+            One row per new object. Columns are matched with the members by name, or by their order if they have no
+            names. Labels that no object had are new clusters of the member; a member that is not there labels none of
+            the new objects.
+        missing : value or list of values, default -1
+            Values that mean a missing label, in addition to nulls.
+
+        See Also
+        --------
+        CATree.grow : Add a member instead.
+
+        Examples
+        --------
+        >>> from quorate import as_ensemble
+        >>> tree = ca_tree(as_ensemble([[0, 0, 1, 1], [0, 0, 1, 2]]))
+        >>> tree.insert([[1, 0], [2, 3]])
+        CATree(6 nodes over 4 distinct rows of 6 objects)
+        """
+        new = added_rows(self.rows, labels, missing)
+        where = np.empty(len(new.codes), dtype=np.intp)
+        distinct = new.codes[distinct_rows(new.codes, where)]
+        row_of = np.empty(len(distinct), dtype=np.int64)
+        tables = (self.order, self.start, self.first_child, self.n_children, self.split)
+        find_rows(self.rows.labels, distinct, *tables, row_of)
+        fresh = np.flatnonzero(row_of < 0)
+        row_of[fresh] = self.rows.n_rows + np.arange(len(fresh))
+        objects = row_of[where]
+        # bincount adds in float64, which is exact for fewer than 2**53 objects
+        counts = np.bincount(objects, new.counts, self.rows.n_rows + len(fresh)).astype(np.int64)
+        counts[: self.rows.n_rows] += self.rows.counts
+        labelled = np.concatenate([self.rows.labels.astype(distinct.dtype, copy=False), distinct[fresh]])
+        rows = replace(new.ensemble, labels=labelled, counts=counts)
+        rows.remember(is_distinct=True)
+        nodes, known = self._hung(rows)
+        given = np.concatenate([self.given_counts, new.counts])
+        inverse = np.concatenate([self.inverse, objects])
+        return _measured(rows, inverse, given, nodes, AUTO if self.is_auto else self.n_des, known)
+
+    def _hung(self, rows: Ensemble) -> tuple[Topology, Known]:
+        """Hang further rows into the nodes, and say what is known of the size of each."""
+        root, head, following, at, lowest = hang_rows(
+            rows.labels, self.rows.n_rows, self.order, self.start, self.parent, *self._topology[1:4]
+        )
+        *links, source = number_nodes(root, head, following, at, rows.n_members)
+        nodes = Topology(*map(read_only, (*links, *lay_out_rows(*links[:3], lowest[source]))))
+        old = source < self.n_nodes
+        stale = np.zeros(len(source), dtype=np.int8)
+        mark_ancestors(nodes.parent, np.flatnonzero(~old), stale)
+        before = np.where(old, source, 0)
+        return nodes, Known(self.size[before], self.representative[before], stale > 0)
+
     @property
     def _topology(self) -> Topology:
         return Topology(*(getattr(self, name) for name in Topology._fields))
@@ -467,9 +554,16 @@ def ca_tree(ensemble: Ensemble, n_des: NDes = AUTO) -> CATree:
     return _measured(rows, inverse, ensemble.counts, nodes, n_des)
 
 
-def _measured(rows: Ensemble, inverse: IntArray, given_counts: IntArray, nodes: Topology, n_des: NDes) -> CATree:
+def _measured(
+    rows: Ensemble,
+    inverse: IntArray,
+    given_counts: IntArray,
+    nodes: Topology,
+    n_des: NDes,
+    known: Known | None = None,
+) -> CATree:
     number = min(MOST_N_DES, max(N_DES, rows.n_members**2 // N_DES)) if isinstance(n_des, str) else n_des
-    size, representative = measure(rows, nodes, number)
+    size, representative = measure(rows, nodes, number, known)
     held = np.concatenate([[0], np.cumsum(rows.counts[nodes.order])])
     counts = held[nodes.stop] - held[nodes.start]
     is_auto = isinstance(n_des, str)

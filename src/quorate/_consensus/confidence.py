@@ -21,6 +21,7 @@ count. New rows get their confidence by the same curves, so that `place` has the
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -55,6 +56,7 @@ from quorate.solvers.contingency import ari, contingency, matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
 from quorate.solvers.members import in_content_order
 
+logger = logging.getLogger("quorate")
 N_DIVISIONS = 2
 """How often the members are divided into two halves; each division costs about as much as one consensus."""
 BY_CHANCE, PER_ARI = 0.2, 3.0
@@ -244,7 +246,8 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
     likeness, found = [], []
     # two members can be divided in one way only
-    for number in range(min(N_DIVISIONS, members.n_members - 1)):
+    n_divisions = min(N_DIVISIONS, members.n_members - 1)
+    for number in range(n_divisions):
         halves = np.array_split(rng.permutation(members.n_members), 2)
         try:
             repeated = [
@@ -261,6 +264,7 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
             likeness.append(_likeness(halves_there, members.counts[both]))
             kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1
+        logger.info("repeating for the confidence", extra={"share": (number + 1) / n_divisions})
     return kept, seen, float(np.mean(likeness)) if likeness else 0.0, found
 
 

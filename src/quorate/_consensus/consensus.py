@@ -19,11 +19,13 @@ from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_
 from quorate._consensus.confidence import with_confidence
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
+from quorate._data.labelling import matched_labels
 from quorate._data.proof import proven
 from quorate._data.rows import compress, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._progress import steps
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
@@ -31,7 +33,7 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
-from quorate.solvers.contingency import anmi
+from quorate.solvers.contingency import anmi, contingency
 from quorate.solvers.members import in_content_order
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
@@ -47,6 +49,7 @@ def solve(
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
     confidence: bool = True,
+    start: Any = None,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -58,7 +61,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, confidence, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, start, **options
         As in `consensus`.
 
     Returns
@@ -79,10 +82,8 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    solving = Solving(
-        method, options, random_state=random_state, max_bytes=max_bytes, refine=refine, confidence=confidence
-    )
-    return solve_rows(ensemble, n_clusters, solving)
+    solving = Solving(method, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
+    return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
 
 
 def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
@@ -108,6 +109,8 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
     if solving.options:
         info["options"] = dict(solving.options)
+    if solving.start is not None:
+        info["n_started"] = solving.start.n_labelled
     if "weights" in ensemble.info:
         info["weights"] = ensemble.info["weights"]
     sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
@@ -161,6 +164,8 @@ def consensus(
     ids: Any = None,
     check: bool = True,
     device: str | None = None,
+    progress: bool = False,
+    start: Any = None,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -212,6 +217,14 @@ def consensus(
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
         Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+    progress : bool
+        Whether to show the step and the time left on standard error, as `progress` does.
+    start : Consensus or labels, optional
+        An earlier result to begin from, for methods that move objects between clusters: greedy, kmeans and its kin
+        (ecc, kcc, kmodes, qmi, sec), mixture and voting; with "auto" the method that made it, or kmeans. Use it if
+        objects or members were added since. Objects are matched by their ids; without ids the labels are those of the
+        first objects, and the others are new. There is one run, and as many clusters as in `start` unless more are
+        asked for. ``info["n_started"]`` is the number of objects that had a label.
     **options
         The method's own options.
 
@@ -234,14 +247,24 @@ def consensus(
     array([0, 0, 1, 1, 1], dtype=int32)
     """
     reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
-    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device)
-    if device == "cpu" and isinstance(labels, Ensemble):
+    if start is not None:
+        if device == "cuda" or lives_on_card(labels):
+            raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
+        device = None
+    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    with steps(is_shown=progress)("finding the consensus"):
+        return _consensus(labels, n_clusters, reading, solving)
+
+
+def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus:
+    """Find the consensus on the card if it is asked for or the labels live there, otherwise on the processor."""
+    if solving.device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
-    if device not in (None, "cpu") or lives_on_card(labels):
+    if solving.device not in (None, "cpu") or lives_on_card(labels):
         result = consensus_on_card(labels, n_clusters, reading, solving)
         if result is not None:
             return result
-    _check.choice(device, "device", DEVICES)
+    _check.choice(solving.device, "device", DEVICES)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
 
 
@@ -270,16 +293,19 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     """
     if ensemble.card is not None:
         return _solve_on_card(ensemble, n_clusters, solving)
+    n_clusters, solving = started(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
         return _solve_soft(cast(SoftEnsemble, ensemble), n_clusters, solving)
+    solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
     merged = coarsened(rows, n_clusters, solving)
     if merged is None:
         result = solve_rows(rows, n_clusters, solving)
         objects = expand(result, inverse, ensemble.object_ids)
         return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
     few, joined, done = merged
-    result = solve_rows(few, n_clusters, replace(solving, confidence=False))
+    begun = carried(solving, joined, rows.counts, few.n_rows)
+    result = solve_rows(few, n_clusters, replace(begun, confidence=False))
     if solving.coarsen is not None and few.n_rows < rows.n_rows:
         sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
         if sampled is not None:
@@ -292,6 +318,50 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
+
+
+class Start(NamedTuple):
+    """Labels to begin from: a code for each row, -1 where there is none, and the number of objects that had a label."""
+
+    codes: NDArray[np.int32]
+    n_labelled: int
+
+
+def started(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> tuple[Numbers, Solving]:
+    """Match the labels to start from with the rows, and say how many clusters and which method there are then."""
+    given = solving.start
+    if given is None or isinstance(given, Start):
+        return n_clusters, solving
+    method = solving.method
+    if method == AUTO:
+        made = given.method if isinstance(given, Consensus) else ""
+        method = made if made in METHODS and METHODS[made].warm else "kmeans"
+    if not METHODS[_check.choice(method, "method", (AUTO, *METHODS))].warm:
+        able = ", ".join(name for name, entry in METHODS.items() if entry.warm)
+        raise ValueError(f"method {method!r} cannot start from labels; methods that can: {able}.")
+    codes, k = matched_labels(given, "start", ensemble)
+    if not (n_clusters is None or n_clusters == AUTO):
+        wanted = _check.integer(n_clusters, "n_clusters", low=1)
+        if wanted < k:
+            raise ValueError(
+                f"n_clusters must be at least {k}, the clusters of start, got {wanted}; merge some of them."
+            )
+        k = wanted
+    begin = Start(codes, int(ensemble.counts[codes >= 0].sum()))
+    return k, replace(solving, method=method, start=begin)
+
+
+def carried(solving: Solving, inverse: NDArray[Any], counts: NDArray[np.int64], n_rows: int) -> Solving:
+    """Carry the labels to start from to fewer rows: each gets the label that most of its objects have."""
+    if solving.start is None:
+        return solving
+    codes = solving.start.codes
+    pairs = contingency(codes, inverse, int(codes.max()) + 1, n_rows, counts)
+    order = np.lexsort((pairs.first, -pairs.counts, pairs.second))
+    seen, first = np.unique(pairs.second[order], return_index=True)
+    labels = np.full(n_rows, -1, dtype=np.int32)
+    labels[seen] = pairs.first[order[first]]
+    return replace(solving, start=solving.start._replace(codes=labels))
 
 
 def _needs_labels(solving: Solving) -> bool:
@@ -321,6 +391,7 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
         return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, "choice": choice}))
     rows, inverse = compress(soft)
     drawn = drawn_labels(in_content_order(rows))
+    solving = carried(solving, inverse, soft.counts, rows.n_rows)
     whole = solve_objects(drawn, n_clusters, replace(solving, confidence=False))
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))
@@ -347,7 +418,7 @@ def _measured(
     If it is too large, "auto" takes this labelling, and a theta that was given leads to a warning.
     """
     k = None if n_clusters is None and METHODS[merged.method].finds_k else merged.n_clusters
-    plain = replace(solving, method=merged.method, refine=False)
+    plain = replace(solving, method=merged.method, refine=False, start=None)
     sampled = _sampled(rows, k, plain, min(SAMPLE, info.get("max_rows", SAMPLE)))
     if sampled is None:
         return None, dict(info)

@@ -11,11 +11,18 @@ from scipy.sparse import csr_array
 
 from quorate import _check
 from quorate._consensus.confidence import Scale, scale_of
-from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
+from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import as_counts, as_ensemble, as_weights
-from quorate._data.labelling import Labelling, Pairing, code_beside, pair_rows
+from quorate._data.labelling import (
+    Labelling,
+    Pairing,
+    code_beside,
+    matched_columns,
+    pair_rows,
+    read_rows,
+    translation,
+)
 from quorate._data.rows import compress, select_members
-from quorate._data.tables import as_table
 from quorate._summaries import Placement
 from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.distinct_rows import distinct_rows
@@ -83,9 +90,6 @@ def recode(ensemble: Ensemble, raw: IntArray) -> IntArray:
         # -1 and numbers beyond the last category both find the -1 at the end
         codes[:, member] = lookup[np.minimum(raw[:, member], len(lookup) - 1)]
     return codes
-
-
-NAMES_SHOWN = 5
 
 
 class NewRows(NamedTuple):
@@ -226,11 +230,11 @@ def place_new(places: Places, new: NewRows, cluster_names: tuple[str, ...] | Non
 def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> NewRows:
     """New rows in the codes of an ensemble: columns matched by name, labels by what they are."""
     codes, categories, names, ids, id_name = read_rows(new_labels, missing)
-    place = _matched_columns(ensemble.member_names, names)
+    place = matched_columns(ensemble.member_names, names)
     matched = np.full((len(codes), ensemble.n_members), -1, dtype=ensemble.labels.dtype)
     unknown = {}
     for member, column in place.items():
-        translated = _translation(ensemble.categories[member], categories[column])
+        translated = translation(ensemble.categories[member], categories[column])
         own = translated[codes[:, column]]
         lost = int(((own < 0) & (codes[:, column] >= 0)).sum())
         if lost:
@@ -238,23 +242,6 @@ def match_rows(ensemble: Ensemble, new_labels: Any, missing: Any = DEFAULT) -> N
         matched[:, member] = own
     absent = tuple(name for member, name in enumerate(ensemble.member_names) if member not in place)
     return NewRows(matched, unknown, absent, ids, id_name)
-
-
-def read_rows(
-    labels: Any, missing: Any
-) -> tuple[IntArray, tuple[NDArray[Any], ...], tuple[str, ...], NDArray[Any] | None, str]:
-    """Codes, categories, names, ids and the name of the ids of a table.
-
-    Members without any label are allowed, unlike in `as_ensemble`.
-    """
-    if isinstance(labels, Ensemble):
-        return labels.labels, labels.categories, labels.member_names, labels.object_ids, labels.id_name
-    # a list holds one label vector per member, as everywhere; more members than new objects are nothing unusual
-    table = as_table(labels, "members" if isinstance(labels, list | tuple) else "objects", None)
-    rule = missing_rule(missing)
-    if table.block is not None:
-        return (*code_integers(table.block, table.names, rule), table.names, table.ids, table.id_name)
-    return (*code_table(table.columns, table.names, rule), table.names, table.ids, table.id_name)
 
 
 def ensemble_of_rows(labels: Any, missing: Any, weights: Any = None) -> Ensemble:
@@ -271,38 +258,3 @@ def ensemble_of_rows(labels: Any, missing: Any, weights: Any = None) -> Ensemble
         object_ids=ids,
     )
     return select_members(whole, members)
-
-
-def _matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[int, int]:
-    """For each member that the new table has, its column there."""
-    numbered = tuple(f"member {place}" for place in range(len(names)))
-    if names == numbered and members != numbered:
-        if len(names) != len(members):
-            raise ValueError(
-                f"new_labels must have one column per member, {len(members)} in all, got {len(names)} without names; "
-                f"name them, so that they can be matched."
-            )
-        return {member: member for member in range(len(members))}
-    known = set(members)
-    strange = [name for name in names if name not in known]
-    if strange:
-        unknown = ", ".join(map(repr, strange[:NAMES_SHOWN])) + (", ..." if len(strange) > NAMES_SHOWN else "")
-        wanted = ", ".join(map(repr, members[:NAMES_SHOWN])) + (", ..." if len(members) > NAMES_SHOWN else "")
-        are_none = "is no member" if len(strange) == 1 else "are no members"
-        raise ValueError(
-            f"new_labels has {_check.counted(len(strange), 'column')} that {are_none} ({unknown}); the members are "
-            f"{wanted}. Leave them out, or rename them."
-        )
-    return {member: column for column, member in enumerate(_check.places(names, members))}
-
-
-def _translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:
-    """The ensemble's code of each new label, -1 where it has none; the last entry serves code -1.
-
-    A column that holds numbers here may hold texts there, where a file has other labels beside them, so that labels
-    of different types are compared as texts.
-    """
-    codes = {label: code for code, label in enumerate(known.tolist())}
-    texts = {str(label): code for label, code in codes.items()}
-    own = [codes[label] if label in codes else texts.get(str(label), -1) for label in new.tolist()]
-    return np.array([*own, -1], dtype=np.int64)

@@ -262,14 +262,14 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
         return None
     if wanted.shape == given.shape and wanted.dtype == given.dtype and bool(np.all(wanted == given)):
         return None
-    places = _places(wanted, given)
+    places = places_among(wanted, given)
     lost, ending = np.flatnonzero(places < 0), f"; {advice}." if advice else "."
     if len(lost):
         raise ValueError(
             f"in {name} there is no label for {len(lost):,} of {len(wanted):,} objects: {few(wanted[lost[:6]])}{ending}"
         )
     if len(given) > len(wanted):
-        extra = np.flatnonzero(_places(given, wanted) < 0)
+        extra = np.flatnonzero(places_among(given, wanted) < 0)
         are = "is" if len(extra) == 1 else "are"
         raise ValueError(
             f"in {name} there are labels for {counted(len(extra), 'object')} that {are} not in the table of labels: "
@@ -285,7 +285,7 @@ def numbered(ids: Array | None, other: Array | None, n_rows: int, *, is_default:
     return np.arange(n_rows)
 
 
-def _places(wanted: Array, given: Array) -> Order:
+def places_among(wanted: Array, given: Array) -> Order:
     """Return the place of each wanted id among the given ids, or -1 if it is not there."""
     both_numbers = wanted.dtype.kind in "iu" and given.dtype.kind in "iu"
     if both_numbers or (wanted.dtype.kind == "U" and given.dtype.kind == "U"):

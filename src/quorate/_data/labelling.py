@@ -8,12 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._data.coding import DEFAULT, code_values, missing_rule
-from quorate._data.ids import aligned_result, numbered, order_of
+from quorate import _check
+from quorate._data.coding import (
+    DEFAULT,
+    code_integers,
+    code_table,
+    code_values,
+    in_one_type,
+    missing_rule,
+    narrowest,
+)
+from quorate._data.ids import aligned_result, numbered, order_of, places_among
 from quorate._data.rows import compress
 from quorate._data.tables import Table, as_table
 from quorate._device.choose import labels_on_host, on_host
-from quorate._types import AnyEnsemble, Consensus, Ensemble, IntArray
+from quorate._types import AnyEnsemble, Consensus, Ensemble, IntArray, read_only
 from quorate.solvers.contingency import contingency
 
 
@@ -135,6 +144,28 @@ def _refuse_number(coded: Labelling, name: str, n_rows: int | None, advice: str)
         )
 
 
+def matched_labels(labels: Any, name: str, ensemble: AnyEnsemble) -> tuple[NDArray[np.int32], int]:
+    """Code labels of some of the objects: one for each row, -1 for rows that have none, and the number of clusters.
+
+    Rows are matched by id if both have ids. Otherwise the labels are those of the first rows.
+    """
+    coded = code_labelling(labels, name)
+    codes, n_rows = np.full(ensemble.n_rows, -1, dtype=np.int32), len(coded.codes)
+    if coded.ids is not None and ensemble.object_ids is not None:
+        places = places_among(ensemble.object_ids, coded.ids)
+        codes = np.where(places >= 0, coded.codes[places], -1).astype(np.int32)
+    elif n_rows <= ensemble.n_rows:
+        codes[:n_rows] = coded.codes
+    else:
+        raise ValueError(
+            f"{name} must have at most one label per row of the ensemble, {ensemble.n_rows:,} in all, got {n_rows:,}; "
+            f"give both of them ids if objects were taken away."
+        )
+    if codes.max() < 0:
+        raise ValueError(f"{name} must label at least one of the objects; none of its ids is one of theirs.")
+    return codes, coded.n_clusters
+
+
 class Pairing(NamedTuple):
     """Distinct pairs of a label row and a cluster, sorted by cluster and then by row.
 
@@ -187,3 +218,85 @@ def locate_pairs(ensemble: Ensemble, codes: IntArray) -> tuple[NDArray[np.intp],
     keys = codes[known].astype(np.int64) * rows.n_rows + inverse[known]
     _, first, pair = np.unique(keys, return_index=True, return_inverse=True)
     return known, pair.reshape(-1), known[first]
+
+
+def read_rows(
+    labels: Any, missing: Any
+) -> tuple[IntArray, tuple[NDArray[Any], ...], tuple[str, ...], NDArray[Any] | None, str]:
+    """Codes, categories, names, ids and the name of the ids of a table.
+
+    Members without any label are allowed, unlike in `as_ensemble`.
+    """
+    if isinstance(labels, Ensemble):
+        return labels.labels, labels.categories, labels.member_names, labels.object_ids, labels.id_name
+    # a list holds one label vector per member, as everywhere; more members than new objects are nothing unusual
+    table = as_table(labels, "members" if isinstance(labels, list | tuple) else "objects", None)
+    rule = missing_rule(missing)
+    if table.block is not None:
+        return (*code_integers(table.block, table.names, rule), table.names, table.ids, table.id_name)
+    return (*code_table(table.columns, table.names, rule), table.names, table.ids, table.id_name)
+
+
+NAMES_SHOWN = 5
+
+
+def matched_columns(members: tuple[str, ...], names: tuple[str, ...]) -> dict[int, int]:
+    """For each member that the new table has, its column there."""
+    numbered = tuple(f"member {place}" for place in range(len(names)))
+    if names == numbered and members != numbered:
+        if len(names) != len(members):
+            raise ValueError(
+                f"new_labels must have one column per member, {len(members)} in all, got {len(names)} without names; "
+                f"name them, so that they can be matched."
+            )
+        return {member: member for member in range(len(members))}
+    known = set(members)
+    strange = [name for name in names if name not in known]
+    if strange:
+        unknown = ", ".join(map(repr, strange[:NAMES_SHOWN])) + (", ..." if len(strange) > NAMES_SHOWN else "")
+        wanted = ", ".join(map(repr, members[:NAMES_SHOWN])) + (", ..." if len(members) > NAMES_SHOWN else "")
+        are_none = "is no member" if len(strange) == 1 else "are no members"
+        raise ValueError(
+            f"new_labels has {_check.counted(len(strange), 'column')} that {are_none} ({unknown}); the members are "
+            f"{wanted}. Leave them out, or rename them."
+        )
+    return {member: column for column, member in enumerate(_check.places(names, members))}
+
+
+def translation(known: NDArray[Any], new: NDArray[Any]) -> NDArray[np.int64]:
+    """The ensemble's code of each new label, -1 where it has none; the last entry serves code -1.
+
+    A column that holds numbers here may hold texts there, where a file has other labels beside them, so that labels
+    of different types are compared as texts.
+    """
+    codes = {label: code for code, label in enumerate(known.tolist())}
+    texts = {str(label): code for label, code in codes.items()}
+    own = [codes[label] if label in codes else texts.get(str(label), -1) for label in new.tolist()]
+    return np.array([*own, -1], dtype=np.int64)
+
+
+class AddedRows(NamedTuple):
+    """Rows of labels that join an ensemble: codes and counts, and the ensemble, whose members know the new labels."""
+
+    codes: IntArray
+    counts: NDArray[np.int64]
+    ensemble: Ensemble
+
+
+def added_rows(ensemble: Ensemble, labels: Any, missing: Any) -> AddedRows:
+    """Code new rows as the ensemble is coded; columns are matched by name, and labels that it lacks get new codes."""
+    codes, categories, names, _, _ = read_rows(labels, missing)
+    places = matched_columns(ensemble.member_names, names)
+    columns = np.full((len(codes), ensemble.n_members), -1, dtype=np.int64)
+    known = list(ensemble.categories)
+    for member, column in places.items():
+        own = translation(known[member], categories[column])
+        strange = np.flatnonzero(own[:-1] < 0)
+        own[strange] = len(known[member]) + np.arange(len(strange))
+        known[member] = in_one_type([known[member], categories[column][strange]])
+        columns[:, member] = own[codes[:, column]]
+    n_clusters = np.array([len(values) for values in known], dtype=np.int64)
+    counts = labels.counts if isinstance(labels, Ensemble) else np.ones(len(codes), dtype=np.int64)
+    wide = np.promote_types(narrowest(int(n_clusters.max())), ensemble.labels.dtype)
+    grown = replace(ensemble, n_clusters=n_clusters, categories=tuple(known), object_ids=None)
+    return AddedRows(read_only(columns.astype(wide)), counts, grown)

@@ -39,11 +39,24 @@ class Table(NamedTuple):
         return (len(self.columns[0]) if self.columns else 0), len(self.columns)
 
 
+def in_memory(table: Any) -> Any:
+    """Return a lazy table of polars, a relation of DuckDB or a reader of Arrow in memory; anything else as it is."""
+    kind = type(table).__name__
+    if kind == "LazyFrame" and hasattr(table, "collect"):
+        return table.collect()
+    if kind == "DuckDBPyRelation":
+        return table.to_arrow_table() if hasattr(table, "to_arrow_table") else table.arrow()
+    if kind == "RecordBatchReader" and hasattr(table, "read_all"):
+        return table.read_all()
+    return table
+
+
 def as_table(labels: Any, orientation: str | None, ids: str | None) -> Table:
     """Read `labels` as a table, rows as `orientation` says; `ids` may name the column of ids in a data frame."""
     if orientation is not None:
         _check.choice(orientation, "orientation", ("objects", "members"), "what one row stands for.")
     _check.no_anndata(labels, "labels")
+    labels = in_memory(labels)
     if hasattr(labels, "tocsr"):
         raise TypeError("sparse labels are not supported; pass a dense table, or a list of label vectors.")
     if isinstance(labels, np.ndarray):
@@ -227,8 +240,6 @@ def _from_frame(labels: Any, orientation: str | None, ids: str | None) -> Table 
     import narwhals as nw
 
     native = labels
-    if type(labels).__name__ == "LazyFrame":
-        raise TypeError("labels must be in memory, got a LazyFrame; call .collect() on it.")
     try:
         frame = nw.from_native(labels, eager_only=True, allow_series=True, pass_through=True)
     except Exception as error:

@@ -88,6 +88,40 @@ def _column(rows: list[list[Any]], place: int) -> Array:
     return values
 
 
+MOST_ROWS = 1_048_576
+"""Rows that a sheet may have, the header among them."""
+
+
+def write_sheet(file: Any, rows: Iterator[list[Any]], name: str) -> None:
+    """Write rows as the only sheet of a workbook; texts stay texts, also those that look like formulas."""
+    openpyxl = _need_openpyxl()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("labels")
+    try:
+        for number, row in enumerate(rows):
+            if number == MOST_ROWS:
+                raise ValueError(f"{name}: an Excel sheet has at most {MOST_ROWS:,} rows; write .csv or .parquet.")
+            sheet.append([_cell(openpyxl, sheet, value) for value in row])
+    except BaseException:
+        sheet.close()  # it writes to a temporary file of its own
+        raise
+    book.save(file)
+
+
+def _cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
+    """Return what Excel shows as this value; a text that begins with "=" would be taken for a formula."""
+    if isinstance(value, float) and value != value:
+        return None
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = str(value)
+    if any(ord(character) < 32 and character not in "\t\n\r" for character in text):
+        raise ValueError(f"an Excel file cannot hold the control characters of {text!r}; write .csv or .parquet.")
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value=text)
+    cell.data_type = "s"
+    return cell
+
+
 def _need_openpyxl() -> Any:
     try:
         import openpyxl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ from quorate._io.text import (
 )
 from quorate._types import Ensemble, Reading
 
+if TYPE_CHECKING:
+    from quorate._data.mixed_columns import MixedColumns
+    from quorate._data.typed_columns import TypedColumn, TypedTable
+
 Array = NDArray[Any]
 logger = logging.getLogger("quorate")
 
@@ -55,6 +59,7 @@ def load_labels(
     skip_empty: bool = False,
     check: bool = True,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -83,6 +88,9 @@ def load_labels(
     sep : str, optional
         What separates the columns of a text file: a character, or "comma", "semicolon", "tab" or "pipe". By default
         it is recognised from the first lines of the file.
+    encoding : str, optional
+        How text files are encoded, such as "cp1252" or "latin2". By default UTF-8, UTF-16 with a byte order mark, and
+        Windows-1252 are recognised, the last with a warning.
     skip_empty : bool, default False
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
         them. The objects must have ids.
@@ -124,7 +132,9 @@ def load_labels(
     """
     named = _names(columns)
     declared = columns is not None or orientation == "members"
-    how = Reading(missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas)
+    how = Reading(
+        missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas, encoding=encoding
+    )
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
     ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
     return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
@@ -158,7 +168,9 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             transposed = how.orientation == "members"
             quote = checked_formulas(how.formulas)
             likely = separator(how.likely_sep) or DELIMITERS[kind]
-            texts = read_csv(file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote)
+            texts = read_csv(
+                file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote, encoding=how.encoding
+            )
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
@@ -265,9 +277,10 @@ def load_with_truth(
     skip_empty: bool = False,
     check: bool = True,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas)
+    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas, encoding=encoding)
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
     ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
     true_labels = None
@@ -286,34 +299,40 @@ def load_with_truth(
 
 def load_labelling(
     path: FilePath,
-    ensemble: Ensemble,
+    ensemble: Ensemble | TypedTable,
     *,
     column: str = "label",
     ids: str | None = None,
     truth: str | None = None,
     sep: str | None = None,
     formulas: str = "keep",
+    encoding: str | None = None,
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
-    Rows are matched to the objects of the ensemble by id if both have ids, otherwise by their order. `sep` is what
-    separates the columns of the table; the file need not have the same separator, which is recognised.
+    The objects are those of a table of labels, or of a table of columns of any kind. Rows are matched to them by id if
+    both have ids, otherwise by their order. `sep` is what separates the columns of the table; the file need not have
+    the same separator, which is recognised.
     """
     source = name_of(path)
 
     def choose(names: tuple[str, ...]) -> Choice:
+        if not isinstance(ensemble, Ensemble) and ids is None:
+            _refuse_order(names, ensemble, column, source)
         chosen = labelling_columns(names, source, column, truth, (ids, ensemble.id_name))
         return chosen if ensemble.object_ids is not None else chosen._replace(ids=None)
 
-    table = load_chosen(path, choose, Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas))
+    how = Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas, encoding=encoding)
+    table = load_chosen(path, choose, how)
     if table.object_ids is not None:
         order = order_of(ensemble.object_ids, table.object_ids, source)
         if order is not None:
             table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
-    if table.n_rows != ensemble.n_rows:
+    n_rows = ensemble.n_rows if isinstance(ensemble, Ensemble) else ensemble.n_objects
+    if table.n_rows != n_rows:
         raise ValueError(
-            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table of labels has "
-            f"{ensemble.n_rows:,}; rows are matched by order unless both files have an id column (--id)."
+            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the other table has "
+            f"{n_rows:,}; rows are matched by order unless both files have an id column (--id)."
         )
     if table.labels[:, 0].min() < 0:
         raise ValueError(
@@ -323,6 +342,53 @@ def load_labelling(
     if table.n_members > 1 + has_truth:
         raise ValueError(f"{source} holds {table.n_members} labellings without names; one was expected.")
     return Labelling(table.labels[:, 0], table.labels[:, 1] if has_truth else None, table.categories[0])
+
+
+_OF_RESULTS = ("confidence", "method_confidence", "runner_up")
+
+
+def load_lone_labelling(
+    path: FilePath,
+    *,
+    column: str = "label",
+    ids: str | None = None,
+    sep: str | None = None,
+    formulas: str = "keep",
+    encoding: str | None = None,
+) -> tuple[Ensemble, Array | None]:
+    """Read a file with one labelling as an ensemble of one member, and the column "confidence" if the file has it."""
+    source = name_of(path)
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        if ids is not None and ids not in names:
+            raise ValueError(f"{source} has no column {ids!r}, which --id names.")
+        chosen = labelling_columns(names, source, column, None, (ids,))
+        others = [n for n in names if n not in (*chosen.members, *_OF_RESULTS) and not n.startswith("p ")]
+        if chosen.ids is None and others:
+            raise ValueError(
+                f"{source} has the column {others[0]!r}; name it with --id if it holds the names of the objects, so "
+                f"that they are not matched by order, or leave it out of the file."
+            )
+        beside = [name for name in names if name == "confidence" and name not in (column, chosen.ids)]
+        return chosen._replace(members=(*chosen.members, *beside))
+
+    how = Reading(orientation="objects", sep=sep, check=False, formulas=formulas, encoding=encoding)
+    read = load_chosen(path, choose, how)
+    if "confidence" not in read.member_names[1:]:
+        return read, None
+    values = np.append(read.categories[1].astype(np.float64), np.nan)[read.labels[:, 1]]
+    return select_members(read, [0]), values
+
+
+def _refuse_order(names: Sequence[str], table: TypedTable, column: str, source: str) -> None:
+    """Raise if both files have a column that may well be the ids, which nobody named: rows would match by order."""
+    known = {*table.names, *table.left_out}
+    shared = [name for name in names if name in known and name not in (column, "confidence", "runner_up")]
+    if shared:
+        raise ValueError(
+            f"{source} and the other table both have the column {shared[0]!r}; name it with --id if it holds the names "
+            f"of the objects, or leave it out of the table ({_check.option('--drop', shared[0])})."
+        )
 
 
 def labelling_columns(
@@ -349,11 +415,13 @@ class Measurements(NamedTuple):
     """A table of measurements, with column names and ids if the file has them.
 
     `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
+    `coding` says how columns of any kind became these numbers, if they did.
     """
 
     values: Any
     names: tuple[str, ...] | None = None
     ids: Array | None = None
+    coding: MixedColumns | None = None
 
 
 def load_features(
@@ -363,6 +431,7 @@ def load_features(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     sep: str | None = None,
+    encoding: str | None = None,
 ) -> Measurements:
     """Read a table of numbers.
 
@@ -377,9 +446,9 @@ def load_features(
         Columns that are measurements; all but `ids` and `drop` by default.
     drop : sequence of str
         Columns to leave out.
-    sep : str, optional
-        What separates the columns of a text file. By default it is recognised from the first lines, as decimal
-        commas are.
+    sep, encoding : str, optional
+        What separates the columns of a text file, and how it is encoded. By default both are recognised from the first
+        lines, as decimal commas are.
 
     Returns
     -------
@@ -395,7 +464,7 @@ def load_features(
     if kind in DELIMITERS:
         with reading(path) as file:
             refuse_content(path, file.peek(8))
-            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep)
+            read = read_numbers(file, name_of(path), DELIMITERS[kind], choose, sep=sep, encoding=encoding)
         measurements = Measurements(read.values, read.choice.members, read.ids)
     elif kind == "xlsx":
         measurements = _measurements_of_sheet(read_sheet(path, choose), name_of(path))
@@ -408,6 +477,60 @@ def load_features(
         measurements = Measurements(_read_array(path, kind))
     refuse_repeated(measurements.ids, name_of(path))
     return measurements
+
+
+def load_typed(
+    path: FilePath,
+    *,
+    ids: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
+    formulas: str = "keep",
+    encoding: str | None = None,
+) -> TypedTable:
+    """Read a table of columns of any kind; the arguments are those of `load_features`, and any text is a category."""
+    from quorate._data.typed_columns import coded_column, typed_column, typed_table
+
+    def choose(names: tuple[str, ...]) -> Choice:
+        return choose_measurements(names, ids, columns, drop, name_of(path))
+
+    kind, name = format_of(path), name_of(path)
+    if sep is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep (--sep) is for text files, and {name} is .{kind}; leave it out.")
+    if kind in DELIMITERS:
+        with reading(path) as file:
+            refuse_content(path, file.peek(8))
+            quote = checked_formulas(formulas)
+            texts = read_csv(file, name, DELIMITERS[kind], choose, sep=sep, unquote=quote, encoding=encoding)
+        cells = zip(texts.names, texts.columns, strict=True)
+        typed = [coded_column(column, codes, known) for column, (codes, known) in cells]
+        return _typed(typed, None if texts.ids is None else text_ids(texts.ids), texts.id_name, name)
+    if kind == "xlsx":
+        sheet = read_sheet(path, choose)
+        choice = sheet.choice
+        named = None if choice.ids is None else _sheet_ids(sheet.columns[choice.ids])
+        return _typed([typed_column(c, sheet.columns[c]) for c in choice.members], named, choice.ids, name)
+    if kind == "parquet":
+        table, choice = read_parquet(path, choose)
+        read = typed_table(table, ids=choice.ids)
+    else:
+        choose(())
+        read = typed_table(_read_array(path, kind))
+    refuse_repeated(read.object_ids, name)
+    return read
+
+
+def _typed(columns: Sequence[TypedColumn], ids: Array | None, id_name: str | None, source: str) -> TypedTable:
+    """Return the columns of a file that have a kind; `ids` are the names of the objects if the file has them."""
+    refuse_repeated(ids, source)
+    from quorate._data.typed_columns import TypedTable, useful
+
+    kept, left_out = useful(columns)
+    if not kept:
+        reasons = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:5])
+        raise ValueError(f"{source}: no column can be compared between clusters: {reasons}.")
+    return TypedTable(kept, left_out, len(kept[0].values), ids, id_name or "id")
 
 
 def choose_measurements(

@@ -60,14 +60,6 @@ def format_of(path: FilePath) -> str:
     return kind
 
 
-def written_format_of(path: FilePath) -> str:
-    """Return the format of a file to be written, as `format_of` does; .xlsx is refused, because it is only read."""
-    kind = format_of(path)
-    if kind == "xlsx":
-        raise ValueError(f"cannot write {os.fspath(path)}: .xlsx files are only read; write .csv, which Excel opens.")
-    return kind
-
-
 def is_standard(path: FilePath) -> bool:
     return isinstance(path, str) and path == STANDARD
 
@@ -75,6 +67,10 @@ def is_standard(path: FilePath) -> bool:
 def name_of(path: FilePath) -> str:
     """Return the name of the file for error messages."""
     return "standard input" if is_standard(path) else os.fspath(path)
+
+
+LOOKED_AT = 1 << 16
+"""Bytes at the beginning of a file that tell what it holds, and how a text is encoded."""
 
 
 @contextmanager
@@ -88,7 +84,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         return
     refuse_unreadable(path)
     try:
-        file = open(path, "rb")  # noqa: SIM115 - closed below; only the opening is guarded
+        file: Any = io.BufferedReader(io.FileIO(path), LOOKED_AT)
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
     with file, _noted(path, file):
@@ -98,7 +94,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         refuse_content(path, file.peek(8), b"\x1f\x8b")
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                yield io.BufferedReader(unpacked)
+                yield io.BufferedReader(unpacked, LOOKED_AT)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{os.fspath(path)} is damaged or cut short: {error}.") from error
 
@@ -164,7 +160,7 @@ def refuse_content(path: FilePath, head: bytes, wanted: bytes = b"") -> None:
 
 def refuse_output(path: FilePath, overwrite: bool) -> None:
     """Raise if `path` cannot or must not be written; called before any work is done for it."""
-    written_format_of(path)
+    format_of(path)
     if not is_standard(path):
         refuse_place(path, overwrite)
 
@@ -243,9 +239,6 @@ def is_zarr(folder: Path) -> bool:
     """Whether a folder holds what the folder of a Zarr store does."""
     return any((folder / mark).is_file() for mark in _ZARR_MARKS)
 
-
-LOOKED_AT = 1 << 16
-"""Bytes of a text file from which the number of its cells is estimated."""
 
 BYTES_OF_CELL = 50
 """About twice the bytes of a short cell in an unpacked .xlsx file, so that no table is refused by mistake."""

@@ -8,7 +8,7 @@ import io
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -21,9 +21,10 @@ from quorate._data.ensemble import as_ids
 from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble, without_objects, write_npz
 from quorate._io.aside import write_aside, write_folder_aside
+from quorate._io.excel import write_sheet
 from quorate._io.parquet import write_parquet
-from quorate._io.paths import FilePath, format_of, is_standard, name_of, written_format_of
-from quorate._io.text import BLOCK, DELIMITERS, checked_formulas, quoted
+from quorate._io.paths import FilePath, format_of, is_standard, name_of
+from quorate._io.text import BLOCK, DELIMITERS, checked_formulas, quoted, separator
 from quorate._io.zarr_store import write_zarr
 from quorate._summaries import ResultTable
 from quorate._types import NEEDS_LABELS, Ensemble, FloatArray, SoftEnsemble
@@ -40,6 +41,35 @@ class Column(NamedTuple):
     categories: Array | None = None
 
 
+class TextStyle(NamedTuple):
+    """How text files are written: what separates columns, and the decimal mark."""
+
+    sep: str = ","
+    decimal: str = "."
+
+
+def text_style(sep: str | None, decimal: str | None, path: FilePath) -> TextStyle | None:
+    """Return the style that the user asked for, or None if it is that of the format."""
+    if sep is None and decimal is None:
+        return None
+    mark = _check.choice({"comma": ",", "point": "."}.get(str(decimal), decimal or "."), "decimal", (".", ","))
+    chosen = separator(sep) or (";" if mark == "," else DELIMITERS.get(format_of(path), ","))
+    if chosen == mark:
+        raise ValueError(f"sep and decimal (--out-sep, --decimal) must differ, got {chosen!r} for both.")
+    return TextStyle(chosen, mark)
+
+
+def _sheet_rows(columns: list[Column]) -> Iterator[list[Any]]:
+    """Yield the header and the rows of a table as values of Python; a missing label is an empty cell."""
+    yield [column.name for column in columns]
+    known = [None if c.categories is None else [*c.categories.tolist(), None] for c in columns]
+    for start in range(0, len(columns[0].values), BLOCK):
+        parts = [column.values[start : start + BLOCK].tolist() for column in columns]
+        both = zip(parts, known, strict=True)
+        cells = [part if names is None else [names[code] for code in part] for part, names in both]
+        yield from map(list, zip(*cells, strict=True))
+
+
 def write_table(
     path: FilePath,
     columns: list[Column],
@@ -48,22 +78,29 @@ def write_table(
     id_name: str = "id",
     *,
     formulas: str = "keep",
+    style: TextStyle | None = None,
 ) -> None:
-    """Write columns as CSV or Parquet; the column of ids, if there is one, comes first.
+    """Write columns as CSV, Excel or Parquet; the column of ids, if there is one, comes first.
 
-    `formulas` is the option of `save_labels`.
+    `formulas` and `style` are the options of `save_labels`.
     """
     quote = checked_formulas(formulas)
     if quote:
         refuse_quoting(path)
     if ids is not None:
         columns = [Column(id_name, ids), *columns]
-    if format_of(path) == "parquet":
+    kind = format_of(path)
+    if style is not None and kind not in DELIMITERS:
+        raise ValueError(f"sep and decimal (--out-sep, --decimal) are for text files, and {name_of(path)} is .{kind}.")
+    if kind == "parquet":
         write_aside(path, lambda file: write_parquet(file, columns), overwrite=overwrite)
         return
-    delimiter = DELIMITERS[format_of(path)]
+    if kind == "xlsx":
+        write_aside(path, lambda file: write_sheet(file, _sheet_rows(columns), name_of(path)), overwrite=overwrite)
+        return
+    style = style or TextStyle(DELIMITERS[kind])
     if is_standard(path):
-        _write_standard(columns, delimiter, quote=quote)
+        _write_standard(columns, style, quote=quote)
         return
     packed = Path(path).suffix.lower() == ".gz"
 
@@ -71,7 +108,7 @@ def write_table(
         # without a time stamp, so that the same labels always give the same file
         out = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=6, mtime=0) if packed else file
         stream = io.TextIOWrapper(out, encoding="utf-8", newline="")
-        write_csv(stream, columns, delimiter, quote=quote)
+        write_csv(stream, columns, style, quote=quote)
         stream.flush()
         stream.detach()
         if packed:
@@ -80,19 +117,35 @@ def write_table(
     write_aside(path, write, overwrite=overwrite)
 
 
-def _write_standard(columns: list[Column], delimiter: str, *, quote: bool) -> None:
+def _write_standard(columns: list[Column], style: TextStyle, *, quote: bool) -> None:
     """Write a table to standard output, in UTF-8 as into a file, whatever the encoding of the terminal is."""
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
-        write_csv(sys.stdout, columns, delimiter, quote=quote)
+        write_csv(sys.stdout, columns, style, quote=quote)
         return
     sys.stdout.flush()
     stream = io.TextIOWrapper(buffer, encoding="utf-8", newline="")
     try:
-        write_csv(stream, columns, delimiter, quote=quote)
+        write_csv(stream, columns, style, quote=quote)
         stream.flush()
     finally:
         stream.detach()
+
+
+def save_rows(path: FilePath, rows: Sequence[Any], *, overwrite: bool = False, formulas: str = "keep") -> None:
+    """Write named tuples of one kind as a table with a column for each field; None becomes an empty cell."""
+    if format_of(path) not in (*DELIMITERS, "parquet", "xlsx"):
+        raise ValueError(f"{name_of(path)} must be a .csv, .tsv, .txt, .xlsx or .parquet file, which hold tables.")
+    columns = []
+    for name, values in zip(rows[0]._fields, zip(*rows, strict=True), strict=True):
+        if all(isinstance(value, int | float) for value in values):
+            columns.append(Column(name, np.round(np.array(values), 6)))
+            continue
+        known = sorted({str(value) for value in values if value is not None})
+        code = {text: place for place, text in enumerate(known)}
+        codes = np.array([-1 if value is None else code[str(value)] for value in values])
+        columns.append(Column(name, codes, np.array(known, dtype=object)))
+    write_table(path, columns, None, overwrite, formulas=formulas)
 
 
 def refuse_quoting(path: FilePath) -> None:
@@ -162,13 +215,14 @@ def as_texts(values: Array) -> list[str]:
 
 
 def write_csv(
-    stream: IO[str], columns: list[Column], delimiter: str, *, header: bool = True, quote: bool = False
+    stream: IO[str], columns: list[Column], style: TextStyle | str, *, header: bool = True, quote: bool = False
 ) -> None:
     """Write a CSV file in blocks of rows; lines end in a single newline character on every system.
 
     With `quote`, cells that a spreadsheet would take for formulas are made harmless.
     """
     harmless: Callable[[str], str] = quoted if quote else str
+    delimiter, decimal = style if isinstance(style, TextStyle) else TextStyle(style)
     write = _row_writer(stream, delimiter)
     if header:
         write([[harmless(column.name)] for column in columns])
@@ -179,6 +233,10 @@ def write_csv(
         logger.info("writing rows", extra={"share": start / n_rows})
         parts = [column.values[start : start + BLOCK] for column in columns]
         cells = [_cells(part, known) for part, known in zip(parts, texts, strict=True)]
+        if decimal != ".":
+            for place, part in enumerate(parts):
+                if part.dtype.kind == "f" and texts[place] is None:
+                    cells[place] = [cell.replace(".", decimal) for cell in cells[place]]
         if quote:
             cells = [
                 list(map(quoted, part)) if known is None else part for part, known in zip(cells, texts, strict=True)
@@ -219,13 +277,15 @@ def save_labels(
     overwrite: bool = False,
     formulas: str = "keep",
     method_confidence: bool = False,
+    sep: str | None = None,
+    decimal: str | None = None,
 ) -> None:
     """Write one labelling to a file, with the objects' ids and the confidence if they are known.
 
     Parameters
     ----------
     path : str or path
-        .csv (.csv.gz, .tsv, .txt), .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
+        .csv (.csv.gz, .tsv, .txt), .xlsx, .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
         file holds the labels alone. The file is written under another name and then renamed, so that an incomplete
         file never has this name.
     labels : Consensus, Placement or integer array of shape (n_objects,)
@@ -248,6 +308,8 @@ def save_labels(
         with the same option.
     method_confidence : bool, default False
         Whether to write the method's own confidence, too (`Consensus.method_confidence`), of methods that have one.
+    sep, decimal : str, optional
+        For text files: what separates the columns, and the decimal mark, "," or "."; a decimal comma goes with ";".
 
     See Also
     --------
@@ -273,7 +335,7 @@ def save_labels(
     values = _label_vector(labels)
     ids = None if ids is None else as_ids(ids, len(values))
     memberships = None if memberships is None else _checked_memberships(memberships, len(values))
-    kind = written_format_of(path)
+    kind = format_of(path)
     if kind in ("npy", "npz", "zarr"):
         if checked_formulas(formulas):
             refuse_quoting(path)
@@ -295,7 +357,8 @@ def save_labels(
         clusters = names or range(memberships.shape[1])
         columns += [Column(f"p {c}", np.round(p, 6)) for c, p in zip(clusters, memberships.T, strict=True)]
     taken = tuple(column.name for column in columns)
-    write_table(path, columns, ids, overwrite, id_column(id_name, taken), formulas=formulas)
+    style = text_style(sep, decimal, path)
+    write_table(path, columns, ids, overwrite, id_column(id_name, taken), formulas=formulas, style=style)
 
 
 def _checked_memberships(memberships: Any, n_objects: int) -> FloatArray:
@@ -345,7 +408,7 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     ,2
     tin,7
     """
-    kind = written_format_of(path)
+    kind = format_of(path)
     if isinstance(ensemble, SoftEnsemble):
         raise TypeError(NEEDS_LABELS)
     proven(ensemble)

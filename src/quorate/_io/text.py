@@ -6,6 +6,7 @@ first appearance in their column, and afterwards only the few distinct texts of 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from quorate._data.blocks import CodedColumn
 from quorate._data.coding import as_number, narrowest, object_array
 from quorate._data.ids import first_fault
 from quorate._data.tables import refuse_duplicates
-from quorate._io.paths import FilePath, format_of, name_of, reading, refuse_content
+from quorate._io.paths import LOOKED_AT, FilePath, format_of, name_of, reading, refuse_content
 from quorate._io.source import Block, Most, Part, Source, given, stamp
 from quorate._types import read_only
 
@@ -57,10 +58,15 @@ LinesOf = Callable[[io.TextIOWrapper], Iterator[str]]
 
 @contextmanager
 def open_table(
-    source: io.BufferedReader, name: str, default: str, sep: str | None, lines_of: LinesOf = iter
+    source: io.BufferedReader,
+    name: str,
+    default: str,
+    sep: str | None,
+    lines_of: LinesOf = iter,
+    encoding: str | None = None,
 ) -> Iterator[OpenTable]:
     """Decode a text table and recognise its separator; errors of its encoding and quotation marks name the file."""
-    stream = open_text(source, source.peek(2))
+    stream = open_text(source, name, encoding)
     # an error of the csv module can only come from a reader, and this one is there before the first
     reader: Any = None
     try:
@@ -73,7 +79,11 @@ def open_table(
             raise no_text(name) from error
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 or UTF-16 text ({error.reason}); save it as UTF-8.") from error
+        wanted = "UTF-8 or UTF-16" if encoding is None else encoding
+        raise ValueError(
+            f"{name} is not {wanted} text ({error.reason}); save it as UTF-8, or say how it is encoded "
+            f"({option('--encoding', 'cp1252')})."
+        ) from error
     finally:
         # the source is not ours to close
         stream.detach()
@@ -95,10 +105,54 @@ def separator(sep: str | None) -> str | None:
     return character
 
 
-def open_text(source: IO[bytes], head: bytes) -> io.TextIOWrapper:
-    """Decode bytes as text: UTF-16 if they start with its byte order mark, as Excel writes it, otherwise UTF-8."""
-    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return io.TextIOWrapper(source, encoding=encoding, newline="")
+def open_text(source: io.BufferedReader, name: str, encoding: str | None = None) -> io.TextIOWrapper:
+    """Decode bytes as text: UTF-16 if they start with its byte order mark, as Excel writes it, otherwise UTF-8.
+
+    If the first bytes are no UTF-8, but text of Windows-1252, in which Excel writes "CSV", they are read as that, and a
+    warning says so. `encoding` is that of the text if the user gave it.
+    """
+    if encoding is not None:
+        return io.TextIOWrapper(source, encoding=known_encoding(encoding), newline="")
+    head = source.peek(LOOKED_AT)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return io.TextIOWrapper(source, encoding="utf-16", newline="")
+    if _is_windows_text(head):
+        warnings.warn(
+            f"{name} is not UTF-8 and was read as Windows-1252, in which Excel writes CSV; look at letters such as é, "
+            f"and pass another encoding ({option('--encoding', 'latin2')}) if they are wrong.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return io.TextIOWrapper(source, encoding="cp1252", newline="")
+    return io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+
+
+def known_encoding(encoding: str) -> str:
+    """Return the name by which Python knows an encoding of texts; raise if it knows none."""
+    try:
+        if not codecs.lookup(encoding)._is_text_encoding:
+            raise LookupError
+    except LookupError:
+        raise ValueError(
+            f"encoding (--encoding) must be one that Python knows, such as utf-8, cp1252, latin2 or utf-16, "
+            f"got {encoding!r}."
+        ) from None
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def _is_windows_text(head: bytes) -> bool:
+    """Whether bytes are no UTF-8, but letters and signs of Windows-1252 among characters that texts are made of."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        return False
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = head.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    high = sum(ord(character) > 127 for character in text)
+    return all(c.isprintable() or c in "\r\n\t\f\v\xa0\xad" for c in text) and high * 2 <= len(text)
 
 
 def recognise(stream: Iterator[str], default: str, sep: str | None) -> tuple[Iterator[str], str]:
@@ -202,6 +256,7 @@ def read_csv(
     sep: str | None = None,
     transposed: bool = False,
     unquote: bool = False,
+    encoding: str | None = None,
 ) -> Texts:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
@@ -209,7 +264,7 @@ def read_csv(
     it. With `transposed` each row is one member: then `names` are the names of the rows, and `ids` is the header.
     With `unquote` the apostrophe is taken away that `formulas="quote"` has put before cells.
     """
-    with open_table(source, name, default, sep) as table:
+    with open_table(source, name, default, sep, encoding=encoding) as table:
         header = read_header(table.reader, name, table.delimiter)
         if unquote:
             header = tuple(map(unquoted, header))
@@ -461,13 +516,19 @@ class Numbers(NamedTuple):
 
 
 def read_numbers(
-    source: io.BufferedReader, name: str, default: str, choose: Choose, *, sep: str | None = None
+    source: io.BufferedReader,
+    name: str,
+    default: str,
+    choose: Choose,
+    *,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Numbers:
     """Read a table with a header; `choose` picks the columns once their names are known.
 
     What separates the columns is recognised unless `sep` is given. Decimal commas are recognised as well.
     """
-    with open_table(source, name, default, sep) as table:
+    with open_table(source, name, default, sep, encoding=encoding) as table:
         header: tuple[str, ...] = ()
         try:
             header = read_header(table.reader, name, table.delimiter)
@@ -585,7 +646,8 @@ def no_number(name: str, column: str, text: str, row: int) -> str:
     advice = (
         "write decimal points instead of commas."
         if _COMMA_NUMBER.fullmatch(text)
-        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap."
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}), fill the gap, or pass --mixed "
+        f"(columns='auto' of EnsembleClustering), which takes texts and gaps."
     )
     return (
         f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "

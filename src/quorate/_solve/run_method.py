@@ -295,7 +295,7 @@ def _checked_options(method: str, options: MethodOptions) -> MethodOptions:
     known = {
         parameter.name
         for parameter in inspect.signature(METHODS[method].solve).parameters.values()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in ("rng", "runs")
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in ("rng", "runs", "start")
     }
     unknown = [option for option in options if option not in known]
     if unknown:
@@ -391,7 +391,9 @@ def _run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Con
     if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
         estimate = log_duration if entry.time == "quadratic" else log_linear_duration
         estimate(method, seen, partial(_try_rows, entry, k, solving.options))
-    runs = {"runs": _runs(ensemble, solving.max_bytes)} if entry.combines else {}
+    runs: dict[str, Any] = {"runs": _runs(ensemble, solving.max_bytes)} if entry.combines else {}
+    if solving.start is not None:
+        runs["start"] = solving.start.codes if ordered is None else solving.start.codes[ordered.rows]
     result = entry.solve(seen, k, rng=rng, **solving.options, **runs)
     where = _where(ensemble, method, result)
     if ordered is not None:

@@ -284,7 +284,7 @@ class Workspace:
         if stored is not None and _same(stored, self.plan):
             self.plan = stored
             self.checks = Checks(self.folder, json.dumps(self.plan).encode())
-            logger.info("continuing the unfinished work in %s", self.folder)
+            logger.info("continuing after an interruption: the work in %s", self.folder, extra={"continues": True})
         else:
             self.clear()
             self._begin_anew()

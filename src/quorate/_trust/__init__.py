@@ -4,5 +4,6 @@
 - `reference`: valleys, links and borders of clusters in the measurements, and measurements without clusters, which are
   clustered by the same procedure.
 - `compare`, `over_k`: several methods and numbers of clusters side by side.
+- `resolutions`: clusterings at several resolutions, and which cluster splits into which.
 - `subject`: all that a report shows about a labelling, each number computed once.
 """

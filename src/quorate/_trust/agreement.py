@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from quorate._trust.reference import Reference
 
 
+import logging
 import math
 import time
 from functools import partial
@@ -47,9 +48,11 @@ from quorate._solve.procedure import (
 )
 from quorate._solve.run_method import AUTO, collapsed
 from quorate._types import Consensus, FloatArray
+from quorate.solvers.camps import camps_within
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
 from quorate.solvers.members import mean_of_others, member_pairs, some_members
 
+logger = logging.getLogger("quorate")
 AFFORDABLE_SECONDS = 5.0
 """Seconds above which the shell and a report leave the comparison with chance out if nobody asked for it."""
 
@@ -132,7 +135,8 @@ def halved_members(drawn: Drawn, procedure: Procedure) -> Halvings | None:
     rng = np.random.default_rng((procedure.seed, n_members))
     order = np.concatenate(folds(drawn.ensemble))
     found = []
-    for number in range(N_HALVINGS if n_members > 2 else 1):
+    n_halvings = N_HALVINGS if n_members > 2 else 1
+    for number in range(n_halvings):
         halves = two_halves(order[rng.permutation(n_members)])
         try:
             one, other = (
@@ -142,6 +146,7 @@ def halved_members(drawn: Drawn, procedure: Procedure) -> Halvings | None:
         except (ValueError, MemoryError):
             return None
         found.append((one, other))
+        logger.info("comparing halves of the members", extra={"share": (number + 1) / n_halvings})
     return found
 
 
@@ -332,6 +337,11 @@ class Trust(NamedTuple):
     reference_z: float | None = None
     reference_p_value: float | None = None
     n_draws: int | None = None
+    camps: tuple[tuple[str, ...], ...] | None = None
+
+
+MOST_IN_CAMPS = 100
+"""Members of which camps are looked for; time grows with the square of their number."""
 
 
 def trust_in(
@@ -377,12 +387,19 @@ def trust_in(
         from_measurements=from_measurements,
         more_clusters=float(ensemble.n_clusters @ ensemble.weights / ensemble.weights.sum()) / labelling.n_clusters,
         stability=stability_of(drawn, procedure, halvings) if stability is None else stability,
+        camps=_camps_of(drawn.ensemble),
         **known,
     )
     if n_permutations is None:
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
     return trust if found is None else _with_chance(trust, found, drawn, procedure, halvings)
+
+
+def _camps_of(ensemble: Ensemble) -> tuple[tuple[str, ...], ...] | None:
+    """Return the names of the members of each camp; None if there are none, or if members are too many."""
+    found = camps_within(ensemble) if ensemble.n_members <= MOST_IN_CAMPS else []
+    return tuple(tuple(ensemble.member_names[member] for member in camp) for camp in found) if len(found) > 1 else None
 
 
 def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,6 +26,7 @@ from quorate._evaluation.consensus_index import (
     row_consensus,
 )
 from quorate._evaluation.scores import anmi
+from quorate._progress import steps
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     import pandas
 
 
+logger = logging.getLogger("quorate")
 BOUNDS = (0.1, 0.9)
 """A pair of objects is ambiguous if its consensus index lies between these values."""
 USUAL = (2, 9)
@@ -216,6 +219,7 @@ def over_k(
     n_members: int = 50,
     rows: Any = 0.8,
     random_state: Any = None,
+    progress: bool = False,
     **options: Any,
 ) -> OverK:
     """Run consensus clustering for several numbers of clusters, with the usual criteria to choose between them.
@@ -241,6 +245,8 @@ def over_k(
         `generate`.
     random_state : None, int, Generator or RandomState
         The same seed gives the same result.
+    progress : bool
+        Whether to show the finished numbers and the time left on standard error, as `progress` does.
     **options
         For features: further options of `generate`, such as base, columns and n_jobs. The default base is k-means with
         a k-means++ start, so that members differ by the objects they get and not by bad starts.
@@ -288,13 +294,16 @@ def over_k(
     low, high = _bounds(bounds)
     rng = _check.generator(random_state)
     make = partial(generate, **{"base": KMeans(init="k-means++"), "n_members": n_members, "rows": rows, **options})
-    ensembles = _ensembles(source, n_clusters, make, rng)
-    results, distributions = {}, {}
-    for k, ensemble in ensembles.items():
-        of_pairs = _of_known_pairs(ensemble, method)
-        results[k] = consensus(ensemble, k, method=method, random_state=int(rng.integers(2**62)), **of_pairs)
-        distributions[k] = index_distribution(ensemble, rng)
-    return OverK(ensembles, results, distributions, (low, high))
+    with steps(is_shown=progress)("clustering for several numbers of clusters"):
+        ensembles = _ensembles(source, n_clusters, make, rng)
+        results, distributions = {}, {}
+        for done, (k, ensemble) in enumerate(ensembles.items(), start=1):
+            of_pairs = _of_known_pairs(ensemble, method)
+            results[k] = consensus(ensemble, k, method=method, random_state=int(rng.integers(2**62)), **of_pairs)
+            distributions[k] = index_distribution(ensemble, rng)
+            text = "consensus and its index: %d of %d numbers of clusters"
+            logger.info(text, done, len(ensembles), extra={"share": done / len(ensembles)})
+        return OverK(ensembles, results, distributions, (low, high))
 
 
 def _ensembles(

@@ -435,7 +435,7 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
         k = k_towards(request.k, request.base, n_clusters)
         k = None if k is None else k_within(k, len(points))
         few = Request(REFERENCE_MEMBERS, k, request.base, 1.0, 1.0)
-        options = Options()
+        options = Options(told="")
         ensemble, _ = generate_with_models(as_features(points), few, number, options)
         rows, inverse = compress(ensemble)
         wanted = min(n_clusters, rows.n_rows)

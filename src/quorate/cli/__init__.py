@@ -8,7 +8,7 @@ A command goes through the modules in this order:
 - `options` holds the options that several commands have, and turns their texts into Python values;
 - `work` loads labels and measurements, and makes an ensemble or a consensus; `block_commands` does so for tables in
   blocks;
-- `output` writes the summary or the JSON object, and `progress` shows what goes on meanwhile.
+- `output` writes the summary or the JSON object; what goes on meanwhile is shown by `quorate._progress`.
 
 `work`, `block_commands` and `demo` import the library when they are imported, so commands import them
 inside functions. All other modules are light: `quorate --help` does not wait for numpy and numba.

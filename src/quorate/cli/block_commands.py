@@ -20,6 +20,7 @@ from quorate._data.coding import DEFAULT
 from quorate._data.labelling import code_beside, pair_rows
 from quorate._data.rows import compress
 from quorate._io.opening import Columns
+from quorate._progress import Step
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out
@@ -37,7 +38,6 @@ from quorate.cli.output import (
     table_facts,
     tell,
 )
-from quorate.cli.progress import Step
 from quorate.cli.work import LARGEST_SHARE, choose_number, table_options
 from quorate.generation.plans import entropy_of
 
@@ -62,7 +62,13 @@ def share_arenas() -> bool:
 
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table; those of text cells alone are left out."""
-    return {name: value for name, value in table_options(arguments).items() if name != "formulas"}
+    if getattr(arguments, "out_sep", None) is not None or getattr(arguments, "decimal", None) is not None:
+        raise ValueError("--out-sep and --decimal do not go together with tables in blocks; leave them out")
+    if arguments.encoding is not None:
+        raise ValueError(
+            "--encoding does not go together with tables in blocks; leave it out, or convert them to UTF-8"
+        )
+    return {name: value for name, value in table_options(arguments).items() if name not in ("formulas", "encoding")}
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving: Solving, step: Step) -> None:
@@ -94,7 +100,7 @@ def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving:
 def _keywords(arguments: argparse.Namespace, solving: Solving) -> dict[str, Any]:
     """Return options as `quorate.stream` takes them; without --max-bytes the method keeps to --memory."""
     is_default = getattr(arguments, "max_bytes", None) is None and solving.max_bytes == MAX_BYTES
-    return solving.keywords("device", *(["max_bytes"] if is_default else []))
+    return solving.keywords("device", "start", *(["max_bytes"] if is_default else []))
 
 
 def _score(arguments: argparse.Namespace, result: stream.BlockConsensus, seconds: float, step: Step) -> Scores:
@@ -228,6 +234,7 @@ def cluster_in_blocks(
 def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str, Any]:
     """Return the options that both functions take; options that need all measurements at once are refused."""
     for option, given in (
+        ("--mixed", arguments.mixed),
         ("--scale", arguments.scale is not None),
         ("--row-share", generating.rows != 1),
         ("--checkpoint", generating.checkpoint is not None),

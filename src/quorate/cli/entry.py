@@ -31,9 +31,11 @@ from quorate.cli.label_commands import (
     add_methods,
     add_place,
     add_report,
+    add_resolutions,
     add_score,
+    add_update,
 )
-from quorate.cli.measurement_commands import add_cluster, add_generate
+from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate
 from quorate.cli.output import printable
 
 PATIENCE = 0.7
@@ -121,9 +123,12 @@ EPILOG = """examples:
   quorate score labels.csv consensus.csv --id customer
   quorate report labels.csv consensus.csv --id customer -o report.html
   quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
+  quorate update may.csv june.csv --id customer -o june-with-lasting-ids.csv
   quorate compare labels.csv --id customer -k 2:9
+  quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
+  quorate explain labels.csv features.csv --id customer --rules
   quorate methods
   quorate demo
 
@@ -318,10 +323,13 @@ def build_parser() -> argparse.ArgumentParser:
     add_score(commands)
     add_report(commands)
     add_place(commands)
+    add_update(commands)
     add_cut(commands)
     add_compare(commands)
+    add_resolutions(commands)
     add_generate(commands)
     add_cluster(commands)
+    add_explain(commands)
     add_methods(commands)
     add_demo(commands)
     return parser

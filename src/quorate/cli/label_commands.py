@@ -12,6 +12,7 @@ from quorate.cli.options import (
     add_ambiguous_option,
     add_command,
     add_device_option,
+    add_encoding_option,
     add_force_option,
     add_labelling_options,
     add_labels_output,
@@ -22,6 +23,7 @@ from quorate.cli.options import (
     add_rows_options,
     add_safe_cells_option,
     add_seed_option,
+    add_style_options,
     add_table_options,
     add_talk_options,
     ambiguity_threshold,
@@ -29,8 +31,11 @@ from quorate.cli.options import (
     integer,
     names,
     null_test,
+    number,
     number_of_clusters,
+    python_value,
     solving_of,
+    steps_of,
     works_in_blocks,
 )
 from quorate.cli.output import (
@@ -44,7 +49,6 @@ from quorate.cli.output import (
     verdict_summary,
     write_json,
 )
-from quorate.cli.progress import steps
 
 if TYPE_CHECKING:
     from quorate import Ensemble, Placement
@@ -79,7 +83,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
     n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
         from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
@@ -117,7 +121,7 @@ def add_score(commands: Any) -> None:
 
 def run_score(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, score it and write the scores."""
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import members, profiles
         from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations, evaluate_within
@@ -157,6 +161,7 @@ def add_place(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
+    add_style_options(parser)
     add_memory_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -165,7 +170,7 @@ def add_place(commands: Any) -> None:
 def run_place(arguments: argparse.Namespace) -> None:
     """Read the table, its labelling and the new table, place the new objects, write their labels and a summary."""
     refuse_clashes(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import place, save_labels
         from quorate._io import refuse_output
@@ -183,7 +188,15 @@ def run_place(arguments: argparse.Namespace) -> None:
         placed = place(labelling.named(), ensemble, new)
     with step(f"writing {arguments.output}"):
         formulas = formulas_of(arguments, arguments.output)
-        save_labels(arguments.output, placed, name=arguments.label, overwrite=arguments.force, formulas=formulas)
+        save_labels(
+            arguments.output,
+            placed,
+            name=arguments.label,
+            overwrite=arguments.force,
+            formulas=formulas,
+            sep=arguments.out_sep,
+            decimal=arguments.decimal,
+        )
     _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()))
 
 
@@ -222,6 +235,51 @@ def _place_summary(facts: dict[str, Any]) -> str:
     return aligned(lines)
 
 
+def add_update(commands: Any) -> None:
+    """Add `quorate update`."""
+    parser = add_command(commands, "update", run_update, "give new clusters the ids that they had before")
+    parser.add_argument("before", help="file with the labelling before, for example an earlier output of this command")
+    parser.add_argument("after", help="file with the new labelling; its column confidence is used if it has one")
+    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects, in both files")
+    parser.add_argument(
+        "--label", metavar="COLUMN", default="label", help="column of both files with the labels (default: %(default)s)"
+    )
+    parser.add_argument("--sep", metavar="CHAR", help="what separates columns of text files (default: recognised)")
+    add_encoding_option(parser)
+    parser.add_argument(
+        "--unsure",
+        metavar="SHARE",
+        help="objects of less confidence stay in their cluster if it remains (default: 0.6)",
+    )
+    parser.add_argument("--used", metavar="A,B,C", help="ids of former clusters, which no new cluster gets")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
+    )
+    add_safe_cells_option(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_update(arguments: argparse.Namespace) -> None:
+    """Read both labellings, carry the ids over, write the labels and what changed."""
+    refuse_clashes(arguments)
+    unsure = None if arguments.unsure is None else number(arguments.unsure, "--unsure", wanted="a number from 0 to 1")
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import update
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_lone_labelling, write_updated
+    refuse_output(arguments.output, arguments.force)
+    used = [] if arguments.used is None else [python_value(name) for name in names(arguments.used)]
+    before, _ = read_lone_labelling(arguments, arguments.before, step)
+    after, confidence = read_lone_labelling(arguments, arguments.after, step)
+    options = {} if unsure is None else {"unsure": unsure}
+    found = update(before, after, confidence=confidence, used=used, **options)
+    write_updated(arguments, found)
+    facts = {**found.as_dict(), "output": arguments.output}
+    tell(arguments, facts, f"{found}\n{aligned({'labels': place_of(arguments.output)})}")
+
+
 def add_cut(commands: Any) -> None:
     """Add `quorate cut`."""
     parser = add_command(commands, "cut", run_cut, "cut the tree of a saved result at another number of clusters")
@@ -237,7 +295,7 @@ def run_cut(arguments: argparse.Namespace) -> None:
     """Read the result, cut its tree, write the labels and what speaks for each number of clusters."""
     refuse_clashes(arguments)
     n_clusters = integer(arguments.k, "-k")
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import load_consensus, recut, save_labels, splits
         from quorate._io import refuse_output
@@ -287,7 +345,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     n_clusters, seed = number_of_clusters(arguments.k), integer(arguments.seed, "--seed")
     n_repeats = integer(arguments.repeats, "--repeats")
     methods: dict[str, Any] = {} if arguments.methods is None else {"methods": names(arguments.methods)}
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import compare
         from quorate.cli.work import read_labels
@@ -296,6 +354,49 @@ def run_compare(arguments: argparse.Namespace) -> None:
         table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, **methods)
     facts = {**table.as_dict(), **table_facts(ensemble)}
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
+
+
+def add_resolutions(commands: Any) -> None:
+    """Add `quorate resolutions`."""
+    parser = add_command(
+        commands, "resolutions", run_resolutions, "say how stable clusterings are at each resolution, and what splits"
+    )
+    add_table_options(parser)
+    add_orientation_option(parser)
+    parser.add_argument(
+        "--groups",
+        metavar="HOW",
+        help="which columns are runs at one resolution: clusters (equally many clusters), or a regular expression with "
+        'one group such as "leiden_([0-9.]+)" (default: each column is a resolution)',
+    )
+    parser.add_argument("--tree", metavar="FILE", help=".csv file for the flows from each cluster to the next ones")
+    parser.add_argument("--picture", metavar="FILE", help="file for the picture of the tree: .png, .svg or .pdf")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_resolutions(arguments: argparse.Namespace) -> None:
+    """Read the table, compare its resolutions, write the tree, the picture and the table."""
+    refuse_clashes(arguments)
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import resolutions
+        from quorate._io import refuse_output
+        from quorate._io.save import save_rows
+        from quorate.cli.work import read_labels, refuse_picture, write_picture
+    if arguments.tree is not None:
+        refuse_output(arguments.tree, arguments.force)
+    if arguments.picture is not None:
+        refuse_picture(arguments.picture, arguments.force)
+    ensemble = read_labels(arguments, step)
+    with step(f"comparing {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
+        found = resolutions(ensemble, arguments.groups)
+    if arguments.tree is not None:
+        formulas = formulas_of(arguments, arguments.tree)
+        save_rows(arguments.tree, found.flows, overwrite=arguments.force, formulas=formulas)
+    if arguments.picture is not None:
+        write_picture(arguments.picture, found, arguments.force)
+    tell(arguments, found.as_dict(), f"{found}\n")
 
 
 def add_report(commands: Any) -> None:
@@ -315,7 +416,7 @@ def add_report(commands: Any) -> None:
 def run_report(arguments: argparse.Namespace) -> None:
     """Read the table and the labelling, write the page and a summary."""
     refuse_clashes(arguments)
-    step = steps(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate import report
         from quorate.cli.work import read_labels_and_labelling

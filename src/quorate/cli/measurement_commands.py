@@ -1,4 +1,4 @@
-"""The commands that start from a table of measurements: `quorate generate` and `quorate cluster`."""
+"""The commands that take a table of measurements: `quorate generate`, `quorate cluster` and `quorate explain`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from quorate.cli.options import (
     add_command,
     add_device_option,
     add_force_option,
+    add_labelling_column,
     add_labels_output,
     add_memory_option,
     add_method_options,
@@ -21,13 +22,16 @@ from quorate.cli.options import (
     add_safe_cells_option,
     add_seed_option,
     add_talk_options,
+    formulas_of,
     generating_of,
+    integer,
+    names,
     number_of_clusters,
     solving_of,
+    steps_of,
     works_in_blocks,
 )
-from quorate.cli.output import ensemble_facts, ensemble_summary, refuse_clashes, tell
-from quorate.cli.progress import shows_progress, steps
+from quorate.cli.output import ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
 
 
 def add_generate(commands: Any) -> None:
@@ -74,6 +78,9 @@ def _add_measurement_options(parser: argparse.ArgumentParser) -> None:
     )
     add_column_options(parser, "measurements")
     add_safe_cells_option(parser)
+    parser.add_argument(
+        "--mixed", action="store_true", help="columns may hold texts, dates, yes or no, and gaps, and are scaled alike"
+    )
     parser.add_argument("--scale", choices=("z",), help="z: scale every column to mean 0 and standard deviation 1")
 
 
@@ -115,10 +122,16 @@ def _add_member_options(parser: argparse.ArgumentParser) -> None:
 def run_generate(arguments: argparse.Namespace) -> None:
     """Check the options, make the clusterings, write them and the summary."""
     refuse_clashes(arguments)
-    generating = generating_of(arguments, progress=shows_progress(arguments))
-    step = steps(arguments)
+    generating = generating_of(arguments)
+    step = steps_of(arguments)
     with step("loading"):
-        from quorate.cli.work import make_ensemble, read_measurements, refuse_ensemble_output, write_ensemble
+        from quorate.cli.work import (
+            generating_for,
+            make_ensemble,
+            read_measurements,
+            refuse_ensemble_output,
+            write_ensemble,
+        )
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import generate_in_blocks
 
@@ -126,22 +139,26 @@ def run_generate(arguments: argparse.Namespace) -> None:
         return
     refuse_ensemble_output(arguments, arguments.output)
     start = time.perf_counter()
-    ensemble = make_ensemble(arguments, read_measurements(arguments, step), generating)
+    table = read_measurements(arguments, step)
+    ensemble = make_ensemble(arguments, table, generating_for(table, generating), step)
     seconds = time.perf_counter() - start
     write_ensemble(arguments, arguments.output, ensemble, step)
     facts = {**ensemble_facts(ensemble, seconds), "output": arguments.output}
     tell(arguments, facts, ensemble_summary(facts))
 
 
-def run_cluster(arguments: argparse.Namespace) -> None:
-    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
-    refuse_clashes(arguments)
+def _number_given(arguments: argparse.Namespace) -> Any:
     given = number_of_clusters(arguments.k)
     if isinstance(given, int) and given < 1:
         raise ValueError(f"-k must be at least 1, got {arguments.k}")
-    generating = generating_of(arguments, progress=shows_progress(arguments))
-    solving = solving_of(arguments)
-    step = steps(arguments)
+    return given
+
+
+def run_cluster(arguments: argparse.Namespace) -> None:
+    """Check the options, make the clusterings, find their consensus, write the files and the summary."""
+    refuse_clashes(arguments)
+    given, generating, solving = _number_given(arguments), generating_of(arguments), solving_of(arguments)
+    step = steps_of(arguments)
     with step("loading"):
         from quorate.cli.work import (
             choose_number,
@@ -165,8 +182,9 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
     start = time.perf_counter()
     table = read_measurements(arguments, step)
-    n_clusters, info = choose_number(arguments, table.values, given, generating, solving, step)
-    ensemble = make_ensemble(arguments, table, generating_towards(generating, n_clusters))
+    n_clusters, info = choose_number(arguments, table, given, generating, solving, step)
+    generating = generating_towards(table, generating, n_clusters)
+    ensemble = make_ensemble(arguments, table, generating, step)
     if not arguments.option:
         solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
     outcome = find_consensus(
@@ -175,3 +193,62 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     write_results(arguments, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, "base", "k")
+
+
+def add_explain(commands: Any) -> None:
+    """Add `quorate explain`."""
+    parser = add_command(commands, "explain", run_explain, "say in which columns of a table each cluster differs most")
+    add_labelling_column(parser)
+    parser.add_argument(
+        "table", help="table of the same objects, whose columns may be numbers, dates, yes or no, or categories"
+    )
+    add_column_options(parser, "compared")
+    add_safe_cells_option(parser)
+    parser.add_argument(
+        "--most", metavar="INT", default="5", help="traits that are shown of each cluster (default: %(default)s)"
+    )
+    parser.add_argument("--rules", action="store_true", help="also find a short rule for each cluster")
+    add_seed_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv file to write all traits to; - is standard output")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_explain(arguments: argparse.Namespace) -> None:
+    """Read the labelling and the table, find the traits of each cluster, write them and a summary."""
+    refuse_clashes(arguments)
+    most, seed = integer(arguments.most, "--most"), integer(arguments.seed, "--seed")
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import explain, rules
+        from quorate._evaluation.explanation import NO_TEST
+        from quorate._io import refuse_output
+        from quorate._io.load import load_labelling, load_typed
+        from quorate._io.save import save_rows
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    formulas = formulas_of(arguments)
+    columns = None if arguments.columns is None else names(arguments.columns)
+    drop = [] if arguments.drop is None else names(arguments.drop)
+    with step(f"reading {arguments.table}"):
+        options = {"ids": arguments.id, "sep": arguments.sep, "formulas": formulas, "encoding": arguments.encoding}
+        table = load_typed(arguments.table, columns=columns, drop=drop, **options)
+    with step(f"reading {arguments.labelling}"):
+        labelling = load_labelling(arguments.labelling, table, column=arguments.label, **options)
+    with step("comparing clusters"):
+        found = explain(labelling.named(), table)
+        ruled = rules(labelling.named(), table, random_state=seed) if arguments.rules else None
+    if arguments.output is not None:
+        formulas = formulas_of(arguments, arguments.output)
+        save_rows(arguments.output, found.traits, overwrite=arguments.force, formulas=formulas)
+    facts = found.as_dict() | ({} if ruled is None else ruled.as_dict())
+    total = sum(found.sizes.tolist())
+    lines = []
+    for name, size in zip(found.cluster_names, found.sizes.tolist(), strict=True):
+        lines.append(f"cluster {name}: {size:,} objects ({size / total:.0%})")
+        lines += [f"  {trait.effect:+6.2f}  {trait.text}" for trait in found.of(name, most=most)]
+    lines += [] if ruled is None else ["", "rules, with precision and recall on objects they were not made from:"]
+    lines += [] if ruled is None else str(ruled).splitlines()
+    lines += ["", *(f"left out: {name} {reason}" for name, reason in found.left_out.items())]
+    lines += [NO_TEST, *([] if arguments.output is None else [f"all traits {place_of(arguments.output)}"])]
+    tell(arguments, facts, "\n".join(lines) + "\n")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from quorate._progress import Step, steps
 
 if TYPE_CHECKING:
     from quorate._types import Solving
@@ -201,6 +205,16 @@ def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
         metavar="CHAR",
         help="what separates columns of a text table: comma, semicolon, tab, pipe (default: recognised)",
     )
+    add_encoding_option(parser)
+
+
+def add_encoding_option(parser: argparse.ArgumentParser) -> None:
+    """Add --encoding."""
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="how text tables are encoded, such as cp1252 or latin2 (default: UTF-8, UTF-16 and cp1252 are recognised)",
+    )
 
 
 def add_orientation_option(parser: argparse.ArgumentParser) -> None:
@@ -212,11 +226,16 @@ def add_orientation_option(parser: argparse.ArgumentParser) -> None:
 
 def add_labelling_options(parser: argparse.ArgumentParser) -> None:
     """Add the file with a labelling of the objects of the table, and --truth."""
+    add_labelling_column(parser)
+    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
+
+
+def add_labelling_column(parser: argparse.ArgumentParser) -> None:
+    """Add the file with a labelling, and --label."""
     parser.add_argument("labelling", help="file with the labelling, for example written by quorate consensus -o")
     parser.add_argument(
         "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
     )
-    parser.add_argument("--truth", metavar="COLUMN", help="column of either file with the known true classes")
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
@@ -293,6 +312,17 @@ def add_labels_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--save", metavar="FILE", help="also save the whole result to this .npz file, for `quorate cut` and Python"
+    )
+    add_style_options(parser)
+
+
+def add_style_options(parser: argparse.ArgumentParser) -> None:
+    """Add --out-sep and --decimal."""
+    parser.add_argument(
+        "--out-sep", metavar="CHAR", help="what separates columns of the output: comma, semicolon, tab, pipe"
+    )
+    parser.add_argument(
+        "--decimal", choices=("point", "comma"), help="decimal mark of the output; comma also sets --out-sep semicolon"
     )
 
 
@@ -381,6 +411,13 @@ def add_talk_options(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("--no-progress", action="store_true", help="show no progress")
 
 
+def steps_of(arguments: argparse.Namespace) -> Step:
+    """Return what shows progress: by option, or because standard error is a terminal."""
+    wanted = arguments.progress or sys.stderr.isatty()
+    is_shown = bool(wanted and not arguments.quiet and not arguments.no_progress)
+    return steps(is_shown=is_shown, told_from=logging.WARNING if arguments.quiet else logging.INFO)
+
+
 # options of quorate.consensus that have an option of their own in the shell
 _OWN_OPTIONS = {
     "n_clusters": "-k",
@@ -439,12 +476,11 @@ class Generating(NamedTuple):
     columns: float
     random_state: int
     n_jobs: int | None
-    progress: bool
     checkpoint: str | None
     device: str | None
 
 
-def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generating:
+def generating_of(arguments: argparse.Namespace) -> Generating:
     """Return how to make clusterings."""
     return Generating(
         n_members=integer(arguments.members, "--members"),
@@ -454,7 +490,6 @@ def generating_of(arguments: argparse.Namespace, *, progress: bool) -> Generatin
         columns=number(arguments.column_share, "--column-share"),
         random_state=integer(arguments.seed, "--seed"),
         n_jobs=None if arguments.jobs is None else integer(arguments.jobs, "--jobs"),
-        progress=progress,
         checkpoint=arguments.checkpoint,
         device=arguments.device,
     )

@@ -19,7 +19,8 @@ MAX_SIZES = 12
 
 def outputs_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the places that the command writes to, by option."""
-    options = {"-o": "output", "--ensemble": "ensemble", "--report": "report", "--save": "save"}
+    names = ("ensemble", "report", "save", "tree", "picture")
+    options = {"-o": "output", **{f"--{name}": name for name in names}}
     places = {option: getattr(arguments, name, None) for option, name in options.items()}
     return {option: place for option, place in places.items() if place is not None}
 
@@ -53,7 +54,10 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
     """Return the files that the command reads, those of folders and patterns among them."""
     from quorate._io.opening import expanded, is_many
 
-    single = [getattr(arguments, name, None) for name in ("features", "labelling", "new", "result")]
+    single = [
+        getattr(arguments, name, None)
+        for name in ("features", "labelling", "new", "result", "table", "before", "after")
+    ]
     named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
     files: list[str] = []
     for path in named:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from quorate import (
     Consensus,
@@ -23,10 +27,11 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
-from quorate._data.coding import DEFAULT, as_number
+from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
+from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
-from quorate._io import refuse_output
+from quorate._io import refuse_output, refuse_place, write_aside
 from quorate._io.consensus_file import refuse_consensus_output, save_consensus
 from quorate._io.load import (
     Labelling,
@@ -34,11 +39,15 @@ from quorate._io.load import (
     load_chosen,
     load_features,
     load_labelling,
+    load_lone_labelling,
+    load_typed,
     load_with_truth,
 )
 from quorate._io.opening import members_alone
 from quorate._io.paths import share_read
+from quorate._io.save import Column, id_column, write_table
 from quorate._io.text import Choice
+from quorate._progress import Step
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
@@ -50,10 +59,11 @@ from quorate.cli.options import (
     reference_setting,
     weights,
 )
-from quorate.cli.output import consensus_facts, consensus_summary, scores_facts, table_facts, tell
-from quorate.cli.progress import Step
+from quorate.cli.output import consensus_facts, consensus_summary, printable, scores_facts, table_facts, tell
 
 if TYPE_CHECKING:
+    from quorate._consensus.update import Update
+    from quorate._trust.resolutions import Resolutions
     from quorate.generation.plans import Request
 
 
@@ -78,12 +88,55 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             truth=arguments.truth,
             sep=arguments.sep,
             formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
         tables = ", ".join(arguments.labels)
         raise ValueError(f"neither {tables} nor {arguments.labelling} has a column {arguments.truth!r}")
     return ensemble, labelling, truth
+
+
+def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) -> tuple[CodedLabelling, Any]:
+    """Return the labelling in a file, and the column of confidence or None."""
+    with step(f"reading {path}"):
+        read, confidence = load_lone_labelling(
+            path,
+            column=arguments.label,
+            ids=arguments.id,
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
+        )
+    return CodedLabelling(read.labels[:, 0].astype(np.int32), read.categories[0], read.object_ids), confidence
+
+
+def write_updated(arguments: argparse.Namespace, found: Update) -> None:
+    """Write the labels with lasting ids, and the names of the objects if they have any."""
+    known = list(dict.fromkeys(label for label in found.labels.tolist() if label is not None))
+    code = {label: place for place, label in enumerate(known)}
+    codes = np.array([-1 if label is None else code[label] for label in found.labels.tolist()])
+    column = Column(arguments.label, codes, object_array(known))
+    id_name = id_column(arguments.id, (arguments.label,))
+    formulas = formulas_of(arguments, arguments.output)
+    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
+def refuse_picture(path: str, force: bool) -> None:
+    """Raise if the picture cannot be drawn, or must not be written."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--picture must end in .png, .svg or .pdf, got {path!r}")
+    refuse_place(path, force)
+
+
+def write_picture(path: str, found: Resolutions, force: bool) -> None:
+    """Draw the clustering tree into a file."""
+    from quorate import plot
+
+    figure: Any = plot.clustering_tree(found).figure
+    kind = Path(path).suffix.lower().removeprefix(".")
+    write_aside(path, lambda file: figure.savefig(file, format=kind, dpi=120), overwrite=force)
 
 
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
@@ -112,6 +165,7 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         check=False,
         orientation="objects",
         sep=options["sep"],
+        encoding=options["encoding"],
         formulas=options["formulas"],
     )
     return load_chosen(arguments.new, choose, reading)
@@ -122,6 +176,7 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {
         "ids": arguments.id,
         "sep": arguments.sep,
+        "encoding": arguments.encoding,
         "skip_empty": arguments.skip_empty,
         "check": not arguments.no_check,
         "formulas": formulas_of(arguments),
@@ -246,6 +301,8 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 overwrite=arguments.force,
                 formulas=formulas,
                 method_confidence=arguments.method_confidence,
+                sep=arguments.out_sep,
+                decimal=arguments.decimal,
             )
     if arguments.save is not None:
         with step(f"writing {arguments.save}"):
@@ -285,11 +342,12 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
         refuse_output(path, arguments.force)
 
 
-def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating) -> Ensemble:
+def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step) -> Ensemble:
     """Make the ensemble, which keeps the names of the objects."""
     from quorate import generate
 
-    named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
+    with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
+        named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
@@ -300,17 +358,26 @@ def request_of(generating: Generating) -> Request:
     return Request(generating.n_members, generating.k, generating.base, generating.rows, generating.columns)
 
 
-def generating_towards(generating: Generating, n_clusters: int | None) -> Generating:
+def generating_towards(table: Any, generating: Generating, n_clusters: int | None) -> Generating:
     """Return how to make clusterings whose consensus is to have n_clusters clusters, unless --k and --base say it."""
+    generating = generating_for(table, generating, n_clusters)
     return generating._replace(**request_of(generating).towards(n_clusters)._asdict())
 
 
+def generating_for(table: Measurements, generating: Generating, n_clusters: int | None = None) -> Generating:
+    """Return how to make clusterings of a table; one with categories has members of its own unless they are named."""
+    if table.coding is None:
+        return generating
+    base, k = table.coding.members(generating.base, generating.k, n_clusters)
+    return generating._replace(base=base, k=k)
+
+
 def choose_number(
-    arguments: argparse.Namespace, values: Any, n_clusters: Any, generating: Generating, solving: Solving, step: Step
+    arguments: argparse.Namespace, table: Any, n_clusters: Any, generating: Generating, solving: Solving, step: Step
 ) -> tuple[int | None, dict[str, Any]]:
     """Return the number of clusters, chosen unless it is given, and what the info of the result says about the choice.
 
-    `values` are the measurements, or a function that reads those of a sample of the objects.
+    `table` has the measurements, or is a function that reads those of a sample of the objects.
     """
     from quorate._choose_k.explore import chooses_number, explore
     from quorate._trust.reference import judging
@@ -321,8 +388,8 @@ def choose_number(
         return n_clusters, {}
     with step("choosing the number of clusters"):
         explored = explore(
-            as_features(values() if callable(values) else values),
-            request_of(generating),
+            as_features(table() if callable(table) else table.values),
+            request_of(generating if callable(table) else generating_for(table, generating)),
             n_clusters,
             entropy=entropy_of(generating.random_state),
             solving=solving,
@@ -333,7 +400,9 @@ def choose_number(
 
 
 def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
-    """Return the table of measurements, scaled if --scale is given."""
+    """Return the table of measurements, scaled if --scale is given, or of columns of any kind with --mixed."""
+    if arguments.mixed:
+        return _mixed_measurements(arguments, step)
     with step(f"reading {arguments.features}", share_read):
         table = load_features(
             arguments.features,
@@ -341,8 +410,31 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             columns=None if arguments.columns is None else names(arguments.columns),
             drop=[] if arguments.drop is None else names(arguments.drop),
             sep=arguments.sep,
+            encoding=arguments.encoding,
         )
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
+
+
+def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:
+    """Return columns of any kind as numbers, and say in one line how they became numbers."""
+    from quorate._data.mixed_columns import mixed_columns
+
+    if arguments.scale is not None:
+        raise ValueError("--scale must be left out with --mixed, which scales each column by itself")
+    with step(f"reading {arguments.features}"):
+        table = load_typed(
+            arguments.features,
+            ids=arguments.id,
+            columns=None if arguments.columns is None else names(arguments.columns),
+            drop=[] if arguments.drop is None else names(arguments.drop),
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
+        )
+        coding = mixed_columns(table)
+    if not arguments.quiet:
+        sys.stderr.write(printable(f"quorate: {coding}\n"))
+    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
 
 
 def _scaled(values: Any) -> Any:

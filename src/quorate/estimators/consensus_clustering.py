@@ -42,6 +42,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         The same seed gives the same result.
     max_bytes : int
         A method that would need more memory than this raises a MemoryError before it starts.
+    progress : bool
+        Whether to show the step and the time left on standard error.
 
     Attributes
     ----------
@@ -81,6 +83,9 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     array([0, 0, 1, 1], dtype=int32)
     """
 
+    # estimators that were pickled before it existed have no value of their own for it
+    progress: bool = False
+
     def __init__(
         self,
         n_clusters: int | str | tuple[int, int] | None = None,
@@ -91,6 +96,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         weights: Any = None,
         random_state: Any = None,
         max_bytes: int = MAX_BYTES,
+        progress: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.method = method
@@ -99,6 +105,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.weights = weights
         self.random_state = random_state
         self.max_bytes = max_bytes
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column per member; y is ignored, as scikit-learn expects."""
@@ -124,6 +131,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             method=self.method,
             random_state=self.random_state,
             max_bytes=self.max_bytes,
+            progress=self.progress,
             **(self.method_options or {}),
         )
         self.labels_ = self.consensus_.labels

@@ -15,8 +15,14 @@ from quorate._choose_k.explore import chooses_number, explore
 from quorate._consensus.consensus import expand, solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
+from quorate._data.labelling import Labelling
+from quorate._data.mixed_columns import mixed_columns
 from quorate._data.proof import prove_sparse
+from quorate._data.tables import in_memory
+from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._device.choose import copied_in_kind, lives_on_card
+from quorate._evaluation.explanation import Explanation, explained
+from quorate._progress import steps
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
@@ -46,6 +52,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         As for `generate`: the number of clusters of each member, the clusterer, and the share of the objects and
         columns that each member gets. By default the members are k-means or spectral clusterings, whichever suit the
         data (``ensemble_.info["base"]`` gives the reason), and their numbers of clusters are derived from n_clusters.
+        With ``columns="auto"`` X may be a table of columns of any kind in memory: numbers, dates, yes or no,
+        categories, with gaps; `columns_` says how they became numbers.
     scale : None or "z", default None
         Whether to standardise the columns of X to mean 0 and standard deviation 1; those of new objects are scaled by
         the means and standard deviations of X. With None a warning says so if one column varies more than 15 times as
@@ -62,8 +70,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
-    n_jobs, device
-        As for `generate`. If X lives on a card, `labels_` and `confidence_` are arrays of the same library.
+    n_jobs, device, progress
+        As for `generate`; progress shows all steps. If X lives on a card, `labels_` and `confidence_` are arrays of
+        the same library.
 
     Attributes
     ----------
@@ -78,6 +87,10 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         The clusterings; ``ensemble_.info`` says how each was made.
     consensus_ : Consensus
         The whole result; if the number of clusters was chosen, ``consensus_.info["choice"]`` says why.
+    columns_ : MixedColumns
+        With ``columns="auto"``: how the columns of X became numbers, and which were left out; it prints one line.
+    profiles_ : Explanation
+        The columns of X in which each cluster differs most, at most 50; see `explain`. For X in memory alone.
     n_features_in_ : int
         Number of columns of X.
 
@@ -115,6 +128,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     # estimators that were pickled before these existed have no values of their own for them
     reference: Any = "auto"
     scale: str | None = None
+    progress: bool = False
     _standard: Standard | None = None
 
     def __init__(
@@ -133,6 +147,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str | None = None,
+        progress: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_members = n_members
@@ -147,6 +162,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
+        self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
@@ -156,37 +172,66 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         cases `ensemble_` holds the distinct rows of labels with counts, and `consensus_` of a Dask collection is that
         of these rows.
         """
-        entropy = entropy_of(self.random_state)
+        with steps(is_shown=self.progress)("clustering"):
+            return self._fit(X, entropy_of(self.random_state))
+
+    def _fit(self, X: Any, entropy: int) -> EnsembleClustering:
+        """Do what `fit` does, with this seed."""
         self._check_scale(X)
+        X = in_memory(X)
         if is_dask(X) or holds_blocks(X):
             return self._fit_blocks(X, entropy)
         features, card = self._features_and_card(X)
-        if self.scale is None:
+        if self.scale is None and self.columns != "auto":
             warn_of_scales(features, 2)
         n_clusters, info, made = self._number(lambda: features, entropy)
-        if made is None or card is not None:
+        if made is None or card is not None or self._request(n_clusters) != self._request():
             options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
-            made = generate_with_models(features, self._request().towards(n_clusters), entropy, options, card=card)
+            request = self._request(n_clusters).towards(n_clusters)
+            made = generate_with_models(features, request, entropy, options, card=card)
         self.ensemble_, self._models = made
         self._solve(self.ensemble_, n_clusters, entropy)
         info |= self._compared(features, info)
         self.consensus_: Consensus = replace(self.consensus_, info={**self.consensus_.info, **info})
         self.labels_: Any = self.consensus_.labels
         self.confidence_: Any = self.consensus_.confidence
+        self.profiles_ = None if lives_on_card(X) else self._profiled(X)
         return self
 
+    def _profiled(self, X: Any) -> Explanation:
+        """Return what is typical of each cluster, in the units of X."""
+        labelling = Labelling(self.labels_, np.arange(self.n_clusters_))
+        if self.columns == "auto":
+            return explained(labelling, typed_table(X), 50)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"column {place}" for place in range(self.n_features_in_)]
+        matrix = X if hasattr(X, "tocsr") else np.asarray(X)
+        table = TypedTable((), {}, len(self.labels_), matrix=matrix, matrix_names=tuple(map(str, names)))
+        return explained(labelling, table)
+
     def _check_scale(self, X: Any) -> None:
-        """Refuse a scale that is not known, or that cannot be applied to X."""
+        """Refuse a scale that is not known, or that cannot be applied to X; likewise columns="auto"."""
         self._standard = None
+        if self.columns == "auto":
+            if self.scale is not None:
+                raise ValueError("scale must be None with columns='auto', which scales each column by itself.")
+            if is_dask(X) or holds_blocks(X) or lives_on_card(X) or hasattr(X, "tocsr"):
+                raise ValueError(
+                    "columns='auto' takes a table or an array in memory; X is in blocks, sparse or on a card."
+                )
         if self.scale is None:
             return
         _check.choice(self.scale, "scale", SCALES, "or None")
         if is_dask(X) or holds_blocks(X) or lives_on_card(X):
             raise ValueError("scale must be None for X in blocks, on a card or of Dask; scale the columns of X first.")
 
-    def _request(self) -> Request:
-        """Return what members are made of."""
-        return Request(self.n_members, self.k, self.base, self.rows, self.columns)
+    def _request(self, n_clusters: int | None = None) -> Request:
+        """Return what members are made of; those of a table with categories depend on the number of clusters."""
+        if self.columns != "auto":
+            return Request(self.n_members, self.k, self.base, self.rows, self.columns)
+        base, k = self.columns_.members(self.base, self.k, n_clusters)
+        return Request(self.n_members, k, base, self.rows, 1.0)
 
     def _fit_blocks(self, X: Any, entropy: int) -> EnsembleClustering:
         """Do what `fit` does for measurements that are read in blocks, or that a Dask collection holds."""
@@ -317,9 +362,17 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                     f"X must have {_check.counted(self.n_features_in_, 'column')} as in fit, got {features.n_columns}."
                 )
             return features
+        if self.columns == "auto":
+            return self._mixed_features(X, reset=reset)
         if hasattr(X, "tocsr"):
             prove_sparse(X)
-        data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        X = in_memory(X)
+        try:
+            data = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        except ValueError as error:
+            if "could not convert string" in str(error) or "contains NaN" in str(error):
+                raise ValueError(f"{error}\nPass columns='auto' for texts, dates and missing values.") from error
+            raise
         if self._standard is not None:
             data = self._standard.scaled(data.toarray() if hasattr(data, "toarray") else data)
         features = as_features(data)
@@ -331,9 +384,20 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         names = getattr(self, "feature_names_in_", None)
         return features if names is None else replace(features, names=tuple(str(name) for name in names))
 
+    def _mixed_features(self, X: Any, *, reset: bool) -> Features:
+        """Return columns of any kind as numbers, learnt from X if `reset` is true."""
+        table = typed_table(X)
+        if reset:
+            self.columns_ = mixed_columns(table)
+            self.n_features_in_ = len(self.columns_.columns) + len(self.columns_.left_out)
+        features = as_features(self.columns_.encoded(table))
+        if reset:
+            self._units = features.shift, features.scale
+        return replace(features, names=self.columns_.names)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled estimator; one that version 0.1 pickled lacks the options that are new since then."""
-        super().__setstate__({"reference": "auto", "device": None, "scale": None, **state})
+        super().__setstate__({"reference": "auto", "device": None, "scale": None, "progress": False, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

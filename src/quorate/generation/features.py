@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.proof import as_csr
-from quorate._data.tables import index_ids
+from quorate._data.tables import in_memory, index_ids
 from quorate._io.feature_array import BlockArray
 from quorate.ops.euclidean import column_facts, prepare, prepare_columns, prepare_projection
 from quorate.ops.threads import map_fixed_blocks
@@ -201,6 +201,7 @@ def as_features(X: Any) -> Features:
     ids = None
     _check.no_anndata(X, "X")
     _check.no_mask(X, "X")
+    X = in_memory(X)
     if hasattr(X, "tocsr"):
         return _sparse_features(X)
     if not isinstance(X, np.ndarray):

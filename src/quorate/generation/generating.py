@@ -8,6 +8,7 @@ from typing import Any
 
 from quorate import _check
 from quorate._device.choose import card_for, lives_on_card
+from quorate._progress import steps
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
@@ -86,7 +87,7 @@ def generate(
         Number of workers of joblib; ``joblib.parallel_config`` chooses another backend, such as Dask. By default the
         built-in clusterers use all threads, and other bases run in one process.
     progress : bool
-        Whether to show a bar with the finished members and the time left on standard error.
+        Whether to show the finished members and the time left on standard error, as `progress` does.
     checkpoint : path, optional
         Folder in which each member is stored as soon as it is finished. After a crash or Ctrl-C the same call computes
         only the missing members, and returns the same ensemble as a run without interruption.
@@ -130,9 +131,10 @@ def generate(
     ('k = 3 to 8 (given)', 3)
     """
     request = Request(n_members, k, base, rows, columns)
-    options = Options(n_jobs, bool(progress), or_processor=device == "auto")
-    features, card = _scaled_for(X, scale, device)
-    return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
+    options = Options(n_jobs, or_processor=device == "auto")
+    with steps(is_shown=progress)(f"making {n_members} members"):
+        features, card = _scaled_for(X, scale, device)
+        return generate_with_models(features, request, random_state, options, checkpoint, card=card)[0]
 
 
 def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features, Any]:

@@ -41,7 +41,7 @@ from quorate.generation.features import (
 from quorate.generation.kmeans import Trained, train
 from quorate.generation.landmarks import Landmarks
 from quorate.generation.members import Centres, Plan, facts_of_plan, facts_of_training, rows_of_plan
-from quorate.generation.runner import Options, progress_bar
+from quorate.generation.runner import Options, tell_made
 from quorate.generation.spectral import Embedded, train_and_label
 from quorate.ops.threads import Stop, n_threads
 
@@ -188,10 +188,9 @@ def generate_on_card(
     labels = card.xp.empty((n_objects, len(plans)), dtype=dtype)
     maker = _Maker(card, features, labels, options)
     finished: list[Done] = []
-    with progress_bar(options, len(plans), 0) as advance:
-        for done in maker.members(plans):
-            finished.append(done)
-            advance(1)
+    for done in maker.members(plans):
+        finished.append(done)
+        tell_made(options, len(finished), len(plans))
     finished.sort(key=lambda done: done[0].number)
     told = {**info, "members": tuple(facts for _, facts, _ in finished), "device": card.name}
     return _coded(card, labels, features, told), [model for _, _, model in finished]

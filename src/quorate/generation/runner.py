@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from quorate.generation.members import Member, Plan, run_members, run_sequence
 from quorate.ops.coding import MISSING, UNSEEN, code_columns
 from quorate.ops.threads import Stop, n_threads
 
+logger = logging.getLogger("quorate")
 Array = NDArray[Any]
 
 SHARED_WORK = 2_000_000_000
@@ -60,10 +61,13 @@ def _key(plan: Plan) -> tuple[str, int, int | None]:
 
 
 class Options(NamedTuple):
-    """How the members are run; nothing here changes the ensemble."""
+    """How the members are run; nothing here changes the ensemble.
+
+    `told` is what is logged of the members as they are finished; nothing if it is empty.
+    """
 
     n_jobs: int | None = None
-    progress: bool = False
+    told: str = "making members"
     title: str = ""
     checkpoint: Checkpoint | None = None
     keep_models: bool = False
@@ -85,9 +89,10 @@ def run_plans(
     """Return all members: those known or in the checkpoint are taken, the others are computed and stored."""
     collected = _Collected(features.n_objects, plans)
     known = {**(options.made.known(features, plans) if options.made else {}), **(known or {})}
-    missing = []
+    missing, n_stored = [], 0
     for plan in plans:
         stored = options.checkpoint.load(plan.number) if options.checkpoint else None
+        n_stored += stored is not None
         if stored is None and plan.number in known:
             stored = known[plan.number]
             if options.checkpoint:
@@ -96,16 +101,20 @@ def run_plans(
             missing.append(plan)
         else:
             collected.add([stored])
-    with progress_bar(options, len(plans), len(plans) - len(missing)) as advance:
-        for members in itertools.chain(
-            _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
-            _sequences(features, plans, {plan.number for plan in missing}, options),
-        ):
-            if options.checkpoint:
-                for member in members:
-                    options.checkpoint.save(member)
-            collected.add(members)
-            advance(len(members))
+    if n_stored:
+        text = "continuing after an interruption: %d of %d members were stored before"
+        logger.info(text, n_stored, len(plans), extra={"continues": True})
+    done = len(plans) - len(missing)
+    for members in itertools.chain(
+        _work(features, [plan for plan in missing if not plan.base.is_sequence], options),
+        _sequences(features, plans, {plan.number for plan in missing}, options),
+    ):
+        if options.checkpoint:
+            for member in members:
+                options.checkpoint.save(member)
+        collected.add(members)
+        done += len(members)
+        tell_made(options, done, len(plans))
     finished = collected.finish()
     if options.made:
         options.made.keep(features, plans, finished)
@@ -206,19 +215,11 @@ def _chunks(features: Features, plans: list[Plan], n_workers: int) -> list[list[
     return [together[place : place + size] for place in range(0, len(together), size)] + alone
 
 
-@contextmanager
-def progress_bar(options: Options, total: int, done: int) -> Iterator[Any]:
-    """Yield a function to call with the number of members finished.
-
-    If progress is wanted, it updates a bar with the time left.
-    """
-    if not options.progress:
-        yield lambda count: None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, initial=done, unit="member", desc=options.title) as bar:
-        yield bar.update
+def tell_made(options: Options, done: int, total: int) -> None:
+    """Log how many members are finished."""
+    if options.told:
+        title = f" ({options.title})" if options.title else ""
+        logger.info("%s: %d of %d%s", options.told, done, total, title, extra={"share": done / total})
 
 
 def as_coded(finished: FinishedMembers, features: Features, info: dict[str, Any]) -> Ensemble:

@@ -70,7 +70,7 @@ class Trial:
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
         self._features, self._request, self._entropy = features, request, entropy
-        self._options = options._replace(progress=False, checkpoint=None)
+        self._options = options._replace(checkpoint=None)
         self._made: dict[str, FinishedMembers] = {}
         self._base = ""
 
@@ -141,7 +141,9 @@ class Trial:
     def _ensemble(self, sample: Features, base: str) -> Ensemble:
         request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)
         plans = make_plans(request, sample, self._entropy).members
-        finished = run_plans(sample, plans, self._options)
+        finished = run_plans(
+            sample, plans, self._options._replace(told=self._options.told and f"trying {base} members")
+        )
         self._made[base] = finished
         # labels are coded in place, so that a copy is coded and those of the members are kept
         return as_coded(finished._replace(labels=finished.labels.copy()), sample, {})

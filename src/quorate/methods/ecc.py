@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
@@ -19,12 +20,13 @@ def ecc(
     smoothing: float = 0.01,
     n_init: int = 10,
     max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Cluster rows by the divergence of their labels from the shares of labels in the cluster.
 
     Parameters
     ----------
-    ensemble, n_clusters, rng, n_init, max_iter
+    ensemble, n_clusters, rng, n_init, max_iter, start
         As in `kmeans`.
     smoothing : float
         Labels that every base cluster is given for free in every cluster, so that no share is zero.
@@ -57,7 +59,7 @@ def ecc(
         gain = utility_gain(rows, "entropy", power=2.0, smoothing=smoothing, normalised=False)
         return additive(rows, gain, prior=smoothing)
 
-    return restarted(ensemble, model, n_clusters, rng, n_init, max_iter)
+    return restarted(ensemble, model, n_clusters, rng, n_init, max_iter, start)
 
 
 METHOD = Method(
@@ -66,5 +68,6 @@ METHOD = Method(
     reference="doi:10.1093/bioinformatics/btx167",
     tables=label_space,
     stochastic=True,
+    warm=True,
     weighs=1,
 )

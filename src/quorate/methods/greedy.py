@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
-from quorate.solvers.cluster_means import completed
+from quorate.solvers.cluster_means import completed, own_shares
 from quorate.solvers.contingency import anmi, member_anmi, member_labels, members_with
+from quorate.solvers.label_rows import fill_empty
 from quorate.solvers.label_space.climbing import Climb, climb
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
@@ -34,6 +35,7 @@ def greedy(
     max_iter: int = 100,
     tries: int = 0,
     seconds: float | None = None,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Move rows one at a time, each to the cluster that raises the ANMI most, until no move raises it.
 
@@ -59,14 +61,16 @@ def greedy(
         Stop after this time; without `tries` the search uses all of it. What is found then depends on the speed of
         the machine. Confidence and `evaluate` repeat the whole search, each time within these seconds. Ctrl-C ends
         the search, too, with the best labelling so far.
+    start : array, optional
+        A label for each row, -1 where there is none, to begin from instead; `consensus` makes it of its own `start`.
 
     Returns
     -------
     Consensus
         `objective` is the ANMI (geometric), to be maximised; ``info["start"]`` is the name of the member the moves
-        began from, or "kmeans"; ``info["start_anmi"]`` is its ANMI and ``info["n_moves"]`` how many rows moved.
-        With `tries` or `seconds` ``info["tries"]`` is the number of perturbations, ``info["improved"]`` how many of
-        them raised the ANMI, and ``info["first_anmi"]`` the ANMI before them.
+        began from, "kmeans" or "given labels"; ``info["start_anmi"]`` is its ANMI and ``info["n_moves"]`` how many
+        rows moved. With `tries` or `seconds` ``info["tries"]`` is the number of perturbations, ``info["improved"]`` how
+        many of them raised the ANMI, and ``info["first_anmi"]`` the ANMI before them.
 
     Notes
     -----
@@ -96,9 +100,12 @@ def greedy(
     _check.integer(tries, "tries", low=0)
     if seconds is not None:
         seconds = _check.fraction(seconds, "seconds", high=1e9)
-    name, start, k = _start(ensemble, n_clusters, rng, init)
-    run = climb(ensemble, start, k, max_iter)
-    info = {"start": name, "start_anmi": anmi(ensemble, start, k)}
+    if start is not None and n_clusters is not None:
+        name, first, k = "given labels", _filled(ensemble, start, n_clusters), n_clusters
+    else:
+        name, first, k = _start(ensemble, n_clusters, rng, init)
+    run = climb(ensemble, first, k, max_iter)
+    info = {"start": name, "start_anmi": anmi(ensemble, first, k)}
     if (tries or seconds is not None) and 1 < k < ensemble.n_rows:
         run, searched = _searched(ensemble, run, k, max_iter, rng, tries or sys.maxsize, seconds)
         info |= searched
@@ -158,6 +165,13 @@ def _perturbed(ensemble: Ensemble, labels: NDArray[np.int32], k: int, rng: np.ra
     return changed
 
 
+def _filled(ensemble: Ensemble, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+    """Given labels, with a cluster for each row and a row for each cluster."""
+    full = completed(ensemble, labels, k).copy()
+    fill_empty(full, ensemble.counts * (1.0 - own_shares(ensemble, full)), k)
+    return full
+
+
 def _start(
     ensemble: Ensemble, n_clusters: int | None, rng: np.random.Generator, init: str
 ) -> tuple[str, NDArray[np.int32], int]:
@@ -181,4 +195,5 @@ METHOD = Method(
     tables=label_space,
     finds_k=True,
     stochastic=True,
+    warm=True,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
@@ -23,12 +24,13 @@ def kcc(
     normalised: bool = False,
     n_init: int = 10,
     max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Maximise a utility summed over the members, by the k-means that belongs to it.
 
     Parameters
     ----------
-    ensemble, n_clusters, rng, n_init, max_iter
+    ensemble, n_clusters, rng, n_init, max_iter, start
         As in `kmeans`.
     utility : {"category", "entropy", "cosine", "l5", "l8"}
         What agreement with a member is worth: the convex function of a cluster's label shares it is built on.
@@ -68,7 +70,7 @@ def kcc(
         gain = utility_gain(rows, kind, power=power, smoothing=SMOOTHING, normalised=normalised)
         return additive(rows, gain, prior=prior)
 
-    return restarted(ensemble, model, n_clusters, rng, n_init, max_iter)
+    return restarted(ensemble, model, n_clusters, rng, n_init, max_iter, start)
 
 
 METHOD = Method(
@@ -77,5 +79,6 @@ METHOD = Method(
     reference="doi:10.1109/TKDE.2014.2316512",
     tables=label_space,
     stochastic=True,
+    warm=True,
     weighs=1,
 )

@@ -23,6 +23,7 @@ def kmeans(
     init: str | NDArray[Any] = "k-means++",
     n_init: int = 10,
     max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Cluster the one-hot label rows, or rows of memberships, by k-means.
 
@@ -37,6 +38,9 @@ def kmeans(
         Number of seeded runs; the one of the least inertia wins.
     max_iter : int
         Sweeps at most; `converged` says whether the run stopped by itself.
+    start : array, optional
+        A label for each row, -1 where there is none: one run begins at the means of these clusters. `consensus` makes
+        it of its own option `start`.
 
     Returns
     -------
@@ -61,11 +65,11 @@ def kmeans(
     >>> result.labels.tolist(), round(result.objective, 3)
     ([0, 0, 1, 1, 1], 1.333)
     """
-    if isinstance(init, str):
-        _check.choice(init, "init", ("k-means++",), "or pass the numbers of the rows to start from.")
-        return restarted(ensemble, euclidean, n_clusters, rng, n_init, max_iter)
-    start = means_rule(ensemble, row_sums(ensemble, _seeds(init, ensemble, n_clusters)))
-    return as_consensus(sweep(ensemble, euclidean(ensemble), start, max_iter))
+    if isinstance(init, str) or start is not None:
+        _check.choice(init, "init", ("k-means++",), "or pass the numbers of the rows to start from, without start.")
+        return restarted(ensemble, euclidean, n_clusters, rng, n_init, max_iter, start)
+    rule = means_rule(ensemble, row_sums(ensemble, _seeds(init, ensemble, n_clusters)))
+    return as_consensus(sweep(ensemble, euclidean(ensemble), rule, max_iter))
 
 
 def _seeds(init: Any, ensemble: AnyEnsemble, n_clusters: int) -> NDArray[np.intp]:
@@ -83,6 +87,7 @@ METHOD = Method(
     reference="arXiv:2311.09272",
     tables=label_space,
     stochastic=True,
+    warm=True,
     soft=True,
     own_order=WHOLE_SUMS,
     weighs=1,

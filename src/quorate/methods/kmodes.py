@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import restarted
@@ -12,13 +13,19 @@ from quorate.solvers.sizes import label_space
 
 
 def kmodes(
-    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
+    ensemble: Ensemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    n_init: int = 10,
+    max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Cluster rows by the number of labels that differ from the cluster's modes.
 
     Parameters
     ----------
-    ensemble, n_clusters, rng, n_init, max_iter
+    ensemble, n_clusters, rng, n_init, max_iter, start
         As in `kmeans`.
 
     Returns
@@ -43,7 +50,7 @@ def kmodes(
     >>> consensus(members, 3, method="kmodes", random_state=0).labels.tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    return restarted(ensemble, modes, n_clusters, rng, n_init, max_iter)
+    return restarted(ensemble, modes, n_clusters, rng, n_init, max_iter, start)
 
 
 METHOD = Method(
@@ -52,6 +59,7 @@ METHOD = Method(
     reference="doi:10.1023/A:1009769707641",
     tables=label_space,
     stochastic=True,
+    warm=True,
     own_order=WHOLE_SUMS,
     weighs=1,
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, Method
@@ -27,6 +28,7 @@ def mixture(
     max_iter: int = 500,
     smoothing: float = 0.1,
     criterion: str = "bic",
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Fit a latent class to every object, from which its labels follow independently.
 
@@ -43,6 +45,8 @@ def mixture(
     criterion : {"bic", "icl"}
         With ``n_clusters=None``: the Bayesian information criterion, or the integrated completed likelihood, which
         also rewards objects that are sure of their component.
+    start : array, optional
+        A label for each row, -1 where there is none, to begin from; `consensus` makes it of its own option `start`.
 
     Returns
     -------
@@ -78,7 +82,7 @@ def mixture(
     light = replace(ensemble, weights=ensemble.weights / ensemble.weights.mean())
 
     def fit(k: int) -> Mixture:
-        return best_mixture(light, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing)
+        return best_mixture(light, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing, start=start)
 
     if n_clusters is not None:
         return _consensus(fit(n_clusters), {})
@@ -120,4 +124,5 @@ METHOD = Method(
     tables=label_space,
     finds_k=True,
     stochastic=True,
+    warm=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import restarted
@@ -14,13 +15,19 @@ from quorate.solvers.weights import common_factor, without_common_factor
 
 
 def qmi(
-    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
+    ensemble: Ensemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    n_init: int = 10,
+    max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Maximise the quadratic mutual information with the members.
 
     Parameters
     ----------
-    ensemble, n_clusters, rng, n_init, max_iter
+    ensemble, n_clusters, rng, n_init, max_iter, start
         As in `kmeans`.
 
     Returns
@@ -48,7 +55,7 @@ def qmi(
     """
     # the cost is in proportion to counts and weights, which round differently with a common factor
     light = without_common_factor(ensemble)
-    result = restarted(light, centred, n_clusters, rng, n_init, max_iter)
+    result = restarted(light, centred, n_clusters, rng, n_init, max_iter, start)
     return replace(result, objective=result.objective * common_factor(ensemble))
 
 
@@ -58,5 +65,6 @@ METHOD = Method(
     reference="doi:10.1109/ICDM.2003.1250937",
     tables=label_space,
     stochastic=True,
+    warm=True,
     weighs=1,
 )

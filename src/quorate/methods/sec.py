@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, Method
 from quorate.solvers.label_space.lookup import as_consensus, best_of_restarts
@@ -13,13 +14,19 @@ from quorate.solvers.weights import with_relative_weights
 
 
 def sec(
-    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, n_init: int = 10, max_iter: int = 300
+    ensemble: Ensemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    n_init: int = 10,
+    max_iter: int = 300,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Cluster rows scaled by how much they co-occur with everything.
 
     Parameters
     ----------
-    ensemble, n_clusters, rng, n_init, max_iter
+    ensemble, n_clusters, rng, n_init, max_iter, start
         As in `kmeans`.
 
     Returns
@@ -47,7 +54,8 @@ def sec(
     [0, 0, 1, 1, 2, 2]
     """
     light = with_relative_weights(ensemble)
-    return as_consensus(best_of_restarts(light, spectral_model, n_clusters, rng, n_init=n_init, max_iter=max_iter))
+    run = best_of_restarts(light, spectral_model, n_clusters, rng, n_init=n_init, max_iter=max_iter, start=start)
+    return as_consensus(run)
 
 
 METHOD = Method(
@@ -56,5 +64,6 @@ METHOD = Method(
     reference="doi:10.1145/2783258.2783287",
     tables=label_space,
     stochastic=True,
+    warm=True,
     own_order=WHOLE_SUMS,
 )

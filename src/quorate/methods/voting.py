@@ -16,7 +16,13 @@ from quorate.solvers.weights import common_factor, without_common_factor
 
 
 def voting(
-    ensemble: Ensemble, n_clusters: int, *, rng: np.random.Generator, reference: str = "best", max_iter: int = 100
+    ensemble: Ensemble,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    reference: str = "best",
+    max_iter: int = 100,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
     """Match every member's labels to a reference, let the members vote, and match again to the outcome.
 
@@ -30,6 +36,8 @@ def voting(
         (`kmeans` if there is none), or the partition of `kmeans`.
     max_iter : int
         Number of votes at most; 1 is plain plurality after matching to the reference.
+    start : array, optional
+        A label for each row, -1 where there is none: the reference. `consensus` makes it of its own option `start`.
 
     Returns
     -------
@@ -59,7 +67,7 @@ def voting(
     _check.choice(reference, "reference", ("best", "kmeans"))
     light = without_common_factor(ensemble)
     model = additive(light, lambda counts: _votes(light, counts))
-    labels, name = _reference(light, n_clusters, rng, reference)
+    labels, name = (start, "given labels") if start is not None else _reference(light, n_clusters, rng, reference)
     table = cluster_counts(light.labels, light.offsets, light.counts, labels, n_clusters)
     mass = np.bincount(labels[labels >= 0], light.counts[labels >= 0], n_clusters)
     run = sweep(light, model, model.rule(Sums(table, mass.astype(np.int64))), max_iter)
@@ -102,5 +110,6 @@ METHOD = Method(
     reference="doi:10.1093/bioinformatics/btg038",
     tables=label_space,
     stochastic=True,
+    warm=True,
     weighs=1,
 )

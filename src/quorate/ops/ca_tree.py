@@ -202,3 +202,158 @@ def descend(labels, weights, representative, first_child, n_children, marked, dr
                     nearest, least = child, distance
             node = nearest
         reached[number] = node
+
+
+@njit(cache=True, nogil=True)
+def find_rows(labels, candidates, order, start, first_child, n_children, split, found):
+    """Write to found (u,) the row of labels (m, H) that equals each of candidates (u, H), or -1.
+
+    A search goes down the tree by the labels of the candidate and compares one row at the end.
+    """
+    for number in range(len(candidates)):
+        node, found[number] = 0, -1
+        while node >= 0 and n_children[node] > 0:
+            member, below = split[node], -1
+            for child in range(first_child[node], first_child[node] + n_children[node]):
+                if labels[order[start[child]], member] == candidates[number, member]:
+                    below = child
+                    break
+            node = below
+        if node >= 0:
+            row = order[start[node]]
+            same = True
+            for member in range(labels.shape[1]):
+                same = same and labels[row, member] == candidates[number, member]
+            if same:
+                found[number] = row
+
+
+@njit(cache=True, nogil=True)
+def _linked(room, order, start, parent, first_child, n_children, split):
+    """Return a tree as links, with room for more nodes: above, head, following, at, row; see `hang_rows`."""
+    above = np.full(room, -1, dtype=np.int32)
+    head, following = above.copy(), above.copy()
+    at, row = above.copy(), above.copy()
+    for node in range(len(parent)):
+        above[node], head[node], at[node], row[node] = parent[node], first_child[node], split[node], order[start[node]]
+        for child in range(first_child[node], first_child[node] + n_children[node] - 1):
+            following[child] = child + 1
+    return above, head, following, at, row
+
+
+@njit(cache=True, nogil=True)
+def _where_it_hangs(labels, new, root, above, head, following, at, row):
+    """Return the highest node whose rows all differ from a new row in one member first, and this member."""
+    node = root
+    while head[node] >= 0:
+        child = head[node]
+        while child >= 0 and labels[row[child], at[node]] != labels[new, at[node]]:
+            child = following[child]
+        if child < 0:
+            break
+        node = child
+    member = 0
+    while labels[row[node], member] == labels[new, member]:
+        member += 1
+    while above[node] >= 0 and at[above[node]] > member:
+        node = above[node]
+    return node, member
+
+
+@njit(cache=True, nogil=True)
+def _put_above(node, between, above, head, following):
+    """Let a new node take the place of another one, which becomes its only child."""
+    head[between], following[between], above[between] = node, following[node], above[node]
+    parent = above[node]
+    if parent >= 0 and head[parent] == node:
+        head[parent] = between
+    elif parent >= 0:
+        child = head[parent]
+        while following[child] != node:
+            child = following[child]
+        following[child] = between
+    above[node], following[node] = between, -1
+
+
+@njit(cache=True, nogil=True)
+def hang_rows(labels, n_old, order, start, parent, first_child, n_children, split):
+    """Hang the rows of labels (m, H) from n_old on into the tree of those before them, one after the other.
+
+    All rows are distinct. Returns the root and four arrays for each node: its first child and its next sibling (-1 if
+    there is none), the member at which it splits (-1 for a leaf) and its lowest row. The given nodes keep their
+    numbers, and new ones follow. Siblings are in order of their lowest row. Invariant: below a node that splits at
+    member j are all rows that agree with its lowest row in the members before j, and no others.
+    """
+    root, n_nodes = 0, len(parent)
+    room = n_nodes + 2 * (len(labels) - n_old)
+    above, head, following, at, row = _linked(room, order, start, parent, first_child, n_children, split)
+    for new in range(n_old, len(labels)):
+        node, member = _where_it_hangs(labels, new, root, above, head, following, at, row)
+        if at[node] != member:
+            # its rows now differ from another row in an earlier member than before: a node comes between
+            _put_above(node, n_nodes, above, head, following)
+            at[n_nodes], row[n_nodes] = member, row[node]
+            root = n_nodes if above[n_nodes] < 0 else root
+            node, n_nodes = n_nodes, n_nodes + 1
+        child = head[node]
+        while following[child] >= 0:
+            child = following[child]
+        following[child], above[n_nodes], row[n_nodes] = n_nodes, node, new
+        n_nodes += 1
+    return root, head[:n_nodes], following[:n_nodes], at[:n_nodes], row[:n_nodes]
+
+
+@njit(cache=True, nogil=True)
+def number_nodes(root, head, following, at, n_members):
+    """Number the nodes of `hang_rows` as `split_leaves` does, member by member.
+
+    Returns parent, first_child, n_children and split (N,), and for each node the number that it had. Invariant: the
+    nodes that split at a member queue up in the order of their new numbers.
+    """
+    n_nodes = len(head)
+    parent, source = np.full(n_nodes, -1, dtype=np.int32), np.full(n_nodes, root, dtype=np.int32)
+    first_child, split, behind = parent.copy(), parent.copy(), parent.copy()
+    n_children = np.zeros(n_nodes, dtype=np.int32)
+    first, last = np.full(n_members, -1, dtype=np.int32), np.full(n_members, -1, dtype=np.int32)
+    n_numbered = 1
+    if at[root] >= 0:
+        first[at[root]] = last[at[root]] = 0
+    for member in range(n_members):
+        node = first[member]
+        while node >= 0:
+            first_child[node], split[node] = n_numbered, member
+            child = head[source[node]]
+            while child >= 0:
+                parent[n_numbered], source[n_numbered] = node, child
+                later = at[child]
+                if later >= 0 and first[later] < 0:
+                    first[later] = last[later] = n_numbered
+                elif later >= 0:
+                    behind[last[later]] = n_numbered
+                    last[later] = n_numbered
+                n_numbered += 1
+                child = following[child]
+            n_children[node] = n_numbered - first_child[node]
+            node = behind[node]
+    return parent, first_child, n_children, split, source
+
+
+@njit(cache=True, nogil=True)
+def lay_out_rows(parent, first_child, n_children, lowest):
+    """Return start and stop (N,), the ranges of the nodes in the order of rows, and that order.
+
+    lowest (N,) is the lowest row of each node, which for a leaf is its only one. Parents come before their children,
+    whose ranges follow one another within that of the parent.
+    """
+    n_nodes = len(parent)
+    held = (n_children == 0).astype(np.int32)
+    for node in range(n_nodes - 1, 0, -1):
+        held[parent[node]] += held[node]
+    start, order = np.zeros(n_nodes, dtype=np.int32), np.empty(held[0], dtype=np.int32)
+    for node in range(n_nodes):
+        free = start[node]
+        order[free] = lowest[node]
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            start[child] = free
+            free += held[child]
+    return start, start + held, order

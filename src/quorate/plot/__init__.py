@@ -1,13 +1,14 @@
 """Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
 
 from quorate.plot.comparisons import comparison
-from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap
+from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap, traits
 from quorate.plot.objects import cluster_consensus, confidence_histogram, item_consensus, silhouette
 from quorate.plot.over_k import consensus_cdf, delta_area, k_choice, tracking
-from quorate.plot.trees import dendrogram, node_curve
+from quorate.plot.trees import clustering_tree, dendrogram, node_curve
 
 __all__ = [
     "cluster_consensus",
+    "clustering_tree",
     "comparison",
     "confidence_histogram",
     "consensus_cdf",
@@ -22,4 +23,5 @@ __all__ = [
     "node_curve",
     "silhouette",
     "tracking",
+    "traits",
 ]

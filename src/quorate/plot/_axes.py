@@ -25,6 +25,8 @@ QUIET = "#8C8C8C"
 DARK = "#222222"
 SHADES = "Blues"
 """A sequential colour map of increasing darkness, readable without colour."""
+DIVERGING = "RdBu_r"
+"""A colour map that is white in the middle, for values of either sign."""
 CELLS_WITH_NUMBERS = 12
 """Up to this many rows, the numbers are written into the cells of a matrix."""
 NAMES_SHOWN = 40
@@ -66,6 +68,11 @@ def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     ax.set_ylabel(y)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def plain(label: Any) -> Any:
+    """Return a label as the type of Python that `tolist` gives."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def bare(ax: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Figures of matrices: co-association, densities, NMI of members, and the members' labels."""
+"""Figures of matrices: co-association, densities, NMI of members, the members' labels, and traits of clusters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import code_beside
 from quorate._data.rows import add_member, compress
 from quorate._evaluation.binning import cluster_ranks, cut_into_bins, heatmap, labelled_rows, runs, translated
+from quorate._evaluation.explanation import Explanation
 from quorate._evaluation.scores import inter_density, member_nmi_matrix
 from quorate._types import Ensemble, FloatArray
 from quorate.plot import _axes
@@ -138,6 +139,55 @@ def member_nmi(ensemble: Any, result: Any = None, *, ax: Axes | None = None) -> 
         ax.axvline(place, color="white", linewidth=3)
     note = "" if len(names) <= _axes.NAMES_SHOWN else f"{whole.n_members} members in their order, consensus last"
     return _axes.finish(ax, "Agreement of members", note)
+
+
+def traits(explanation: Explanation, *, most: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw in which columns of a table the clusters differ: red where a cluster has more, blue where it has less.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What `quorate.explain` returns.
+    most : int, default 20
+        The largest number of columns, those with the largest effects.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    A cell is the effect of `explain`: the difference between the cluster and all other objects in standard deviations,
+    or of two shares Cohen's h. The shades end at 2; a light grey cell has no value.
+
+    Examples
+    --------
+    >>> from quorate import explain, plot
+    >>> ax = plot.traits(explain([0, 0, 1, 1], {"income": [20, 22, 60, 62], "town": ["A", "B", "B", "B"]}))
+    """
+    import matplotlib
+
+    effects: dict[tuple[str, str], float] = {}
+    for trait in explanation.traits:
+        name = trait.column if trait.category is None else f"{trait.column} {trait.category}"
+        effects[trait.cluster, name] = trait.effect
+    size: dict[str, float] = {}
+    for (_, name), effect in effects.items():
+        size[name] = max(size.get(name, 0.0), abs(effect))
+    rows = sorted(size, key=lambda name: -size[name])[: _check.integer(most, "most", low=1)]
+    if not rows:
+        raise ValueError("the explanation has no traits: no column of the table has values that can be compared.")
+    clusters = explanation.cluster_names
+    matrix = np.array([[effects.get((cluster, row), np.nan) for cluster in clusters] for row in rows])
+    ax = _axes.axes(ax, (2.6 + 0.55 * min(len(clusters), 30), 1.4 + 0.28 * len(rows)))
+    shades = matplotlib.colormaps[_axes.DIVERGING].with_extremes(bad=_axes.MISSING)
+    image = ax.imshow(matrix, cmap=shades, vmin=-2, vmax=2, aspect="auto")
+    _axes.member_ticks(ax, rows, both=False)
+    ax.set_xticks(range(len(clusters)), clusters, rotation=90 if max(map(len, clusters)) > 4 else 0)
+    _axes.shades_legend(ax, image, "effect")
+    _axes.bare(ax)
+    return _axes.finish(ax, "What is typical of each cluster", "cluster")
 
 
 def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: Axes | None = None) -> Axes:

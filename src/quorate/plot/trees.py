@@ -1,4 +1,4 @@
-"""Figures of trees: the dendrogram of rows with the cut, and the number of nodes of a CA-tree at each threshold."""
+"""Figures of trees: the dendrogram of rows with the cut, the nodes of a CA-tree, and clusters over resolutions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coarsening.tree import KEEP, CATree
+from quorate._trust.resolutions import Flow, Resolutions
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 
@@ -180,3 +181,84 @@ def node_curve(tree: CATree, *, keep: Any = (1.0, KEEP), ax: Axes | None = None)
     ax.legend(frameon=False, fontsize=9)
     title = f"CA-tree over {tree.rows.n_rows:,} rows of {tree.rows.n_objects:,} objects"
     return _axes.finish(ax, title, "theta, share of the members", "nodes left, $N_Z$")
+
+
+def clustering_tree(found: Resolutions, *, ax: Axes | None = None) -> Axes:
+    """Draw which cluster goes into which as the number of clusters grows: a row of circles for each resolution.
+
+    Parameters
+    ----------
+    found : Resolutions
+        What `quorate.resolutions` returns.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    The area of a circle is proportional to the objects of the cluster; it is the darker the more consistent they are.
+    A line is the darker the larger the share of the lower cluster that comes along it, so that a cluster with two
+    dark lines from above mixes two; flows below 5% of the lower cluster are left out. The resolution that `resolutions`
+    would take has a mark.
+
+    Examples
+    --------
+    >>> from quorate import plot, resolutions
+    >>> ax = plot.clustering_tree(resolutions({"two": [0, 0, 0, 1, 1], "three": [0, 0, 2, 1, 1]}))
+    """
+    if not isinstance(found, Resolutions):
+        raise TypeError(f"found must be what quorate.resolutions returns, got {type(found).__name__}.")
+    n_levels = len(found.rows)
+    widest = max(map(len, found.categories))
+    ax = _axes.axes(ax, (3.0 + 0.4 * min(widest, 24), 1.2 + 0.55 * n_levels))
+    places = _level_places(found)
+    for level in range(n_levels - 1):
+        for flow, start, end in _level_flows(found, level):
+            x = places[level][start], places[level + 1][end]
+            ax.plot(
+                x, (level, level + 1), color=_axes.DARK, alpha=max(0.05, flow.share_of_next), linewidth=1.2, zorder=1
+            )
+    import matplotlib
+
+    shades = matplotlib.colormaps[_axes.SHADES]
+    for level, labels in enumerate(found.labels.T):
+        sizes = np.bincount(labels[labels >= 0], minlength=len(found.categories[level]))
+        known = (labels >= 0) & ~np.isnan(found.consistency[:, level])
+        sums = np.bincount(labels[known], weights=found.consistency[known, level], minlength=len(sizes))
+        means = sums / np.maximum(np.bincount(labels[known], minlength=len(sizes)), 1)
+        area = 30 + 500 * sizes / max(len(labels), 1)
+        colours = [shades(0.25 + 0.7 * value) for value in means.tolist()]
+        ax.scatter(places[level], np.full(len(sizes), level), area, colours, edgecolors=_axes.DARK, zorder=2)
+    marks = [" <" if level == found.chosen else "" for level in range(n_levels)]
+    ax.set_yticks(range(n_levels), [f"{row.name}{mark}" for row, mark in zip(found.rows, marks, strict=True)])
+    ax.set(ylim=(n_levels - 0.5, -0.5), xticks=[], xlim=(-0.08, 1.08))
+    _axes.bare(ax)
+    return _axes.finish(ax, "Clusters over resolutions", "", "resolution")
+
+
+def _level_flows(found: Resolutions, level: int) -> list[tuple[Flow, int, int]]:
+    """Return the flows below a level that are drawn, with the numbers of the clusters that they join."""
+    above = {label: place for place, label in enumerate(found.categories[level].tolist())}
+    below = {label: place for place, label in enumerate(found.categories[level + 1].tolist())}
+    name = found.rows[level].name
+    return [
+        (flow, above[_axes.plain(flow.cluster)], below[_axes.plain(flow.into)])
+        for flow in found.flows
+        if flow.resolution == name and flow.share_of_next >= 0.05
+    ]
+
+
+def _level_places(found: Resolutions) -> list[FloatArray]:
+    """Return where the clusters of each level stand from left to right: below those that they come from."""
+    places = [np.linspace(0, 1, len(found.categories[0])) if len(found.categories[0]) > 1 else np.array([0.5])]
+    for level in range(len(found.rows) - 1):
+        weight = np.zeros(len(found.categories[level + 1]))
+        wanted = np.zeros(len(weight))
+        for flow, start, end in _level_flows(found, level):
+            weight[end] += flow.objects
+            wanted[end] += flow.objects * places[-1][start]
+        order = np.argsort(np.argsort(wanted / np.maximum(weight, 1), kind="stable"), kind="stable")
+        places.append(order / max(len(order) - 1, 1) if len(order) > 1 else np.array([0.5]))
+    return places

@@ -203,7 +203,8 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     alike = (np.nan_to_num(values) >= SAME) & (2 * shared >= rows.n_objects)
     np.fill_diagonal(alike, True)
     n_alike = alike.sum(axis=1)
-    agreement = _agreement_beyond_chance(rows, values, shared)
+    agreement, noise = _beyond_chance(rows, values, shared)
+    agreement[agreement < CLEAR * noise] = 0.0
     closest = np.array([_mean_of_closest(agreement[q], alike, q) for q in range(rows.n_members)])
     known = np.nan_to_num(closest)
     usual = float((known**2 / n_alike).sum() / max((known / n_alike).sum(), 1e-300))
@@ -213,6 +214,21 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     weights /= weights.max()
     weights[weights < LITTLE] = 0.0
     return Learnt(weights, tuple(map(_reason, trust, n_alike - 1, weights)))
+
+
+def information_beyond_chance(ensemble: AnyEnsemble) -> Beyond:
+    """Mutual information of any two members beyond chance, as a share of all that the coarser one says: 0 to 1.
+
+    It is 1 if one member's clusters are parts of the other's, and NaN for members with no object in common."""
+    rows = _rows_to_compare(ensemble)
+    return _beyond_chance(rows, *member_pairs(rows, "geometric"), of_coarser=True)
+
+
+class Beyond(NamedTuple):
+    """The agreement of any two members, and the standard deviation that it would have by chance."""
+
+    agreement: FloatArray
+    noise: FloatArray
 
 
 def _reason(trust: float, copies: int, weight: float) -> str:
@@ -255,7 +271,7 @@ def with_members(ensemble: E, members: NDArray[np.intp]) -> E:
     return replace(ensemble, starts=matrix.indptr.astype(np.int64), columns=columns, memberships=memberships, **shared)
 
 
-def _agreement_beyond_chance(ensemble: Ensemble, values: FloatArray, shared: FloatArray) -> FloatArray:
+def _beyond_chance(ensemble: Ensemble, values: FloatArray, shared: FloatArray, *, of_coarser: bool = False) -> Beyond:
     """Mutual information beyond its mean under chance, as a share of its largest value: 0 to 1, NaN for no object.
 
     Under chance 2 n times the mutual information follows a chi-squared distribution of (k - 1)(l - 1) degrees.
@@ -269,10 +285,11 @@ def _agreement_beyond_chance(ensemble: Ensemble, values: FloatArray, shared: Flo
     degrees = np.outer(found, found)
     information = np.nan_to_num(values) * largest
     chance = degrees / (2 * np.maximum(shared, 1))
+    if of_coarser:
+        largest = np.minimum.outer(entropy, entropy)
     agreement: FloatArray = np.clip((information - chance) / np.maximum(largest - chance, 1e-12), 0.0, 1.0)
-    agreement[2 * shared * information - degrees < CLEAR * np.sqrt(2 * degrees)] = 0.0
     agreement[shared == 0] = np.nan
-    return agreement
+    return Beyond(agreement, np.sqrt(2 * degrees) / (2 * np.maximum(shared, 1)) / np.maximum(largest - chance, 1e-12))
 
 
 def _mean_of_closest(agreement: FloatArray, alike: NDArray[np.bool_], member: int) -> float:

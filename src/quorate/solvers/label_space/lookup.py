@@ -94,11 +94,16 @@ def best_of_restarts(
     n_init: int,
     max_iter: int,
     most_rows: int | None = None,
+    start: NDArray[np.int32] | None = None,
 ) -> LookupRun:
     """The run of the least cost out of `n_init` seeded runs of the model that `make` builds for an ensemble.
 
-    If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows.
+    If there are many rows, the runs see a sample of the objects, and the best of them is finished on all rows. With
+    labels to `start` from there is one run, on all rows.
     """
+    if start is not None:
+        model = make(ensemble)
+        return sweep(ensemble, model, model.rule(sums_from(ensemble, model, start, n_clusters)), max_iter, model.factor)
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
         in_memory: Any = ensemble.on_host()
@@ -129,11 +134,22 @@ def sample(ensemble: E, n_clusters: int, rng: np.random.Generator, most_rows: in
     return take(ensemble, rows, counts.astype(np.int64))
 
 
-def sweep(ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int) -> LookupRun:
+def sums_from(ensemble: AnyEnsemble, model: Model, labels: NDArray[np.int32], n_clusters: int) -> Sums:
+    """The sums of labels to start from; rows with -1 belong to no cluster yet."""
+    mass = np.zeros(n_clusters, dtype=model.masses.dtype)
+    known = labels >= 0
+    np.add.at(mass, labels[known], model.masses[known])
+    return count(ensemble, labels, n_clusters)._replace(mass=mass)
+
+
+def sweep(
+    ensemble: AnyEnsemble, model: Model, rule: Rule, max_iter: int, factor: FloatArray | None = None
+) -> LookupRun:
     """Assign by the rule and make the model's next one until no row moves; no cluster is left empty."""
     rows = moving(ensemble, _no_sums(ensemble, len(rule.bias), model.masses.dtype), model.masses)
-    # the first rule compares with means, whatever the model: rows have no pull of their own on it
-    factor = np.ones(1)
+    if factor is None:
+        # the first rule compares with means, whatever the model: rows have no pull of their own on it
+        factor = np.ones(1)
     converged, n_iter, repaired = False, 0, np.inf
     sums = Sums(*rows.sums())
     while not converged and n_iter < max_iter:
@@ -227,14 +243,16 @@ def restarted(
     rng: np.random.Generator,
     n_init: int,
     max_iter: int,
+    start: NDArray[np.int32] | None = None,
 ) -> Consensus:
-    """The best of `n_init` seeded runs of the model that `make` builds for an ensemble, as a Consensus.
+    """The best of `n_init` seeded runs of the model that `make` builds for an ensemble, or one from `start`.
 
     The models' costs are proportional to the weights of the members. The runs see weights relative to the least one,
     because the models' tables are rounded to a fixed unit.
     """
     light = with_relative_weights(ensemble)
-    result = as_consensus(best_of_restarts(light, make, n_clusters, rng, n_init=n_init, max_iter=max_iter))
+    run = best_of_restarts(light, make, n_clusters, rng, n_init=n_init, max_iter=max_iter, start=start)
+    result = as_consensus(run)
     return replace(result, objective=result.objective * float(ensemble.weights.min()))
 
 

@@ -36,13 +36,26 @@ class Mixture(NamedTuple):
 
 
 def best_mixture(
-    ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, *, n_init: int, max_iter: int, smoothing: float
+    ensemble: Ensemble,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int,
+    max_iter: int,
+    smoothing: float,
+    start: NDArray[np.int32] | None = None,
 ) -> Mixture:
-    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample."""
-    part = sample(ensemble, n_clusters, rng)
-    start = ensemble if part is None else part
-    runs = (_seeded(start, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
-    best = max(runs, key=lambda run: run.value)
+    """The run of the highest penalised likelihood out of `n_init` runs, finished on all rows if these saw a sample.
+
+    With labels to `start` from there is one run, on all rows.
+    """
+    part = sample(ensemble, n_clusters, rng) if start is None else None
+    seen = ensemble if part is None else part
+    if start is None:
+        runs = (_seeded(seen, n_clusters, rng, max_iter, smoothing) for _ in range(n_init))
+        best = max(runs, key=lambda run: run.value)
+    else:
+        best = _from_labels(ensemble, start, n_clusters, max_iter, smoothing)
     if part is not None:
         best = maximise(ensemble, best.expected, best.mass, max_iter, smoothing)
     fill_empty(best.labels, ensemble.counts * (1.0 - best.sure), n_clusters)
@@ -54,10 +67,16 @@ def _seeded(ensemble: Ensemble, n_clusters: int, rng: np.random.Generator, max_i
     seeds = row_sums(ensemble, seed_rows(ensemble, n_clusters, rng))
     labels, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, means_rule(ensemble, seeds), np.ones(1), labels, score)
+    return _from_labels(ensemble, labels, n_clusters, max_iter, smoothing)
+
+
+def _from_labels(
+    ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int, max_iter: int, smoothing: float
+) -> Mixture:
+    """A run that starts from these clusters; rows with -1 belong to none."""
     sums = count(ensemble, labels, n_clusters)
-    return maximise(
-        ensemble, sums.table[:, :n_clusters].astype(np.float64), sums.mass.astype(np.float64), max_iter, smoothing
-    )
+    table, mass = sums.table[:, :n_clusters].astype(np.float64), sums.mass.astype(np.float64)
+    return maximise(ensemble, table, mass, max_iter, smoothing)
 
 
 def maximise(ensemble: Ensemble, expected: FloatArray, mass: FloatArray, max_iter: int, smoothing: float) -> Mixture:

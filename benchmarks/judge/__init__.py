@@ -1,0 +1,1 @@
+"""The judge of labellings: sets and candidates that it is fitted on, and how it does on those that it never saw."""

@@ -1,0 +1,233 @@
+"""A table of columns of any kind: numbers, dates, yes or no, categories; others are left out with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate._check import counted
+from quorate._data.coding import as_number, is_null
+from quorate._data.tables import as_table
+
+Array = NDArray[Any]
+Kind = Literal["number", "date", "yes/no", "category", "other"]
+MOST_CATEGORIES = 100
+"""A column of texts with more distinct values than this, most of them rare, is no category but a text."""
+YES, NO = frozenset({"yes", "true", "ja", "oui", "si", "sí"}), frozenset({"no", "false", "nein", "non"})
+_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
+_DAY = np.timedelta64(1, "D")
+
+
+class TypedColumn(NamedTuple):
+    """One column: floats with NaN for missing values (dates are days since 1970, yes is 1), or codes with -1.
+
+    ``categories[code]`` is the value that a code of a category stands for.
+    """
+
+    name: str
+    kind: Kind
+    values: Array
+    categories: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        return self.values < 0 if self.kind == "category" else np.isnan(self.values)
+
+
+class TypedTable(NamedTuple):
+    """The columns of a table with their kinds; `left_out` has the reason for each column that is `useless` instead.
+
+    A matrix of numbers without gaps, sparse or dense, stays as it is in `matrix`, and `columns` is empty.
+    """
+
+    columns: tuple[TypedColumn, ...]
+    left_out: Mapping[str, str]
+    n_objects: int
+    object_ids: Array | None = None
+    id_name: str = "id"
+    has_index: bool = False
+    useless: tuple[TypedColumn, ...] = ()
+    matrix: Any = None
+    matrix_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.matrix_names if self.matrix is not None else tuple(column.name for column in self.columns)
+
+
+def typed_table(table: Any, *, ids: str | None = None, names: Sequence[str] | None = None) -> TypedTable:
+    """Return the columns of a data frame, a mapping, an array or a sparse matrix, each with its kind.
+
+    `names` are those of the columns of an array or a matrix; columns without names are "column 0", "column 1", ...
+    """
+    if isinstance(table, TypedTable):
+        return table
+    if hasattr(table, "tocsr"):
+        return _from_sparse(table, names)
+    if names is None and isinstance(table, np.ndarray):
+        names = [f"column {place}" for place in range(table.shape[1] if table.ndim == 2 else 1)]
+    read = as_table(table, "objects", ids)
+    columns = read.columns if read.block is None else list(read.block.T)
+    chosen = read.names if names is None else tuple(map(str, names))
+    if len(chosen) != len(columns):
+        raise ValueError(f"names must name {counted(len(columns), 'column')}, got {len(chosen)}.")
+    typed = [typed_column(name, column) for name, column in zip(chosen, columns, strict=True)]
+    kept, left_out = useful(typed)
+    return TypedTable(
+        kept,
+        left_out,
+        read.shape[0],
+        read.ids,
+        read.id_name,
+        read.has_index,
+        tuple(column for column in typed if column.name in left_out),
+    )
+
+
+def _from_sparse(matrix: Any, names: Sequence[str] | None) -> TypedTable:
+    n_objects, n_columns = matrix.shape
+    chosen = tuple(f"column {place}" for place in range(n_columns)) if names is None else tuple(map(str, names))
+    if len(chosen) != n_columns:
+        raise ValueError(f"names must name {counted(n_columns, 'column')}, got {len(chosen)}.")
+    return TypedTable((), {}, n_objects, matrix=matrix.tocsr(), matrix_names=chosen)
+
+
+def useful(columns: Sequence[TypedColumn]) -> tuple[tuple[TypedColumn, ...], dict[str, str]]:
+    """Return the columns that can tell objects apart, and the others with the reason why they cannot."""
+    reasons = {column.name: _useless(column) for column in columns}
+    kept = tuple(column for column in columns if reasons[column.name] is None)
+    return kept, {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _useless(column: TypedColumn) -> str | None:
+    """Return why a column is left out, or None."""
+    known = column.values[~column.missing]
+    if column.kind == "other":
+        return f"holds {column.categories[0]}, which is neither number, date nor category"
+    if not len(known):
+        return "has no values"
+    if column.kind != "category":
+        return f"has the one value {known[0]:g}" if known.min() == known.max() else None
+    n_values = len(column.categories)
+    if n_values == 1 and len(known) == len(column.values):
+        return f"has the one value {column.categories[0][:40]!r}"
+    if n_values > MOST_CATEGORIES or n_values > max(10, 0.5 * len(known)):
+        return f"has {n_values:,} different texts in {len(known):,} objects"
+    return None
+
+
+def typed_column(name: str, values: Array) -> TypedColumn:
+    """Return the column with its kind; "other" if it has none."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return TypedColumn(name, "yes/no", values.astype(np.float64))
+    if kind in "iuf":
+        return _number(name, values.astype(np.float64))
+    if kind in "mM":
+        return _dates(name, values)
+    if kind in "OUST":
+        return _of_distinct(name, *_numbered(values.tolist()))
+    return TypedColumn(name, "other", np.full(len(values), np.nan), (str(values.dtype),))
+
+
+def _number(name: str, values: Array) -> TypedColumn:
+    if np.isinf(values).any():
+        values = np.where(np.isinf(values), np.nan, values)
+    return TypedColumn(name, "number", values)
+
+
+def _dates(name: str, values: Array) -> TypedColumn:
+    days = np.where(np.isnat(values), np.nan, values.astype(f"{values.dtype.kind}8[us]").astype(np.int64) / 86_400e6)
+    column = _number(name, days)
+    return column._replace(kind="date") if values.dtype.kind == "M" else column
+
+
+def coded_column(name: str, codes: Array, known: Sequence[Any]) -> TypedColumn:
+    """Return the column of the values ``known[codes]``, of which only the distinct ones are looked at."""
+    small, distinct = _numbered(known)
+    return _of_distinct(name, small[codes], distinct)
+
+
+def _of_distinct(name: str, codes: Array, distinct: list[Any]) -> TypedColumn:
+    if not distinct:
+        return TypedColumn(name, "number", np.full(len(codes), np.nan))
+    for read in (_yes_no, _as_numbers, _as_dates):
+        known = read(distinct)
+        if known is not None:
+            found = np.append(known[0], np.nan)[codes]
+            return _number(name, found)._replace(kind=known[1])
+    return _category(name, codes, [str(value) for value in distinct])
+
+
+def _numbered(values: Sequence[Any]) -> tuple[Array, list[Any]]:
+    """Number the values by first appearance; -1 is a missing one."""
+    seen: dict[Any, int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for place, value in enumerate(values):
+        text = value.strip() if isinstance(value, str) else value
+        missing = (
+            is_null(text) or text == "" or (isinstance(text, str) and text.lower() in ("nan", "na", "n/a", "null"))
+        )
+        codes[place] = -1 if missing else seen.setdefault(text if _is_plain(text) else str(text), len(seen))
+    return codes, list(seen)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool | np.generic) or hasattr(value, "isoformat")
+
+
+def _yes_no(values: list[Any]) -> tuple[Array, Kind] | None:
+    words = [str(value).lower() for value in values]
+    if len(words) > 4 or not all(word in YES | NO for word in words) or {w in YES for w in words} != {True, False}:
+        return None
+    return np.array([word in YES for word in words], dtype=np.float64), "yes/no"
+
+
+def _as_numbers(values: list[Any]) -> tuple[Array, Kind] | None:
+    """Return all values as numbers; texts may have decimal commas if none has a decimal point alone."""
+    texts = [value for value in values if isinstance(value, str)]
+    commas = bool(texts) and all(_COMMA.fullmatch(text) or as_number(text) is not None for text in texts)
+    commas = commas and any("," in text for text in texts)
+    numbers: list[float] = []
+    for value in values:
+        if isinstance(value, str):
+            number: Any = as_number(value.replace(".", "").replace(",", ".") if commas and "," in value else value)
+        else:
+            number = value if isinstance(value, int | float | np.number) else _decimal(value)
+        if number is None:
+            return None
+        numbers.append(float(number))
+    return np.array(numbers), "number"
+
+
+def _decimal(value: Any) -> float | None:
+    from decimal import Decimal
+    from fractions import Fraction
+
+    return float(value) if isinstance(value, Decimal | Fraction) else None
+
+
+def _as_dates(values: list[Any]) -> tuple[Array, Kind] | None:
+    """Return all values as days since 1970: dates of Python, or texts such as 2026-11-19 and 2026-11-19T12:30."""
+    days = []
+    for value in values:
+        text = value.isoformat() if hasattr(value, "isoformat") else value
+        if not isinstance(text, str) or not re.match(r"\d{4}-\d\d(-\d\d|$)", text):
+            return None
+        try:
+            days.append(np.datetime64(text[:26].rstrip("Z").split("+")[0], "us"))
+        except ValueError:
+            return None
+    return np.array(days, dtype="M8[us]").astype(np.int64) / 86_400e6, "date"
+
+
+def _category(name: str, codes: Array, categories: list[str]) -> TypedColumn:
+    order = sorted(range(len(categories)), key=categories.__getitem__)
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    rank[-1] = -1
+    return TypedColumn(name, "category", rank[codes], tuple(categories[place] for place in order))

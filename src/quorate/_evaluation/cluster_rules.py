@@ -1,0 +1,288 @@
+"""`rules`: a short rule for each cluster, such as "income above 30 and town is B", with its precision and recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate import _check
+from quorate._data.typed_columns import TypedColumn, TypedTable, typed_table
+from quorate._evaluation.explanation import labels_beside
+from quorate._summaries import need_library
+from quorate._types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas
+
+Mask = NDArray[np.bool_]
+MOST_OBJECTS = 20_000
+"""Objects that rules are sought on; their precision and recall are counted on all others."""
+MOST_COLUMNS = 500
+"""Columns of a sparse matrix that rules may use: those that differ most between clusters."""
+
+
+class Condition(NamedTuple):
+    """One condition on one column: `relation` is "above", "at most", "is" or "is not"; objects without a value fail."""
+
+    column: str
+    relation: str
+    value: Any
+    text: str
+
+    def holds(self, column: TypedColumn) -> Mask:
+        """Return for each object whether it fulfils the condition."""
+        known = ~column.missing
+        if self.relation in ("is", "is not"):
+            wanted = column.categories.index(str(self.value)) if column.kind == "category" else self.value == "yes"
+            same: Mask = column.values == wanted
+            return known & (same if self.relation == "is" else ~same)
+        above: Mask = column.values > self.value
+        return known & (above if self.relation == "above" else ~above)
+
+
+class ClusterRule(NamedTuple):
+    """A rule for one cluster; an object fulfils it if all conditions hold.
+
+    `precision` is the share of the objects that fulfil the rule which are in the cluster, and `recall` the share of the
+    cluster that fulfils it; both are None if the half that they are counted on has no such objects.
+    """
+
+    cluster: str
+    conditions: tuple[Condition, ...]
+    precision: float | None
+    recall: float | None
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        return " and ".join(condition.text for condition in self.conditions) or "no rule separates it"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules:
+    """A rule for each cluster, as `rules` returns them; prints one line per cluster.
+
+    Parameters
+    ----------
+    rows : tuple of ClusterRule
+        One for each cluster.
+    left_out : mapping
+        Columns that could not be used, with the reason.
+    """
+
+    rows: tuple[ClusterRule, ...]
+    left_out: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        def share(value: float | None) -> str:
+            return "unknown" if value is None else f"{value:.0%}"
+
+        return "\n".join(
+            f"{rule.cluster}: {rule.text} (precision {share(rule.precision)}, recall {share(rule.recall)})"
+            for rule in self.rows
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the rules as lists and dictionaries of plain types."""
+        rows = [
+            {**rule._asdict(), "conditions": [condition._asdict() for condition in rule.conditions], "text": rule.text}
+            for rule in self.rows
+        ]
+        return {"rules": rows, "left_out": dict(self.left_out)}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with one row per cluster."""
+        rows = [(rule.cluster, rule.text, rule.precision, rule.recall) for rule in self.rows]
+        frame: pandas.DataFrame = need_library("pandas").DataFrame(
+            rows, columns=["cluster", "rule", "precision", "recall"]
+        )
+        return frame
+
+
+def rules(
+    labels: Any,
+    table: Any,
+    *,
+    ids: str | None = None,
+    names: Sequence[str] | None = None,
+    most_conditions: int = 3,
+    random_state: Any = 0,
+) -> Rules:
+    """Return a short rule for each cluster over the columns of a table, with its precision and recall.
+
+    Parameters
+    ----------
+    labels : Consensus, or labels of the objects
+        Matched with the table by id if both have ids, otherwise by order. Objects without a label are left out.
+    table : data frame, mapping of columns, array or sparse matrix
+        As for `explain`.
+    ids : str, optional
+        The column of a data frame that names the objects.
+    names : sequence of str, optional
+        Names of the columns of an array or a sparse matrix.
+    most_conditions : int, default 3
+        The largest number of conditions of a rule.
+    random_state : None, int or RandomState
+        The same seed gives the same halves.
+
+    Returns
+    -------
+    Rules
+        Printed with one line per cluster; `as_dict` and `to_frame` contain the same.
+
+    See Also
+    --------
+    explain : The columns in which each cluster differs most.
+
+    Notes
+    -----
+    For each cluster a decision tree of that depth is grown on a random half of the objects (at most 20,000), and the
+    leaf with the best balance of precision and recall (F1) is taken; conditions that do not improve it are dropped.
+    Precision and recall are counted on the other half, which the rule has not seen.
+
+    Examples
+    --------
+    >>> people = {"income": [*range(20, 40), *range(60, 80)], "town": ["A", "B"] * 20}
+    >>> rules(["low"] * 20 + ["high"] * 20, people)
+    low: income at most 49.5 (precision 100%, recall 100%)
+    high: income above 49.5 (precision 100%, recall 100%)
+    """
+    depth = _check.integer(most_conditions, "most_conditions", low=1, high=10)
+    typed = typed_table(table, ids=ids, names=names)
+    labelling = labels_beside(labels, typed)
+    typed = _without_matrix(typed, labelling.codes, labelling.n_clusters)
+    order = _check.generator(random_state).permutation(np.flatnonzero(labelling.codes >= 0))
+    seen, unseen = order[::2], order[1::2]
+    finder = _Finder(typed, labelling.codes, seen[:MOST_OBJECTS], depth)
+    rows = []
+    for cluster, name in enumerate(labelling.categories.tolist()):
+        conditions = finder.rule(cluster)
+        precision, recall = _quality(finder.holds(conditions)[unseen], labelling.codes[unseen] == cluster)
+        rows.append(ClusterRule(str(name), conditions, *((precision, recall) if conditions else (None, None))))
+    return Rules(tuple(rows), typed.left_out)
+
+
+def _without_matrix(table: TypedTable, codes: IntArray, n_clusters: int) -> TypedTable:
+    """Return a sparse table with its most different columns made dense; other tables as they are."""
+    if table.matrix is None:
+        return table
+    matrix, known = table.matrix, codes >= 0
+    member = np.equal.outer(np.arange(n_clusters), codes)[:, known]
+    means = (matrix[known].T @ member.T) / np.maximum(member.sum(axis=1), 1)
+    chosen = np.sort(np.argsort(-np.ptp(np.asarray(means), axis=1), kind="stable")[:MOST_COLUMNS])
+    dense = np.asarray(matrix[:, chosen].toarray(), dtype=np.float64)
+    columns = tuple(TypedColumn(table.names[place], "number", dense[:, i]) for i, place in enumerate(chosen.tolist()))
+    return table._replace(columns=columns, matrix=None)
+
+
+class _Finder:
+    """Finds rules on the objects `seen`: a tree over numbers, and over a column of 0 and 1 for each category."""
+
+    def __init__(self, table: TypedTable, codes: IntArray, seen: IntArray, depth: int) -> None:
+        self._columns = {column.name: column for column in table.columns}
+        self._codes, self._seen, self._depth, self._n_objects = codes, seen, depth, table.n_objects
+        self._tests: list[tuple[TypedColumn, str | None]] = [
+            (column, None) for column in table.columns if column.kind != "category"
+        ]
+        self._tests += [(c, level) for c in table.columns if c.kind == "category" for level in c.categories]
+        filled = [_filled(column, level, seen) for column, level in self._tests]
+        self._matrix = np.column_stack(filled) if filled else np.empty((len(seen), 0))
+
+    def rule(self, cluster: int) -> tuple[Condition, ...]:
+        """Return the conditions of the best leaf of a tree for one cluster; none if no tree separates it."""
+        inside = self._codes[self._seen] == cluster
+        if not self._tests or not inside.any() or inside.all():
+            return ()
+        from sklearn.tree import DecisionTreeClassifier
+
+        least = max(1, round(0.05 * int(inside.sum())))
+        tree = DecisionTreeClassifier(
+            max_depth=self._depth, min_samples_leaf=least, class_weight="balanced", random_state=0
+        )
+        paths = self._paths(tree.fit(self._matrix, inside).tree_)
+        best = max(paths, key=lambda path: self._f1(path, inside), default=())
+        return self._shortened(best, inside)
+
+    def _paths(self, tree: Any) -> list[tuple[Condition, ...]]:
+        """Return the conditions on the way to each leaf in which the cluster is the larger side."""
+        found: list[tuple[Condition, ...]] = []
+        stack: list[tuple[int, tuple[Condition, ...]]] = [(0, ())]
+        while stack:
+            node, path = stack.pop()
+            if tree.children_left[node] < 0:
+                if path and tree.value[node][0].argmax() == 1:
+                    found.append(_merged(path))
+                continue
+            column, level = self._tests[tree.feature[node]]
+            for child, above in ((tree.children_left[node], False), (tree.children_right[node], True)):
+                stack.append((child, (*path, _condition(column, level, float(tree.threshold[node]), above))))
+        return found
+
+    def _shortened(self, path: tuple[Condition, ...], inside: Mask) -> tuple[Condition, ...]:
+        """Return the path without conditions that do not raise the balance of precision and recall."""
+        for condition in path:
+            rest = tuple(other for other in path if other != condition)
+            if rest and self._f1(rest, inside) >= self._f1(path, inside) - 0.005:
+                return self._shortened(rest, inside)
+        return path
+
+    def _f1(self, path: tuple[Condition, ...], inside: Mask) -> float:
+        precision, recall = _quality(self.holds(path)[self._seen], inside)
+        return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+
+    def holds(self, path: tuple[Condition, ...]) -> Mask:
+        """Return for each object of the table whether it fulfils all conditions."""
+        every = (condition.holds(self._columns[condition.column]) for condition in path)
+        return reduce(np.logical_and, every, np.ones(self._n_objects, dtype=bool))
+
+
+def _filled(column: TypedColumn, level: str | None, rows: IntArray) -> FloatArray:
+    """Return a column for the tree: gaps are filled with the median, a category is 1 where it is `level`."""
+    values = column.values[rows]
+    if level is not None:
+        is_level: FloatArray = (values == column.categories.index(level)).astype(np.float64)
+        return is_level
+    known = values[~np.isnan(values)]
+    filled: FloatArray = np.where(np.isnan(values), np.median(known) if len(known) else 0.0, values)
+    return filled
+
+
+def _condition(column: TypedColumn, level: str | None, threshold: float, above: bool) -> Condition:
+    name = column.name
+    if level is not None:
+        relation = "is" if above else "is not"
+        return Condition(name, relation, level, f"{name} {relation} {level}")
+    if column.kind == "yes/no":
+        return Condition(name, "is", "yes" if above else "no", f"{name} is {'yes' if above else 'no'}")
+    relation = "above" if above else "at most"
+    if column.kind == "date":
+        day = int(np.floor(threshold))
+        last = day + 1 - 1e-9  # the whole of the day
+        return Condition(name, relation, last, f"{name} {'after' if above else 'until'} {np.datetime64(day, 'D')}")
+    shown = float(f"{threshold:.4g}")
+    return Condition(name, relation, shown, f"{name} {relation} {shown:g}")
+
+
+def _merged(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return the path with one lower and one upper limit for each column: the tightest ones."""
+    kept: dict[tuple[Any, ...], Condition] = {}
+    for condition in path:
+        limit = condition.relation in ("above", "at most")
+        key = (condition.column, condition.relation, None if limit else condition.value)
+        before = kept.get(key)
+        tighter = before is None or not limit or (condition.value > before.value) == (condition.relation == "above")
+        if tighter:
+            kept[key] = condition
+    return tuple(kept.values())
+
+
+def _quality(holds: Mask, inside: Mask) -> tuple[float | None, float | None]:
+    """Return precision and recall; None where there is nothing to divide by."""
+    hits = int((holds & inside).sum())
+    n_holding, n_inside = int(holds.sum()), int(inside.sum())
+    return (hits / n_holding if n_holding else None), (hits / n_inside if n_inside else None)
