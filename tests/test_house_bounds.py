@@ -20,7 +20,7 @@ MORE_IN_A_PACKAGE = {
 }
 MOST_WALKED = {
     "quorate consensus": 51,  # evaluate reads labels or soft members; progress is a module of its own
-    "EnsembleClustering('auto')": 62,  # profiles_: what is typical of each cluster
+    "EnsembleClustering('auto')": 63,  # profiles_: what is typical of each cluster; the same labels on processors
     "stream.consensus": 44,
     "report": 50,  # progress, camps
 }

@@ -225,7 +225,9 @@ def recut(result: Consensus, n_clusters: int) -> Consensus:
     if result.tree is None and highest < len(result.info["leaves"]):
         advice = f"the tree was grown to {highest:,} clusters; make it larger with the option grow of bisecting"
     n_clusters = _check.integer(n_clusters, "n_clusters", low=1, high=highest, advice=advice)
-    if n_clusters == result.n_clusters:
+    # a result whose small clusters were joined to others is no cut of the tree
+    made = result.info.get("min_size", {}).get("n_clusters_before", result.n_clusters)
+    if n_clusters == result.n_clusters == made:
         return result
     labels: NDArray[np.int32]
     if result.tree is not None:
@@ -234,7 +236,7 @@ def recut(result: Consensus, n_clusters: int) -> Consensus:
     else:
         labels = _nodes_of(result, n_clusters)
         gains = [split[5] for split in _grown(result)]
-        objective = result.objective + sum(gains[: n_clusters - 1]) - sum(gains[: result.n_clusters - 1])
+        objective = result.objective + sum(gains[: n_clusters - 1]) - sum(gains[: made - 1])
     rows = np.arange(len(labels)) if result.rows is None else result.rows
     info = {name: result.info[name] for name in KEPT if name in result.info}
     return replace(
