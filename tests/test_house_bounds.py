@@ -19,7 +19,7 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 18,  # its clusterers are a package of their own; trial, k rules, prototypes (29), judge (30)
 }
 MOST_WALKED = {
-    "quorate consensus": 52,  # objects outside (32); evaluate reads labels or soft members; progress is a module of its own
+    "quorate consensus": 52,  # objects outside (32); soft members in evaluate; progress
     "EnsembleClustering('auto')": 67,  # objects outside (32); profiles_: what is typical of each cluster
     "stream.consensus": 45,  # objects outside (32)
     "report": 52,  # objects outside (32); progress, camps, soft members

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import numbers
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose
+from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info, within_limit
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
 from quorate._data.coding import DEFAULT
@@ -51,6 +52,8 @@ def solve(
     refine: bool = False,
     confidence: bool = True,
     start: Any = None,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -62,7 +65,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, confidence, start, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, start, min_size, max_clusters, **options
         As in `consensus`.
 
     Returns
@@ -83,7 +86,9 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    solving = Solving(method, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
+    solving = Solving(
+        method, options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
+    )
     return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
 
 
@@ -94,22 +99,27 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble)
+    if solving.is_limited:
+        _refuse_limits(ensemble, n_clusters, solving)
+    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble, solving.max_clusters)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)
     if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
         solving = replace(solving, refine=True)
-    if ensemble.card is not None and (compared is not None or solving.refine or method.combines):
+    several = compared is not None or solving.refine or method.combines or solving.is_limited
+    if ensemble.card is not None and several:
         ensemble = ensemble.on_host()
         why = (
-            "numbers of clusters are compared" if compared is not None else "several methods or single moves are tried"
+            "numbers of clusters are compared" if compared is not None else "several methods, moves or joins are tried"
         )
         info["device"] = f"the processor: {why}, on rows that the card compressed"
     if compared is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, solving)
     else:
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+        info |= limit_info(n_clusters, ensemble, solving.max_clusters)
+    result = _limited(ensemble, result, solving) if solving.is_limited else result
     if solving.options:
         info["options"] = dict(solving.options)
     if solving.start is not None:
@@ -123,6 +133,34 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
     return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+
+
+def _limited(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
+    """Keep to `max_clusters` and `min_size`: run again with fewer clusters, and join those that are too small."""
+    from quorate._consensus.place import joined
+
+    info: dict[str, Any] = {}
+    most = solving.max_clusters
+    if most is not None and result.n_clusters > most:
+        info["max_clusters"] = {"max_clusters": most, "n_clusters_before": result.n_clusters}
+        # only a method that finds the number itself comes here; `best` may have no member of so many clusters
+        with contextlib.suppress(ValueError):
+            result = run_method(ensemble, most, solving)
+    result = replace(result, info={**result.info, **info})
+    labelled = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
+    whole = joined(labelled, result, solving)
+    return result if whole is result else with_standing(ensemble, whole)
+
+
+def _refuse_limits(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> None:
+    """Refuse limits that no answer can keep to."""
+    within_limit(n_clusters, solving.max_clusters)
+    n_objects = int(ensemble.counts.sum())
+    if solving.min_size > n_objects:
+        raise ValueError(
+            f"min_size must be at most the number of objects, {n_objects:,}, got {solving.min_size:,}; no cluster can "
+            f"be that large."
+        )
 
 
 def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
@@ -178,6 +216,8 @@ def consensus(
     start: Any = None,
     noise: Any = None,
     skip_empty: bool | str = False,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -251,6 +291,14 @@ def consensus(
     skip_empty : bool or "keep", default False
         What to do with objects without any label: refuse the table, leave them out (they need ids), or keep them with
         the label -1.
+    min_size : int
+        The least number of objects in a cluster. While a cluster is smaller, the smallest one is joined to the cluster
+        with which it has the highest mean co-association, so that there are fewer clusters than were asked for or
+        chosen. ``info["min_size"]`` then says how many there were before; `objective` and the tree are those before.
+    max_clusters : int, optional
+        The highest number of clusters. It bounds the numbers that are compared, and a method that finds more by itself
+        is run again with this number; a larger number that is given is refused. ``info["max_clusters"]`` says how many
+        clusters the method found, or up to which number would have been compared.
     **options
         The method's own options.
 
@@ -281,7 +329,9 @@ def consensus(
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    solving = Solving(
+        method, options, coarsen, random_state, max_bytes, refine, confidence, device, start, min_size, max_clusters
+    )
     with steps(is_shown=progress)("finding the consensus"):
         if features is not None:
             on_host = labels.on_host() if isinstance(labels, Ensemble) else labels
@@ -411,7 +461,7 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     if solving.coarsen is not None and few.n_rows < rows.n_rows:
         sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
         if sampled is not None:
-            few, result, joined = rows, sampled, np.arange(rows.n_rows)
+            few, result, joined = rows, _limited(rows, sampled, solving), np.arange(rows.n_rows)
     result = replace(result, info={**result.info, "coarsen": done})
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
@@ -508,13 +558,15 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
     """
     if _is_open(n_clusters, solving):
         labels = compress(harden(soft))[0]
-        compared = candidates(AUTO if n_clusters is None else n_clusters, labels)
+        asked_for = AUTO if n_clusters is None else n_clusters
+        compared = candidates(asked_for, labels, solving.max_clusters)
         assert compared is not None, "a number that is open has candidates"
         wanted = Wanted(compared, n_clusters is None or isinstance(n_clusters, str))
         plain = replace(solving, refine=False, coarsen=None)
         choice = choose(labels, wanted, resolve(labels, compared, plain)[0])[0]
         solved = solve_objects(soft, choice.n_clusters, solving)
-        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, "choice": choice}))
+        told = {"choice": choice, **limit_info(asked_for, labels, solving.max_clusters)}
+        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, **told}))
     rows, inverse = compress(soft)
     drawn = drawn_labels(in_content_order(rows))
     solving = carried(solving, inverse, soft.counts, rows.n_rows)
@@ -543,7 +595,8 @@ def _measured(
     clusters. The loss is the share by which the merged rows' mean NMI with the members is below that of this labelling.
     If it is too large, "auto" takes this labelling, and a theta that was given leads to a warning.
     """
-    k = None if n_clusters is None and METHODS[merged.method].finds_k else merged.n_clusters
+    is_found = n_clusters is None and METHODS[merged.method].finds_k and solving.max_clusters is None
+    k = None if is_found else merged.n_clusters
     plain = replace(solving, method=merged.method, refine=False, start=None)
     sampled = _sampled(rows, k, plain, min(SAMPLE, info.get("max_rows", SAMPLE)))
     if sampled is None:
