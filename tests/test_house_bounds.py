@@ -25,7 +25,7 @@ MOST_WALKED = {
     "report": 52,  # objects outside (32); progress, camps, soft members
 }
 """The files that calls of tests/walks.py walk through; a fit with a number walks through a part of that with "auto"."""
-MOST_IMPORTED = 131  # objects outside (32); soft members, progress
+MOST_IMPORTED = 133  # objects outside (32); soft members, progress, limits and warm starts (29, 31)
 """The modules that the first of these calls imports."""
 MOST_ASKING_FOR_A_CARD = 6
 """The modules outside `_device` that ask whether data live on a card: the doors, and one place of the solvers."""

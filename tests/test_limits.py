@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import ConsensusClustering, EnsembleClustering, consensus, recut, stream
-from quorate._consensus.place import joined
+from quorate._consensus.limits import without_small_clusters
 from quorate._data.ensemble import as_ensemble
 from quorate._types import Consensus, Solving
 from quorate.cli import main
@@ -114,7 +114,7 @@ def test_small_clusters_join_the_most_similar(seed: int) -> None:
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     ensemble = as_ensemble(table, orientation="objects", check=False)
     most = 3 if seed % 2 else 30
-    found = joined(ensemble, Consensus(labels, 0.0), Solving(min_size=5, max_clusters=most))
+    found = without_small_clusters(ensemble, Consensus(labels, 0.0), Solving(min_size=5, max_clusters=most))
     wanted = slow_join(table, labels, 5, most)
     pairs = set(zip(found.labels.tolist(), wanted, strict=True))
     assert len(pairs) == found.n_clusters == len(set(wanted))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import numbers
@@ -15,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info, within_limit
+from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
+from quorate._consensus.limits import limited, refuse_limits
+from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
@@ -35,7 +36,7 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
-from quorate.solvers.contingency import anmi, contingency
+from quorate.solvers.contingency import anmi
 from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
@@ -89,7 +90,9 @@ def solve(
     solving = Solving(
         method, options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
     )
-    return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
+    return solve_rows(ensemble, n_clusters, solving)
 
 
 def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
@@ -100,7 +103,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
     if solving.is_limited:
-        _refuse_limits(ensemble, n_clusters, solving)
+        refuse_limits(ensemble, n_clusters, solving)
     compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble, solving.max_clusters)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
@@ -119,7 +122,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     else:
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
         info |= limit_info(n_clusters, ensemble, solving.max_clusters)
-    result = _limited(ensemble, result, solving) if solving.is_limited else result
+    result = limited(ensemble, result, solving) if solving.is_limited else result
     if solving.options:
         info["options"] = dict(solving.options)
     if solving.start is not None:
@@ -133,34 +136,6 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
     return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
-
-
-def _limited(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
-    """Keep to `max_clusters` and `min_size`: run again with fewer clusters, and join those that are too small."""
-    from quorate._consensus.place import joined
-
-    info: dict[str, Any] = {}
-    most = solving.max_clusters
-    if most is not None and result.n_clusters > most:
-        info["max_clusters"] = {"max_clusters": most, "n_clusters_before": result.n_clusters}
-        # only a method that finds the number itself comes here; `best` may have no member of so many clusters
-        with contextlib.suppress(ValueError):
-            result = run_method(ensemble, most, solving)
-    result = replace(result, info={**result.info, **info})
-    labelled = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
-    whole = joined(labelled, result, solving)
-    return result if whole is result else with_standing(ensemble, whole)
-
-
-def _refuse_limits(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> None:
-    """Refuse limits that no answer can keep to."""
-    within_limit(n_clusters, solving.max_clusters)
-    n_objects = int(ensemble.counts.sum())
-    if solving.min_size > n_objects:
-        raise ValueError(
-            f"min_size must be at most the number of objects, {n_objects:,}, got {solving.min_size:,}; no cluster can "
-            f"be that large."
-        )
 
 
 def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
@@ -445,23 +420,25 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     inside = inside_rows(ensemble) if isinstance(ensemble, Ensemble) else None
     if inside is not None:
         return _solve_inside(cast(Ensemble, ensemble), inside, n_clusters, solving)
-    n_clusters, solving = started(ensemble, n_clusters, solving)
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
         return _solve_soft(cast(SoftEnsemble, ensemble), n_clusters, solving)
-    solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
     merged = coarsened(rows, n_clusters, solving)
     if merged is None:
         result = solve_rows(rows, n_clusters, solving)
         objects = expand(result, inverse, ensemble.object_ids)
         return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
     few, joined, done = merged
-    begun = carried(solving, joined, rows.counts, few.n_rows)
+    begun = solving if solving.start is None else carried(solving, joined, rows.counts, few.n_rows)
     result = solve_rows(few, n_clusters, replace(begun, confidence=False))
     if solving.coarsen is not None and few.n_rows < rows.n_rows:
         sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
         if sampled is not None:
-            few, result, joined = rows, _limited(rows, sampled, solving), np.arange(rows.n_rows)
+            few, result, joined = rows, limited(rows, sampled, solving), np.arange(rows.n_rows)
     result = replace(result, info={**result.info, "coarsen": done})
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
@@ -496,50 +473,6 @@ def _spread(values: Any, places: NDArray[np.intp], n_rows: int, fill: float) -> 
     return whole
 
 
-class Start(NamedTuple):
-    """Labels to begin from: a code for each row, -1 where there is none, and the number of objects that had a label."""
-
-    codes: NDArray[np.int32]
-    n_labelled: int
-
-
-def started(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> tuple[Numbers, Solving]:
-    """Match the labels to start from with the rows, and say how many clusters and which method there are then."""
-    given = solving.start
-    if given is None or isinstance(given, Start):
-        return n_clusters, solving
-    method = solving.method
-    if method == AUTO:
-        made = given.method if isinstance(given, Consensus) else ""
-        method = made if made in METHODS and METHODS[made].warm else "kmeans"
-    if not METHODS[_check.choice(method, "method", (AUTO, *METHODS))].warm:
-        able = ", ".join(name for name, entry in METHODS.items() if entry.warm)
-        raise ValueError(f"method {method!r} cannot start from labels; methods that can: {able}.")
-    codes, k = matched_labels(given, "start", ensemble)
-    if not (n_clusters is None or n_clusters == AUTO):
-        wanted = _check.integer(n_clusters, "n_clusters", low=1)
-        if wanted < k:
-            raise ValueError(
-                f"n_clusters must be at least {k}, the clusters of start, got {wanted}; merge some of them."
-            )
-        k = wanted
-    begin = Start(codes, int(ensemble.counts[codes >= 0].sum()))
-    return k, replace(solving, method=method, start=begin)
-
-
-def carried(solving: Solving, inverse: NDArray[Any], counts: NDArray[np.int64], n_rows: int) -> Solving:
-    """Carry the labels to start from to fewer rows: each gets the label that most of its objects have."""
-    if solving.start is None:
-        return solving
-    codes = solving.start.codes
-    pairs = contingency(codes, inverse, int(codes.max()) + 1, n_rows, counts)
-    order = np.lexsort((pairs.first, -pairs.counts, pairs.second))
-    seen, first = np.unique(pairs.second[order], return_index=True)
-    labels = np.full(n_rows, -1, dtype=np.int32)
-    labels[seen] = pairs.first[order[first]]
-    return replace(solving, start=solving.start._replace(codes=labels))
-
-
 def _needs_labels(solving: Solving) -> bool:
     """Whether soft members must become labels for a method or an option."""
     method = METHODS.get(solving.method)
@@ -569,7 +502,8 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
         return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, **told}))
     rows, inverse = compress(soft)
     drawn = drawn_labels(in_content_order(rows))
-    solving = carried(solving, inverse, soft.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, soft.counts, rows.n_rows)
     whole = solve_objects(drawn, n_clusters, replace(solving, confidence=False))
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))

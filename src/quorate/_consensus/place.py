@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ from quorate._data.labelling import (
 )
 from quorate._data.rows import compress, select_members
 from quorate._summaries import Placement
-from quorate._types import Consensus, Ensemble, FloatArray, IntArray, Solving, read_only
-from quorate.ops.coding import canonical
+from quorate._types import Ensemble, FloatArray, IntArray, read_only
 from quorate.ops.distinct_rows import distinct_rows
 from quorate.solvers.label_rows import known_of_codes, tally_and_sizes
 
@@ -55,43 +53,6 @@ def shared_with_clusters(profiles: FloatArray, offsets: NDArray[np.int64], codes
         indicator = csr_array((np.ones(len(row)), (row, places)), shape=(len(block), len(profiles)))
         result[start : start + BLOCK] = indicator @ profiles
     return result
-
-
-def joined(ensemble: Ensemble, result: Consensus, solving: Solving) -> Consensus:
-    """Join clusters of fewer than `min_size` objects, and those beyond `max_clusters`, to their most similar cluster.
-
-    The smallest cluster is joined first, the lowest of several: to the cluster with which it has the highest mean
-    co-association, or to the largest of these.
-    """
-    table, sizes = tally_and_sizes(ensemble, result.labels, result.n_clusters)
-    most = result.n_clusters if solving.max_clusters is None else solving.max_clusters
-    if sizes.min() >= solving.min_size and result.n_clusters <= most:
-        return result
-    n_too_small = int((sizes < solving.min_size).sum())
-    shares = np.repeat(ensemble.weights / ensemble.weights.sum(), ensemble.n_clusters)
-    name = _joins(table.astype(np.float64), sizes.astype(np.float64), shares, solving.min_size, most)
-    labels = canonical(name[result.labels], result.n_clusters)
-    if n_too_small == 0:
-        return replace(result, labels=labels, confidence=None)
-    info = {"min_size": solving.min_size, "n_clusters_before": result.n_clusters, "n_too_small": n_too_small}
-    return replace(result, labels=labels, confidence=None, info={**result.info, "min_size": info})
-
-
-def _joins(table: FloatArray, sizes: FloatArray, shares: FloatArray, min_size: int, most: int) -> NDArray[np.int32]:
-    """Return the cluster that each cluster ends up in; `table` (d, K) and `sizes` (K,) are changed."""
-    name = np.arange(len(sizes), dtype=np.int32)
-    left = np.ones(len(sizes), dtype=bool)
-    while left.sum() > 1 and (sizes[left].min() < min_size or left.sum() > most):
-        small = int(np.where(left, sizes, np.inf).argmin())
-        held = np.flatnonzero(table[:, small])
-        together = (shares[held] * table[held, small]) @ table[held] / np.maximum(sizes, 1)
-        others = np.flatnonzero(left & (np.arange(len(sizes)) != small))
-        nearest = others[np.lexsort((others, -sizes[others], -together[others]))[0]]
-        table[:, nearest] += table[:, small]
-        sizes[nearest] += sizes[small]
-        sizes[small], left[small] = 0, False
-        name[name == small] = nearest
-    return name
 
 
 def place_rows(
