@@ -10,5 +10,7 @@
 - `joining`: `join`.
 - `labelling`: one labelling coded, and paired with the label rows of an ensemble.
 - `soft_members`: matrices of memberships as a SoftEnsemble.
+- `outside`: objects that belong to no cluster, because members say so or because no member labels them.
+- `typed_columns`, `mixed_columns`: columns of any kind, and how they become numbers among which distances make sense.
 - `proof`: what compiled code relies on, proven: indices, starts, shapes, counts, sparse matrices.
 """

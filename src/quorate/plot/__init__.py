@@ -1,4 +1,8 @@
-"""Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes."""
+"""Figures of ensembles and consensus labellings; each function takes what it draws and returns matplotlib Axes.
+
+- `matrices`, `trees`, `objects`, `comparisons`, `over_k`: the figures, by what they show.
+- `_axes`: colours, ticks and legends that they share.
+"""
 
 from quorate.plot.comparisons import comparison
 from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap, traits
