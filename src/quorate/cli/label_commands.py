@@ -159,6 +159,13 @@ def add_place(commands: Any) -> None:
     add_labelling_options(parser)
     parser.add_argument("new", help="table of labels of the new objects, with columns named as in the first table")
     parser.add_argument(
+        "--new",
+        metavar="FILE",
+        dest="more_new",
+        action="append",
+        help="another table of the new objects, such as one for each department; may be given several times",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
     add_style_options(parser)
