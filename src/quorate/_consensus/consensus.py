@@ -6,7 +6,7 @@ import logging
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -27,6 +27,7 @@ from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._progress import steps
+from quorate._solve.own_method import method_name
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
@@ -45,7 +46,7 @@ def solve(
     ensemble: AnyEnsemble,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
@@ -83,7 +84,8 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    solving = Solving(method, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
+    name = method_name(method)
+    solving = Solving(name, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
     return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
 
 
@@ -161,7 +163,7 @@ def consensus(
     labels: Any,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     coarsen: Any = None,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
@@ -196,8 +198,10 @@ def consensus(
         `choose_k` chooses it, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
         more in common than permuted labels. If the method is named and finds the number itself, None leaves it to
         the method.
-    method : str
-        A name in METHODS; ``quorate methods`` lists them. "auto" chooses one by the number of distinct rows and by the
+    method : str or function
+        A name in METHODS, or a function of your own: it gets an Ensemble of distinct rows with counts, the number of
+        clusters (None if it is left to the function) and, if it takes one, a generator `rng`, and returns one label for
+        each row. ``quorate methods`` lists the names. "auto" chooses one by the number of distinct rows and by the
         share of missing labels: the attribute `method` of the result says which, and ``info["auto"]`` says why.
     coarsen : float, mapping or "auto", optional
         Whether to merge similar rows first, as the function `coarsen` does. A number is its theta, and a mapping such
@@ -269,7 +273,7 @@ def consensus(
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    solving = Solving(method_name(method), options, coarsen, random_state, max_bytes, refine, confidence, device, start)
     with steps(is_shown=progress)("finding the consensus"):
         return _consensus(labels, n_clusters, reading, solving)
 

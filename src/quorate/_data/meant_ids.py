@@ -111,7 +111,7 @@ def warn_of_few(sources: Sequence[Array], places: Sequence[NDArray[np.intp]], na
             return
 
 
-def merged_rows(coded: Coded, ids: Array, names: tuple[str, ...], duplicates: str) -> tuple[Coded, Array, int]:
+def one_row_an_id(coded: Coded, ids: Array, names: tuple[str, ...], duplicates: str) -> tuple[Coded, Array, int]:
     """Make one row of all rows with the same id: the first, the last, or what most of them say of each member.
 
     Missing labels have no vote, and of labels with as many votes the first one is taken. Returns the table, the ids in

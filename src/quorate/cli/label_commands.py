@@ -343,6 +343,7 @@ def add_compare(commands: Any) -> None:
         default="5",
         help="runs on other draws of the clusterings, for the stability (default: %(default)s)",
     )
+    parser.add_argument("--truth", metavar="COLUMN", help="column with the known true classes")
     add_seed_option(parser)
     add_talk_options(parser)
 
@@ -355,10 +356,13 @@ def run_compare(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import compare
-        from quorate.cli.work import read_labels
-    ensemble = read_labels(arguments, step)
+        from quorate.cli.work import read_labels, read_labels_and_truth
+    if arguments.truth is None:
+        ensemble, truth = read_labels(arguments, step), None
+    else:
+        ensemble, truth = read_labels_and_truth(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, **methods)
+        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, truth=truth, **methods)
     facts = {**table.as_dict(), **table_facts(ensemble)}
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
 

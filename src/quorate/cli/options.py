@@ -152,6 +152,15 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
     )
+    _add_object_options(parser)
+    parser.add_argument(
+        "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
+    )
+    add_safe_cells_option(parser)
+
+
+def _add_object_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options about objects: how their ids match, noise, and objects without labels."""
     parser.add_argument(
         "--ids-as",
         choices=("text", "loose"),
@@ -179,10 +188,6 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     empty.add_argument(
         "--keep-empty", action="store_true", help="keep objects that have no label in any clustering, without a cluster"
     )
-    parser.add_argument(
-        "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
-    )
-    add_safe_cells_option(parser)
 
 
 def add_safe_cells_option(parser: argparse.ArgumentParser) -> None:

@@ -75,6 +75,17 @@ def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
         return load_labels(arguments.labels, orientation=arguments.orientation, **table_options(arguments))
 
 
+def read_labels_and_truth(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Any]:
+    """Return the table of labels without the column of the true classes, and these."""
+    if arguments.orientation == "members":
+        raise ValueError("--truth names a column, and with --orientation members clusterings are rows; leave one out")
+    with step(f"reading {', '.join(arguments.labels)}", share_read):
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
+    if truth is None:
+        raise ValueError(f"{', '.join(arguments.labels)} has no column {arguments.truth!r}")
+    return ensemble, truth
+
+
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
     """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
     if "-" in arguments.labels and arguments.labelling == "-":
