@@ -27,7 +27,6 @@ from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
 from quorate._progress import steps
-from quorate._solve.own_method import method_name
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, Reading, SoftEnsemble, Solving, read_only
@@ -84,8 +83,9 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    name = method_name(method)
-    solving = Solving(name, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
+    solving = Solving(
+        _named(method), options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start
+    )
     return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
 
 
@@ -273,9 +273,18 @@ def consensus(
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    solving = Solving(method_name(method), options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    solving = Solving(_named(method), options, coarsen, random_state, max_bytes, refine, confidence, device, start)
     with steps(is_shown=progress)("finding the consensus"):
         return _consensus(labels, n_clusters, reading, solving)
+
+
+def _named(method: str | Callable[..., Any]) -> str:
+    """Return the name of a method, which a function of the user gets now."""
+    if isinstance(method, str):
+        return method
+    from quorate._solve.own_method import method_name
+
+    return method_name(method)
 
 
 def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus:

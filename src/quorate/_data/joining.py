@@ -14,7 +14,6 @@ from quorate import _check
 from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
 from quorate._data.ensemble import as_ensemble, build_ensemble, with_options
 from quorate._data.ids import few, id_texts, union_of_ids
-from quorate._data.meant_ids import IDS_AS, likely_cause, respelled, warn_of_few
 from quorate._data.outside import settled, with_noise
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble
@@ -123,12 +122,14 @@ def join_ensembles(
     `sources` are the names of the ensembles, for the names of members and for error messages. Tables that share no
     object with the others are refused unless there may be `strangers`.
     """
+    from quorate._data.meant_ids import IDS_AS, respelled, warn_of_few
+
     _check.choice(ids_as, "ids_as", IDS_AS)
     for ensemble, source in zip(ensembles, sources, strict=True):
         _refuse_nameless(ensemble, source)
     given = [_ids_of(ensemble) for ensemble in ensembles]
     if ids_as == "loose":
-        given = _as_meant(given, sources)
+        given = respelled(given, sources)
     object_ids, places = union_of_ids(given)
     if not strangers:
         _refuse_strangers(given, places, sources)
@@ -148,8 +149,6 @@ def join_ensembles(
     # coded anew, because objects in another order mean clusters in another order of first appearance
     codes, kept = code_integers(matrix, names, MissingRule((-1,)))
     joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
-    repeats = [dict(ensemble.info["duplicates"]) for ensemble in ensembles if "duplicates" in ensemble.info]
-    repeated = {"duplicates": {**repeats[0], "n": sum(each["n"] for each in repeats)}} if repeats else {}
     for source, n_known in joined.items():
         logger.info("join: %s has %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
     built = build_ensemble(
@@ -159,19 +158,16 @@ def join_ensembles(
         weights=np.concatenate([ensemble.weights for ensemble in ensembles]),
         ids=object_ids,
         id_name=ensembles[0].id_name,
-        info={"joined": joined, **repeated},
+        info={"joined": joined, **_repeated(ensembles)},
         keep_unlabelled=True,
     )
     return with_noise(built, noise if noise.any() else None)
 
 
-def _as_meant(given: Sequence[Array], sources: Sequence[str]) -> list[Array]:
-    """Return the ids of several tables, each in the spelling of the first table that has it."""
-    spelled: list[Array] = []
-    for ids, source in zip(given, sources, strict=True):
-        known = dict.fromkeys(text for before in spelled for text in before.tolist())
-        spelled.append(respelled(ids, list(known), source))
-    return spelled
+def _repeated(ensembles: Sequence[Ensemble]) -> dict[str, Any]:
+    """How many ids all tables together had more than once, if these were made one row each."""
+    found = [dict(ensemble.info["duplicates"]) for ensemble in ensembles if "duplicates" in ensemble.info]
+    return {"duplicates": {**found[0], "n": sum(each["n"] for each in found)}} if found else {}
 
 
 def _ids_of(ensemble: Ensemble) -> NDArray[Any]:
@@ -193,6 +189,8 @@ def _refuse_strangers(given: Sequence[Array], places: list[Any], sources: Sequen
     """Raise if a table has no object in common with the others, because then its ids are probably of another kind."""
     if len(places) < 2:
         return
+    from quorate._data.meant_ids import likely_cause
+
     uses = np.bincount(np.concatenate(places))
     for which, (ids, place, source) in enumerate(zip(given, places, sources, strict=True)):
         if uses[place].max() == 1:

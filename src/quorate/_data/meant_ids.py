@@ -19,7 +19,6 @@ from quorate._data.ids import few, id_texts
 Array = NDArray[Any]
 Coded = tuple[Array, tuple[Array, ...]]
 IDS_AS = ("text", "loose")
-DUPLICATES = ("refuse", "first", "last", "vote")
 FEW = 0.5
 """A table shares few ids with another if less than this share of the smaller one is in both."""
 _CAUSES: dict[str, Callable[[str], str]] = {
@@ -39,7 +38,16 @@ def meant(text: str) -> str:
     return text
 
 
-def respelled(ids: Array, known: Sequence[str], name: str) -> Array:
+def respelled(given: Sequence[Array], sources: Sequence[str]) -> list[Array]:
+    """Return the ids of several tables, each in the spelling of the first table that has it."""
+    spelled: list[Array] = []
+    for ids, source in zip(given, sources, strict=True):
+        known = dict.fromkeys(text for before in spelled for text in before.tolist())
+        spelled.append(_spelled_as(ids, list(known), source))
+    return spelled
+
+
+def _spelled_as(ids: Array, known: Sequence[str], name: str) -> Array:
     """Return ids in the spelling of the known ones if they mean the same; others stay as they are."""
     spelling: dict[str, str] = {}
     for text in known:

@@ -15,7 +15,6 @@ from quorate._data.blocks import CodedColumn, Kind, code_column
 from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
 from quorate._data.ids import computable, order_of, refuse_repeated
-from quorate._data.meant_ids import DUPLICATES, one_row_an_id, refuse_missing_ids
 from quorate._data.outside import noise_taken_out, noise_values, rule_beside, settled, with_noise
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.rows import select_members
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from quorate._data.typed_columns import TypedColumn, TypedTable
 
 Array = NDArray[Any]
+DUPLICATES = ("refuse", "first", "last", "vote")
+"""What `load_labels` does with rows of the same id."""
 logger = logging.getLogger("quorate")
 
 
@@ -219,6 +220,8 @@ def _from_columns(
     if how.duplicates == "refuse" or ids is None:
         refuse_repeated(ids, source)
     else:
+        from quorate._data.meant_ids import refuse_missing_ids
+
         refuse_missing_ids(ids, source)
     rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
@@ -227,6 +230,8 @@ def _from_columns(
     table = stack_columns(coded)
     if how.duplicates == "refuse" or ids is None:
         return _built(table, names, ids, id_name, source, how)
+    from quorate._data.meant_ids import one_row_an_id
+
     table, ids, n_repeated = one_row_an_id(table, ids, names, how.duplicates)
     built = _built(table, names, ids, id_name, source, how)
     if not n_repeated:

@@ -18,9 +18,8 @@ from quorate.solvers.contingency import anmi
 
 def method_name(method: Any) -> str:
     """Return the name of a method; a function gets a name of its own, by which results know it in this process."""
-    if isinstance(method, str) or not callable(method):
-        _check.choice(method, "method", ("auto", *METHODS)) if not isinstance(method, str) else None
-        return str(method)
+    if not callable(method):
+        return str(_check.choice(method, "method", ("auto", *METHODS)))
     known = next((name for name, entry in OWN.items() if getattr(entry.solve, "function", None) is method), None)
     if known is not None:
         return known

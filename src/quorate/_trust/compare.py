@@ -234,7 +234,7 @@ def compare(
         for k in numbers:
             row, result = _compared(rows, method, k, seed, draws, max_bytes)
             if classes is not None and result is not None:
-                row = row._replace(**_beside_truth(ensemble, classes, result.labels[inverse], result.n_clusters))
+                row = _beside_truth(row, ensemble, classes, result.labels[inverse])
             table.append(row)
             if result is not None:
                 results[method, k] = result
@@ -243,10 +243,10 @@ def compare(
     return Comparison(tuple(table), ensemble, inverse, results)
 
 
-def _beside_truth(ensemble: Ensemble, classes: Labelling, labels: NDArray[np.int32], k: int) -> dict[str, float]:
+def _beside_truth(row: Compared, ensemble: Ensemble, classes: Labelling, labels: NDArray[np.int32]) -> Compared:
     """NMI and ARI with the known classes, over objects that have one."""
-    table = contingency(labels, classes.codes, k, classes.n_clusters, ensemble.counts)
-    return {"nmi": float(nmi(table, "geometric")), "ari": float(ari(table))}
+    table = contingency(labels, classes.codes, int(labels.max()) + 1, classes.n_clusters, ensemble.counts)
+    return row._replace(nmi=float(nmi(table, "geometric")), ari=float(ari(table)))
 
 
 def _method_names(methods: Any) -> tuple[str, ...]:
