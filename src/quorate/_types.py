@@ -100,6 +100,8 @@ class _Rows:
     # Which labels are missing because a member calls the object noise, of the same shape as the labels; see
     # _data/outside.py. Functions that change rows forget it.
     noise: ClassVar[Any] = None
+    # The file that the ensemble was read from, whose name `join` puts before members of the same name.
+    source: ClassVar[str] = ""
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -116,7 +118,7 @@ class _Rows:
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index")
+        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index", "source")
         return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
@@ -433,6 +435,7 @@ class Reading(NamedTuple):
     formulas: str = "keep"
     encoding: str | None = None
     noise: Any = None
+    duplicates: str = "refuse"
 
 
 MethodOptions = Mapping[str, Any]

@@ -6,7 +6,7 @@ import logging
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -47,7 +47,7 @@ def solve(
     ensemble: AnyEnsemble,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
@@ -88,7 +88,7 @@ def solve(
     """
     proven(ensemble)
     solving = Solving(
-        method, options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
+        _named(method), options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
     )
     if solving.start is not None:
         n_clusters, solving = started(ensemble, n_clusters, solving)
@@ -174,7 +174,7 @@ def consensus(
     labels: Any,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     coarsen: Any = None,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
@@ -212,8 +212,10 @@ def consensus(
         `choose_k` chooses it, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
         more in common than permuted labels. If the method is named and finds the number itself, None leaves it to
         the method.
-    method : str
-        A name in METHODS; ``quorate methods`` lists them. "auto" chooses one by the number of distinct rows and by the
+    method : str or function
+        A name in METHODS, or a function of your own: it gets an Ensemble of distinct rows with counts, the number of
+        clusters (None if it is left to the function) and, if it takes one, a generator `rng`, and returns one label for
+        each row. ``quorate methods`` lists the names. "auto" chooses one by the number of distinct rows and by the
         share of missing labels: the attribute `method` of the result says which, and ``info["auto"]`` says why.
     coarsen : float, mapping or "auto", optional
         Whether to merge similar rows first, as the function `coarsen` does. A number is its theta, and a mapping such
@@ -305,13 +307,32 @@ def consensus(
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
     solving = Solving(
-        method, options, coarsen, random_state, max_bytes, refine, confidence, device, start, min_size, max_clusters
+        _named(method),
+        options,
+        coarsen,
+        random_state,
+        max_bytes,
+        refine,
+        confidence,
+        device,
+        start,
+        min_size,
+        max_clusters,
     )
     with steps(is_shown=progress)("finding the consensus"):
         if features is not None:
             on_host = labels.on_host() if isinstance(labels, Ensemble) else labels
             return _judged_consensus(_read(on_host, reading), n_clusters, solving, features)
         return _consensus(labels, n_clusters, reading, solving)
+
+
+def _named(method: str | Callable[..., Any]) -> str:
+    """Return the name of a method, which a function of the user gets now."""
+    if isinstance(method, str):
+        return method
+    from quorate._solve.own_method import method_name
+
+    return method_name(method)
 
 
 def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shap
 from quorate._io.arrays import ensemble_from_arrays, of_labels, read_arrays
 from quorate._io.excel import Sheet, read_sheet
 from quorate._io.numpy_files import map_npy
-from quorate._io.opening import Columns, load_sources, refuse_unknown
+from quorate._io.opening import Columns, load_sources, refuse_unknown, short_names
 from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (
@@ -43,13 +44,15 @@ if TYPE_CHECKING:
     from quorate._data.typed_columns import TypedColumn, TypedTable
 
 Array = NDArray[Any]
+DUPLICATES = ("refuse", "first", "last", "vote")
+"""What `load_labels` does with rows of the same id."""
 logger = logging.getLogger("quorate")
 
 
 def load_labels(
     path: FilePath | Sequence[FilePath],
     *,
-    ids: str | None = None,
+    ids: str | Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     missing: Any = DEFAULT,
@@ -61,6 +64,8 @@ def load_labels(
     formulas: str = "keep",
     encoding: str | None = None,
     noise: Any = None,
+    ids_as: str = "text",
+    duplicates: str = "refuse",
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -71,9 +76,9 @@ def load_labels(
         Text is UTF-8, or UTF-16 with a byte order mark, and has a header. An .npz or Zarr group holds the table as
         "labels", or as its only 2-D array, and may hold "ids", "names" and "weights". Several files are joined by
         id, as `join` does; if members of different files have the same name, the file's name is put before it.
-    ids : str, optional
+    ids : str or mapping, optional
         The column that names the objects. Without it every column is a member, and a column that looks
-        like ids is refused.
+        like ids is refused. Of several files, a mapping such as ``{"a.csv": "KdNr"}`` names the column of each.
     columns : list of str, optional
         The columns that are members; all but the ids by default.
     drop : list of str
@@ -103,6 +108,11 @@ def load_labels(
         the same option, so that ids and labels are what they were.
     noise : value or list of values, optional
         The values with which a member says that an object belongs to no cluster, as for `as_ensemble`.
+    ids_as : {"text", "loose"}, default "text"
+        How ids of several files are compared, as for `join`.
+    duplicates : {"refuse", "first", "last", "vote"}, default "refuse"
+        What to do if several rows have the same id: refuse the file, take the first or the last of them, or for each
+        member the label that most of them have. ``info["duplicates"]`` counts these ids.
 
     Returns
     -------
@@ -144,10 +154,14 @@ def load_labels(
         formulas=formulas,
         encoding=encoding,
         noise=noise,
+        duplicates=_check.choice(duplicates, "duplicates", DUPLICATES),
     )
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
-    ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
-    return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
+    ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how), ids_as=ids_as)
+    loaded = with_options(settled(ensemble, skip_empty)[0], weights, None, None)
+    if isinstance(path, str | os.PathLike) and not is_standard(path):
+        loaded.remember(source=short_names([path])[0])
+    return loaded
 
 
 def _names(columns: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -159,6 +173,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     if how.orientation is not None:
         _check.choice(how.orientation, "orientation", ("objects", "members"), "what one row stands for.")
     kind, name = format_of(path), name_of(path)
+    if how.duplicates != "refuse" and (kind in ("npy", "npz", "zarr") or how.orientation == "members"):
+        raise ValueError(f"duplicates (--duplicates) is for tables with one row per object, and {name} is none.")
     if how.sep is not None and kind not in DELIMITERS:
         raise ValueError(f"sep (--sep) is for text files, and {name} is .{kind}; leave it out.")
     if kind in DELIMITERS:
@@ -168,7 +184,14 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             quote = checked_formulas(how.formulas)
             likely = separator(how.likely_sep) or DELIMITERS[kind]
             texts = read_csv(
-                file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote, encoding=how.encoding
+                file,
+                name,
+                likely,
+                _repeatable(choose, how),
+                sep=how.sep,
+                transposed=transposed,
+                unquote=quote,
+                encoding=how.encoding,
             )
         return _from_texts(texts, name, how)
     if kind == "parquet":
@@ -176,6 +199,11 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     if kind == "xlsx":
         return _from_sheet(read_sheet(path, choose), name, how)
     return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how)
+
+
+def _repeatable(choose: Choose, how: Reading) -> Choose:
+    """Let the chosen column of ids hold repeated ones, if these are to become one row."""
+    return lambda names: choose(names)._replace(repeated=how.duplicates != "refuse")
 
 
 def _from_columns(
@@ -189,12 +217,26 @@ def _from_columns(
 ) -> Ensemble:
     """Build the ensemble of a table in memory, which is one block."""
     refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
-    refuse_repeated(ids, source)
+    if how.duplicates == "refuse" or ids is None:
+        refuse_repeated(ids, source)
+    else:
+        from quorate._data.meant_ids import refuse_missing_ids
+
+        refuse_missing_ids(ids, source)
     rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
         logger.info("numbering labels", extra={"share": place / len(names)})
         coded.append(code_column(column, name, kind, rule))
-    return _built(stack_columns(coded), names, ids, id_name, source, how)
+    table = stack_columns(coded)
+    if how.duplicates == "refuse" or ids is None:
+        return _built(table, names, ids, id_name, source, how)
+    from quorate._data.meant_ids import one_row_an_id
+
+    table, ids, n_repeated = one_row_an_id(table, ids, names, how.duplicates)
+    built = _built(table, names, ids, id_name, source, how)
+    if not n_repeated:
+        return built
+    return vary(built, info={**built.info, "duplicates": {"n": n_repeated, "taken": how.duplicates}})
 
 
 def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
@@ -272,7 +314,7 @@ def load_with_truth(
     path: FilePath | Sequence[FilePath],
     truth: str | None,
     *,
-    ids: str | None = None,
+    ids: str | Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     missing: Any = DEFAULT,
@@ -283,6 +325,8 @@ def load_with_truth(
     formulas: str = "keep",
     encoding: str | None = None,
     noise: Any = None,
+    ids_as: str = "text",
+    duplicates: str = "refuse",
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
     how = Reading(
@@ -293,9 +337,10 @@ def load_with_truth(
         formulas=formulas,
         encoding=encoding,
         noise=noise,
+        duplicates=_check.choice(duplicates, "duplicates", DUPLICATES),
     )
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
-    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
+    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how), ids_as=ids_as)
     true_labels = None
     if truth is not None and truth in ensemble.member_names:
         place = ensemble.member_names.index(truth)

@@ -36,6 +36,7 @@ from quorate.cli.label_commands import (
     add_update,
 )
 from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate, add_predict
+from quorate.cli.options import settle_ids
 from quorate.cli.output import printable
 
 PATIENCE = 0.7
@@ -292,6 +293,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         name = unknown[0].split("=")[0]
         meant = _did_you_mean(name, known) if name.startswith("-") else " (put all files next to one another)"
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
+    settle_ids(arguments)
     arguments.command_line = ["quorate", *argv]
     return arguments
 

@@ -178,6 +178,13 @@ def add_place(commands: Any) -> None:
     add_labelling_options(parser)
     parser.add_argument("new", help="table of labels of the new objects, with columns named as in the first table")
     parser.add_argument(
+        "--new",
+        metavar="FILE",
+        dest="more_new",
+        action="append",
+        help="another table of the new objects, such as one for each department; may be given several times",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
     add_style_options(parser)
@@ -355,6 +362,7 @@ def add_compare(commands: Any) -> None:
         default="5",
         help="runs on other draws of the clusterings, for the stability (default: %(default)s)",
     )
+    parser.add_argument("--truth", metavar="COLUMN", help="column with the known true classes")
     add_seed_option(parser)
     add_talk_options(parser)
 
@@ -367,10 +375,13 @@ def run_compare(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import compare
-        from quorate.cli.work import read_labels
-    ensemble = read_labels(arguments, step)
+        from quorate.cli.work import read_labels, read_labels_and_truth
+    if arguments.truth is None:
+        ensemble, truth = read_labels(arguments, step), None
+    else:
+        ensemble, truth = read_labels_and_truth(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, **methods)
+        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, truth=truth, **methods)
     facts = {**table.as_dict(), **table_facts(ensemble)}
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
 

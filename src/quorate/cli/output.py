@@ -58,7 +58,8 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
         getattr(arguments, name, None)
         for name in ("features", "labelling", "new", "result", "table", "before", "after", "model")
     ]
-    named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
+    more = getattr(arguments, "more_new", None) or []
+    named = [path for path in (*getattr(arguments, "labels", []), *more, *single) if path not in (None, "-")]
     files: list[str] = []
     for path in named:
         # what cannot be read is refused in the words of the function that reads it
@@ -102,6 +103,10 @@ def json_values(value: Any) -> Any:
     return value
 
 
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".xlsx", ".npy", ".npz", ".zarr")
+"""How names of tables end."""
+
+
 def aligned(lines: dict[str, str]) -> str:
     """Return one line per entry: its name, padded to a common width, and its value."""
     return "".join(f"{name:<12} {value}\n" for name, value in lines.items())
@@ -119,7 +124,9 @@ def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
-    changes = {name: ensemble.info[name] for name in ("joined", "skipped", "weights") if name in ensemble.info}
+    changes = {
+        name: ensemble.info[name] for name in ("joined", "skipped", "duplicates", "weights") if name in ensemble.info
+    }
     return {"clusterings": members, "n_objects": ensemble.n_objects, **changes}
 
 
@@ -145,6 +152,9 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         total = facts["n_objects"] + facts.get("skipped", {"n": 0})["n"]
         parts = [f"{name} has {n:,}" for name, n in facts["joined"].items()]
         lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
+    if "duplicates" in facts:
+        taken = {"first": "the first row", "last": "the last row", "vote": "what most rows say"}
+        lines["repeated"] = f"{facts['duplicates']['n']:,} ids; taken is {taken[facts['duplicates']['taken']]}"
     if "skipped" in facts:
         first = ", ".join(facts["skipped"]["first"])
         dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) > 0 else ""
