@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from quorate._trust.compare import compare
     from quorate._trust.over_k import over_k
     from quorate._trust.resolutions import resolutions
+    from quorate._trust.split_tests import SplitTree, significant_splits
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.generation import generate
@@ -65,6 +66,7 @@ __all__ = [
     "Method",
     "Scores",
     "SoftEnsemble",
+    "SplitTree",
     "TreeSplit",
     "accuracy",
     "ami",
@@ -111,6 +113,7 @@ __all__ = [
     "save_ensemble",
     "save_labels",
     "scorer",
+    "significant_splits",
     "solve",
     "splits",
     "update",
@@ -130,6 +133,7 @@ _HOMES = {
     "Method": "_types",
     "Scores": "_types",
     "SoftEnsemble": "_types",
+    "SplitTree": "_trust.split_tests",
     "accuracy": "_evaluation.scores",
     "ami": "_evaluation.scores",
     "anmi": "_evaluation.scores",
@@ -177,6 +181,7 @@ _HOMES = {
     "save_ensemble": "_io",
     "save_labels": "_io",
     "scorer": "scoring",
+    "significant_splits": "_trust.split_tests",
     "solve": "_consensus.consensus",
     "update": "_consensus.update",
     "variation_of_information": "_evaluation.scores",
