@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -68,8 +69,14 @@ def labelled_pair(case: Any) -> tuple[Any, list[int], np.ndarray, np.ndarray]:
     return ensemble, codes, oracle.repeat(ensemble.labels, counts), oracle.repeat(codes, counts)
 
 
-def test_every_function_is_pictured_here() -> None:
-    assert sorted(PICTURES) == sorted(plot.__all__)
+ELSEWHERE = {"clustering_tree": "resolutions", "split_tree": "split_tests", "traits": "explain"}
+"""Pictures without axes that have titles, and the file that tests them."""
+
+
+def test_every_function_is_pictured_here_or_elsewhere() -> None:
+    assert sorted([*PICTURES, *ELSEWHERE]) == sorted(plot.__all__)
+    for name, module in ELSEWHERE.items():
+        assert f"plot.{name}(" in (Path(__file__).parent / f"test_{module}.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(PICTURES))

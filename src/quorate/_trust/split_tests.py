@@ -14,16 +14,16 @@ from quorate import _check
 from quorate._coarsening.coarsen import coarsen_by_option
 from quorate._consensus.place import cluster_profiles, shared_with_clusters
 from quorate._data.ensemble import as_ensemble
-from quorate._data.ids import aligned_result
+from quorate._data.ids import aligned_result, order_of
 from quorate._data.rows import as_objects, compress, permuted, select_rows
 from quorate._evaluation.co_association import NO_TREE, grown_splits
 from quorate._progress import steps
+from quorate._solve.procedure import procedure_of
 from quorate._solve.run_method import resolve, run_method
 from quorate._summaries import need_library
 from quorate._trust.reference import (
     FLAT,
     LEAST_SPREAD,
-    Separation,
     compared_values,
     drawn_reference,
     principal_sample,
@@ -41,13 +41,15 @@ if TYPE_CHECKING:
     import pandas
 
 TREE = "eac"
-"""The method whose tree is tested if no result with a tree is given, and that divides the draws of the reference."""
+"""The method whose tree is tested if no result with a tree is given."""
 LEAST_SHARE = 0.02
 """A part that is smaller than this share of a node is set aside, and not tested: trees cut off single objects first."""
 MOST_OBJECTS = 1_000
 """Objects of a node on which its split is tested, at most."""
 FEWEST, MOST = 19, 99
 """Draws of the reference before a clear answer may end a test, and after which it ends in any case."""
+MOST_OF_SMALL = 499
+"""Draws after which a test of a small node ends, whose level fewer draws could not reach."""
 ENOUGH = 5
 """So many draws that are divided as well end a test: the split is not significant."""
 REFERENCE_MEMBERS = 8
@@ -206,14 +208,21 @@ def significant_splits(
     (3, [True, True, False, False, False])
     """
     ensemble = as_ensemble(members)
+    if ensemble.n_rows != ensemble.n_objects:
+        raise ValueError("members must have one row per object; this ensemble is compressed.")
     alpha = _check.fraction(alpha, "alpha", advice="it is the probability of a false split.")
     least = _check.integer(min_size, "min_size", low=2)
     seed = _check.integer(random_state, "random_state", low=0)
-    whole = _tree_of(ensemble) if result is None else aligned_result(result, ensemble.object_ids, "result")
+    how = _procedure(result)
+    whole = _tree_of(ensemble, how) if result is None else aligned_result(result, ensemble.object_ids, "result")
     tree = _branches(whole)
+    if len(tree.objects) != ensemble.n_objects:
+        raise ValueError(
+            f"result must have the {ensemble.n_objects:,} objects of the members, got one of {len(tree.objects):,}."
+        )
     measured = None if features is None else _measurements(features, ensemble)
     with steps(is_shown=progress)("testing splits"):
-        found = _walk(tree, _tester(ensemble, measured, least, seed), alpha, least)
+        found = _walk(tree, _tester(ensemble, measured, how, least, seed), alpha, least)
     labels = _completed(ensemble, found[1])
     reference = "permuted labels" if measured is None else "measurements without clusters"
     return SplitTree(found[0], labels, alpha, reference, ensemble.object_ids)
@@ -221,23 +230,25 @@ def significant_splits(
 
 def _measurements(features: Any, ensemble: Ensemble) -> Features:
     """Return the measurements as an array of floats, one row for each object."""
-    block = as_features(np.asarray(features, dtype=np.float64))
-    if block.n_objects != ensemble.n_objects or ensemble.n_rows != ensemble.n_objects:
+    block = as_features(features)
+    if block.is_sparse:
+        raise ValueError("features must be a dense array; make it one, or leave features out to compare labels alone.")
+    if block.n_objects != ensemble.n_objects:
         raise ValueError(
             f"features must have one row for each object of the members, {ensemble.n_rows:,}, got {block.n_objects:,}."
         )
-    return block
+    order = None if block.ids is None else order_of(ensemble.object_ids, block.ids, "features")
+    return block if order is None else as_features(block.data[order])
 
 
-def _tree_of(ensemble: Ensemble) -> Consensus:
+def _tree_of(ensemble: Ensemble, how: Solving) -> Consensus:
     """Return the tree of the members; of very many distinct rows similar ones are merged first."""
     rows, inverse = compress(ensemble)
     if rows.n_rows > MOST_ROWS:
         rows, joined, _ = coarsen_by_option(rows, {"max_rows": MOST_ROWS}, n_clusters=2, max_rows=MOST_ROWS)
         inverse = joined[inverse]
     k = min(2, rows.n_rows)
-    solving = resolve(rows, k, Solving(TREE, random_state=0))[0]
-    return replace(run_method(rows, k, solving), rows=inverse)
+    return replace(run_method(rows, k, resolve(rows, k, how)[0]), rows=inverse)
 
 
 MOST_ROWS = 50_000
@@ -280,10 +291,18 @@ class Branches(NamedTuple):
         return None
 
 
+def _procedure(result: Consensus | None) -> Solving:
+    """How the tree was made: draws of the reference are divided by the same method with the same options."""
+    if result is None:
+        return Solving(TREE, random_state=0)
+    if not isinstance(result, Consensus) or (result.tree is None and "leaves" not in result.info):
+        raise ValueError(f"{NO_TREE}.")
+    made = procedure_of(result, 2)
+    return Solving(made.method, {name: made.options[name] for name in made.options if name != "grow"}, random_state=0)
+
+
 def _branches(result: Consensus) -> Branches:
     """Return the tree of a result over its objects."""
-    if result.tree is None and "leaves" not in result.info:
-        raise ValueError(f"{NO_TREE}.")
     if result.tree is not None:
         children = result.tree[:, :2].astype(np.int64)
         leaf_of_row = np.arange(len(children) + 1)
@@ -324,6 +343,8 @@ class Tested(NamedTuple):
     n_draws: int
 
 
+Divide = Callable[[Ensemble, float], NDArray[np.int32] | None]
+"""An ensemble and the share of the objects that were drawn in; the parts of its first split out, -1 for the others."""
 Tester = Callable[[NDArray[np.intp], NDArray[np.intp], float, int], Tested | None]
 """The objects of both parts, the level and the number of the test in; None if nothing can be compared."""
 
@@ -384,10 +405,13 @@ def _completed(ensemble: Ensemble, labels: NDArray[np.int32]) -> NDArray[np.int3
     return labels_of_all
 
 
-def _tester(ensemble: Ensemble, features: Features | None, least: int, seed: int) -> Tester:
+def _tester(ensemble: Ensemble, features: Features | None, how: Solving, least: int, seed: int) -> Tester:
+    def divide(drawn: Ensemble, share: float) -> NDArray[np.int32] | None:
+        return _divided(drawn, how, max(2, int(least * share)))
+
     if features is None:
-        return partial(_test_of_labels, ensemble, least, seed)
-    return partial(_test_of_measurements, ensemble, features, least, seed)
+        return partial(_test_of_labels, ensemble, divide, seed)
+    return partial(_test_of_measurements, ensemble, features, divide, seed)
 
 
 def _sample(
@@ -404,17 +428,23 @@ def _sample(
 
 
 def _test_of_labels(
-    whole: Ensemble, least: int, seed: int, one: NDArray[np.intp], other: NDArray[np.intp], level: float, number: int
+    whole: Ensemble,
+    divide: Divide,
+    seed: int,
+    one: NDArray[np.intp],
+    other: NDArray[np.intp],
+    level: float,
+    number: int,
 ) -> Tested | None:
     """Compare the gain of a split with that of splits of permuted labels of the same objects."""
     objects, parts = _sample(one, other, np.random.default_rng((seed, number, 0)))
     part = as_objects(select_rows(whole, objects, np.ones(len(objects), dtype=np.int64)))
-    fewest = max(2, least * len(objects) // (len(one) + len(other)))
+    share = len(objects) / (len(one) + len(other))
 
     def draw(place: int) -> FloatArray:
         mixed = permuted(part, np.random.default_rng((seed, number, place)))
-        split = _divided(mixed, fewest)
-        return np.array([0.0 if split is None else _gain(mixed, split)])
+        split = divide(mixed, share)
+        return np.array([np.nan if split is None else _gain(mixed, split)])
 
     if part.n_members < 2 or part.n_clusters.max() < 2:
         return None
@@ -434,11 +464,11 @@ def _gain(ensemble: Ensemble, labels: NDArray[np.int32]) -> float:
     )
 
 
-def _divided(ensemble: Ensemble, least: int) -> NDArray[np.int32] | None:
+def _divided(ensemble: Ensemble, how: Solving, least: int) -> NDArray[np.int32] | None:
     """The parts of the first split of objects that is large enough, by the tree of their members; -1 for the others."""
-    result = _tree_of(ensemble)
-    if result.tree is None or not len(result.tree):
+    if (ensemble.labels == ensemble.labels[0]).all():
         return None
+    result = _tree_of(ensemble, how)
     tree = _branches(result)
     parts = tree.split(tree.root, least)
     if parts is None:
@@ -451,7 +481,7 @@ def _divided(ensemble: Ensemble, least: int) -> NDArray[np.int32] | None:
 def _test_of_measurements(
     whole: Ensemble,
     features: Features,
-    least: int,
+    divide: Divide,
     seed: int,
     one: NDArray[np.intp],
     other: NDArray[np.intp],
@@ -464,16 +494,16 @@ def _test_of_measurements(
     points, codes = principal_sample(as_features(np.asarray(features.data[objects])), parts, seed)
     if k is None or len(points) < 20 or points.shape[1] == 0 or codes.max() < 1:
         return None
-    fewest = max(2, least * len(objects) // (len(one) + len(other)))
+    share = len(objects) / (len(one) + len(other))
 
     def draw(place: int) -> FloatArray:
         entropy = int(np.random.SeedSequence((seed, number, place)).generate_state(1)[0])
         drawn = drawn_reference(points, np.random.default_rng(entropy))
         request = Request(REFERENCE_MEMBERS, k, "kmeans", 1.0, 1.0)
         ensemble, _ = generate_with_models(as_features(drawn), request, entropy, Options(told=""))
-        split = _divided(ensemble, fewest)
+        split = divide(ensemble, share)
         if split is None:
-            return compared_values([Separation(0.0, 1.0, float("nan"))])[:, 0]
+            return np.full(3, np.nan)
         return compared_values([separation(drawn[split >= 0], split[split >= 0])])[:, 0]
 
     own = compared_values([separation(points, codes)])[:, 0]
@@ -500,21 +530,31 @@ def _judged(
     """Draw the reference until the answer is clear; of several values the one that is highest above it counts.
 
     `allowance` is taken from the observed values alone: so much references may differ from other data without clusters.
+    A draw that has no split with parts large enough is NaN, and is divided less well than any other.
     """
     drawn: list[FloatArray] = []
+    most = max(MOST, min(MOST_OF_SMALL, int(np.ceil(1.5 / max(level, 1e-9)))))
     while True:
         drawn.append(draw(len(drawn) + 1))
         if len(drawn) < FEWEST:
             continue
-        values = np.array(drawn)
-        mean, spread = _moments(values)
-        spread = np.maximum(spread, least)
-        strength = float(np.nanmax((own - allowance - mean) / spread))
-        others = np.nanmax((values - mean) / spread, axis=1)
+        strength, others = _strengths(own - allowance, np.array(drawn), least)
         above = int((others >= strength).sum())
-        p_value = (1 + above) / (1 + len(drawn)) if above else _tail(strength, others)
-        if len(drawn) >= MOST or above >= ENOUGH or (not above and p_value < level / 10):
+        p_value = (1 + above) / (1 + len(drawn))
+        # where most draws have no split there is no distribution whose tail could be continued
+        if not above and np.isfinite(others).mean() > 0.5:
+            p_value = min(p_value, _tail(strength, others[np.isfinite(others)]))
+        if len(drawn) >= most or above >= ENOUGH or (not above and p_value < level / 10):
             return Tested(strength, p_value, len(drawn))
+
+
+def _strengths(own: FloatArray, values: FloatArray, least: FloatArray) -> tuple[float, FloatArray]:
+    """How many standard deviations the observed values and those of each draw lie above the mean: the best of each."""
+    mean, spread = _moments(values)
+    spread = np.maximum(spread, least)
+    strength = np.fmax.reduce((own - mean) / spread)
+    others = np.fmax.reduce((values - mean) / spread, axis=1)
+    return float(np.nan_to_num(strength, nan=0.0)), np.where(np.isnan(others), -np.inf, others)
 
 
 def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -532,4 +572,4 @@ def _tail(strength: float, others: FloatArray) -> float:
     """The probability of a value as high, by a Gumbel distribution of the same mean and standard deviation."""
     scale = max(float(others.std(ddof=1)), 1e-9) * GUMBEL[0]
     place = (strength - float(others.mean())) / scale + GUMBEL[1]
-    return min(float(-np.expm1(-np.exp(-min(place, 700.0)))), 1 / (1 + len(others)))
+    return float(-np.expm1(-np.exp(-min(place, 700.0))))

@@ -29,6 +29,7 @@ from quorate import (
 )
 from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
+from quorate._data.ids import order_of
 from quorate._data.joining import join_ensembles
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
@@ -66,6 +67,7 @@ from quorate.cli.output import consensus_facts, consensus_summary, printable, sc
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
     from quorate._trust.resolutions import Resolutions
+    from quorate._trust.split_tests import SplitTree
     from quorate.generation.plans import Request
 
 
@@ -135,6 +137,28 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
+def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features, in the order of the objects of an ensemble."""
+    from quorate.generation.features import as_features
+
+    path = arguments.features
+    with step(f"reading {path}"):
+        table = load_features(
+            path, ids=arguments.id, columns=None, drop=[], sep=arguments.sep, encoding=arguments.encoding
+        )
+    order = order_of(ensemble.object_ids, table.ids, "--features")
+    values = as_features(table.values).data
+    return values if order is None else values[order]
+
+
+def write_split_labels(arguments: argparse.Namespace, found: SplitTree) -> None:
+    """Write the clusters that follow from significant splits, and the names of the objects if they have any."""
+    column = Column("label", found.labels, object_array(list(range(found.n_clusters))))
+    id_name = id_column(arguments.id, ("label",))
+    formulas = formulas_of(arguments, arguments.output)
+    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
 def refuse_picture(path: str, force: bool) -> None:
     """Raise if the picture cannot be drawn, or must not be written."""
     suffix = Path(path).suffix.lower()
@@ -143,11 +167,11 @@ def refuse_picture(path: str, force: bool) -> None:
     refuse_place(path, force)
 
 
-def write_picture(path: str, found: Resolutions, force: bool) -> None:
-    """Draw the clustering tree into a file."""
-    from quorate import plot
+def write_picture(path: str, found: Resolutions | SplitTree, force: bool) -> None:
+    """Draw the tree of clusters over resolutions, or that of splits, into a file."""
+    from quorate import SplitTree, plot
 
-    figure: Any = plot.clustering_tree(found).figure
+    figure: Any = (plot.split_tree(found) if isinstance(found, SplitTree) else plot.clustering_tree(found)).figure
     kind = Path(path).suffix.lower().removeprefix(".")
     write_aside(path, lambda file: figure.savefig(file, format=kind, dpi=120), overwrite=force)
 

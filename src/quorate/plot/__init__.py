@@ -8,7 +8,7 @@ from quorate.plot.comparisons import comparison
 from quorate.plot.matrices import consensus_heatmap, densities, member_nmi, membership_heatmap, traits
 from quorate.plot.objects import cluster_consensus, confidence_histogram, item_consensus, silhouette
 from quorate.plot.over_k import consensus_cdf, delta_area, k_choice, tracking
-from quorate.plot.trees import clustering_tree, dendrogram, node_curve
+from quorate.plot.trees import clustering_tree, dendrogram, node_curve, split_tree
 
 __all__ = [
     "cluster_consensus",
@@ -26,6 +26,7 @@ __all__ = [
     "membership_heatmap",
     "node_curve",
     "silhouette",
+    "split_tree",
     "tracking",
     "traits",
 ]
