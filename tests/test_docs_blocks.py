@@ -60,7 +60,12 @@ def data_of_the_reader() -> dict[str, object]:
     ensemble = quorate.as_ensemble(labels)
     result = quorate.consensus(ensemble, 10, random_state=0)
     given = {"X": X, "features": X, "X_new": X[:5] + 0.1, "labels": labels, "table": labels, "ensemble": ensemble}
-    more = {"any_labels": truth % 9, "labels_of_a_new_member": truth, "result": result, "quorate": quorate}
+    more = {
+        "any_labels": truth % 9,
+        "labels_of_a_new_member": truth,
+        "labels_of_new_objects": np.column_stack([labels, truth])[:9],
+    }
+    more |= {"result": result, "quorate": quorate}
     return {**public, **given, **more}
 
 
@@ -92,6 +97,8 @@ def test_no_page_is_left_out() -> None:
 SHELL_ALONE = ("tutorials/06-ten-million-rows.md",)
 """Pages whose commands are measured on ten million rows."""
 FIRST = {
+    "how-to/explain-clusters.md": ["quorate consensus segments.csv --id customer -k 2 -o labels.csv"],
+    "how-to/follow-clusters.md": ["quorate consensus segments.csv --id customer -k 5 -o may-labels.csv"],
     "how-to/new-objects.md": ["quorate consensus segments.csv --id customer -k 2 -o labels.csv"],
     "report.md": ["quorate consensus labels.csv --id customer -k 5 -o consensus.csv"],
     "results.md": ["quorate consensus labels.csv --id customer -k 5 -o consensus.csv"],
@@ -124,7 +131,16 @@ def write_files_of_the_reader() -> None:
     table.insert(0, "customer", ids)
     for name in ("labels.csv", "segments.csv", "new.csv"):
         table.to_csv(name, index=False)
+    table.to_csv("june.csv", index=False)
+    pd.DataFrame({"cell": ids, "leiden_0.2": labels[:, 0] % 2, "leiden_1.0": labels[:, 1]}).to_csv(
+        "leiden.csv", index=False
+    )
+    quorate.save_model("model.npz", quorate.EnsembleClustering(5, n_members=2, random_state=0).fit(measured))
     measured.insert(0, "customer", ids)
+    for name in ("measurements.csv", "new-customers.csv"):
+        measured.to_csv(name, index=False)
+    town = np.array(["Aix", "Bonn", "Cork", "Dax", "Ede"])[truth]
+    measured.assign(town=town, remark=ids).to_csv("customers.csv", index=False)
     for folder, part in (("labels", table), ("new", table), ("measurements", measured)):
         Path(folder).mkdir()
         part.to_parquet(f"{folder}/part.parquet")
