@@ -1,4 +1,4 @@
-"""The measurements behind docs/trust.md: their cases, that a stopped run goes on, and what the page tells."""
+"""The measurements behind docs/trust.md: their cases, that a stopped run goes on, and what both pages say."""
 
 from __future__ import annotations
 
@@ -43,13 +43,28 @@ def made_up(tmp_path: Path) -> Results:
 def test_the_page_is_made_from_the_stored_results() -> None:
     if not RESULTS.exists():
         pytest.skip("nothing was measured yet")
-    assert (ROOT / "docs" / "trust.md").read_text(encoding="utf-8") == page.text(Results(RESULTS))
+    results = Results(RESULTS)
+    assert (ROOT / "docs" / "trust.md").read_text(encoding="utf-8") == page.text(results)
+    assert (ROOT / "docs" / page.EVIDENCE).read_text(encoding="utf-8") == page.evidence(results)
+
+
+def test_readers_meet_the_meaning_before_any_table_of_sets(tmp_path: Path) -> None:
+    results = made_up(tmp_path)
+    text = page.text(results)
+    assert "Of 2 data sets without clusters, 1 were called" in text
+    assert f"images/{page.SHORT}" in text
+    assert page.EVIDENCE in text
+    assert "iris" not in text
+    assert "moons" not in text
+    assert "make trust" not in text
+    assert "make trust" in page.evidence(results)
 
 
 def test_every_part_of_the_page_is_filled_in(tmp_path: Path) -> None:
-    text = page.text(made_up(tmp_path))
+    results = made_up(tmp_path)
+    assert "<!--" not in page.text(results)
+    text = page.evidence(results)
     assert "<!--" not in text
-    assert "1 of 2" in text  # sets without clusters that are called so
     assert "| random labels | 1 | 0 | 1 | 0 | 0 |  |" in text
     assert "| default, half B | 1 | 0.900 | 0.825 | 0.075 | 0.075 |" in text
     assert "| EnsembleClustering | A | 2 | 50% | 50% | 0.69 |" in text
@@ -123,7 +138,8 @@ def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     results = made_up(tmp_path)
     pictures.draw_reliability(results, tmp_path / "one.png")
     pictures.draw_noise(results, tmp_path / "two.png")
-    assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png"))
+    pictures.draw_short(results, tmp_path / "three.png")
+    assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png", "three.png"))
 
 
 def test_fresh_sets_are_drawn_by_seed_and_both_families_differ() -> None:

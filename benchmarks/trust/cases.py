@@ -214,15 +214,18 @@ def cases_section(found: dict[str, dict[str, Any]]) -> str:
     """The table of the cases, and how many of them end as they should."""
     if not found:
         return "Not measured yet."
-    bad = [case for case in found.values() if kind_of(case) == "bad"]
-    good = [case for case in found.values() if kind_of(case) == "good"]
-    lines = [
-        f"{sum(map(is_used, bad))} of {len(bad)} bad results end in advice to use the clusters, and "
-        f"{sum(map(is_used, good))} of {len(good)} good ones do."
-    ]
     rows = [
         [name, "none" if case["ari"] is None else f"{case['ari']:.2f}", kind_of(case), f"{case['text']} {case['next']}"]
         for name, case in ((name, found[name]) for name in CASES if name in found)
     ]
     head = ["result", "ARI", "", "verdict"]
-    return "\n".join([*lines, "", table_text(head, rows)])
+    return "\n".join([used_text(found), "", table_text(head, rows)])
+
+
+def used_text(found: dict[str, dict[str, Any]]) -> str:
+    """How many bad and good results end in advice to use the clusters."""
+    bad, good = ([case for case in found.values() if kind_of(case) == kind] for kind in ("bad", "good"))
+    return (
+        f"{sum(map(is_used, bad))} of {len(bad)} bad results end in advice to use the clusters, and "
+        f"{sum(map(is_used, good))} of {len(good)} good ones do."
+    )
