@@ -344,15 +344,6 @@ def test_trees_and_histograms_of_any_number_of_clusters(k: int) -> None:
     assert steps[-1][0].tolist() == np.histogram(result.confidence, np.linspace(0, 1, 41))[0].tolist()
 
 
-def test_one_object_one_member() -> None:
-    result = consensus([0], 1)
-    assert drawn(plot.consensus_heatmap(result, [0]))[0].tolist() == [[1.0]]
-    assert drawn(plot.membership_heatmap(result, [0]))[0].tolist() == [[0], [0]]
-    assert [steps[0].tolist() for steps in drawn(plot.item_consensus(result, [0]))] == [[0.0], [0.0]]
-    assert drawn(plot.densities(result, [0]))[0].tolist() == [[0.0]]
-    assert drawn(plot.tracking([result]))[0].tolist() == [[0]]
-
-
 def test_many_members_are_not_named() -> None:
     members = as_ensemble(noisy(1, 200, k=4, members=60, noise=0.2))
     assert not plot.member_nmi(members).get_xticklabels()

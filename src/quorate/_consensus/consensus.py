@@ -17,6 +17,7 @@ from quorate import _check
 from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
+from quorate._consensus.expanding import ARRAYS, expand, expand_on_card
 from quorate._consensus.limits import limited, refuse_limits
 from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
@@ -27,7 +28,7 @@ from quorate._data.proof import proven
 from quorate._data.rows import compress, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
-from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._device.choose import DEVICES, card_for, is_out_of_memory, kind_of, lives_on_card
 from quorate._progress import steps
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
@@ -478,20 +479,11 @@ def _solve_inside(ensemble: Ensemble, inside: NDArray[np.intp], n_clusters: Numb
     solved = solve_objects(part_inside(ensemble, inside), n_clusters, solving)
     found, n_rows = solved.objects, ensemble.n_rows
     n_outside = int(ensemble.counts.sum() - ensemble.counts[inside].sum())
-    spread = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
-    arrays = {name: _spread(getattr(found, name), inside, n_rows, fill) for name, fill in spread.items()}
+    gaps = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
+    arrays = {name: spread(getattr(found, name), inside, n_rows, fill) for name, fill in gaps.items()}
     info = {**found.info, "outside": n_outside}
     objects = replace(found, **arrays, tree=None, object_ids=ensemble.object_ids, info=info)
     return solved._replace(objects=objects)
-
-
-def _spread(values: Any, places: NDArray[np.intp], n_rows: int, fill: float) -> Any:
-    """Return an array of n_rows values that has these values at these places."""
-    if values is None:
-        return None
-    whole = np.full(n_rows, fill, dtype=values.dtype)
-    whole[places] = values
-    return whole
 
 
 def _needs_labels(solving: Solving) -> bool:
@@ -607,21 +599,6 @@ def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:
     return coarsen_by_option(rows, solving.coarsen, n_clusters=n_clusters, max_rows=budget)
 
 
-def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
-    """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
-    return replace(
-        result,
-        labels=taken_rows(result.labels, inverse),
-        confidence=None if result.confidence is None else taken_rows(result.confidence, inverse),
-        runner_up=None if result.runner_up is None else taken_rows(result.runner_up, inverse),
-        rows=inverse,
-        object_ids=object_ids,
-    )
-
-
-ARRAYS = ("labels", "confidence", "runner_up")
-"""The arrays of a Consensus with one entry per object."""
-
 logger = logging.getLogger("quorate")
 
 
@@ -690,25 +667,3 @@ def _solve_on_card(ensemble: Any, n_clusters: Numbers, solving: Solving) -> Solv
             raise
         raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
-
-
-def expand_on_card(result: Consensus, inverse: Any, ensemble: Any) -> Consensus:
-    """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
-    card = ensemble.card
-    arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}
-    rows = returned(card, inverse, ensemble.kind)
-    rows = rows.astype(np.intp) if isinstance(rows, np.ndarray) else rows
-    return replace(result, **arrays, rows=rows, object_ids=ensemble.object_ids)
-
-
-def _of_objects(card: Any, array: Any, inverse: Any) -> Any:
-    if array is None:
-        return None
-    return (card.to_card(array) if isinstance(array, np.ndarray) else array)[inverse]
-
-
-def returned(card: Any, array: Any, kind: Kind) -> Any:
-    """Return an array on the card in the caller's library: NumPy, CuPy or PyTorch."""
-    if array is None:
-        return None
-    return card.to_host(array) if kind == "numpy" else in_kind(array, kind)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.confidence import with_confidence
-from quorate._consensus.consensus import expand, solve
+from quorate._consensus.consensus import solve
+from quorate._consensus.expanding import expand
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, code_beside
 from quorate._data.rows import as_objects, compress, permuted, select_members

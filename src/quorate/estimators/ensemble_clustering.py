@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from quorate import _check
 from quorate._choose_k.choose_k import within_limit
 from quorate._choose_k.explore import chooses_number, explore
-from quorate._consensus.consensus import expand, solve_objects
+from quorate._consensus.consensus import solve_objects
+from quorate._consensus.expanding import expand
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import Labelling
