@@ -17,7 +17,6 @@ from quorate import _check
 from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
-from quorate._consensus.expanding import ARRAYS, expand, expand_on_card
 from quorate._consensus.limits import limited, refuse_limits
 from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
@@ -25,7 +24,7 @@ from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
 from quorate._data.outside import inside_rows, noise_values, part_inside
 from quorate._data.proof import proven
-from quorate._data.rows import compress, select_rows
+from quorate._data.rows import ARRAYS, at_places, compress, expand, expand_on_card, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
 from quorate._device.choose import DEVICES, card_for, is_out_of_memory, kind_of, lives_on_card
@@ -480,7 +479,7 @@ def _solve_inside(ensemble: Ensemble, inside: NDArray[np.intp], n_clusters: Numb
     found, n_rows = solved.objects, ensemble.n_rows
     n_outside = int(ensemble.counts.sum() - ensemble.counts[inside].sum())
     gaps = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
-    arrays = {name: spread(getattr(found, name), inside, n_rows, fill) for name, fill in gaps.items()}
+    arrays = {name: at_places(getattr(found, name), inside, n_rows, fill) for name, fill in gaps.items()}
     info = {**found.info, "outside": n_outside}
     objects = replace(found, **arrays, tree=None, object_ids=ensemble.object_ids, info=info)
     return solved._replace(objects=objects)

@@ -14,12 +14,12 @@ from quorate import _check
 from quorate._choose_k.choose_k import within_limit
 from quorate._choose_k.explore import chooses_number, explore
 from quorate._consensus.consensus import solve_objects
-from quorate._consensus.expanding import expand
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import Labelling
 from quorate._data.mixed_columns import mixed_columns
 from quorate._data.proof import prove_sparse
+from quorate._data.rows import expand
 from quorate._data.tables import in_memory
 from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._device.choose import copied_in_kind, lives_on_card
