@@ -401,7 +401,8 @@ def _completed(ensemble: Ensemble, labels: NDArray[np.int32]) -> NDArray[np.int3
     if len(left):
         profiles = cluster_profiles(ensemble, whole)
         whole[left] = shared_with_clusters(profiles, ensemble.offsets, ensemble.labels[left]).argmax(axis=1)
-    return canonical(whole, len(names))
+    labels_of_all: NDArray[np.int32] = canonical(whole, len(names))
+    return labels_of_all
 
 
 def _tester(ensemble: Ensemble, features: Features | None, how: Solving, least: int, seed: int) -> Tester:
