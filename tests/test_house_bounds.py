@@ -20,10 +20,10 @@ MORE_IN_A_PACKAGE = {
     "quorate.generation": 18,  # its clusterers are a package of their own; trial, k rules, prototypes (29), judge (30)
 }
 MOST_WALKED = {
-    "quorate consensus": 53,  # objects outside, functions of the user beside the register (32); evaluate reads labels or soft members; progress is a module of its own
-    "EnsembleClustering('auto')": 65,  # objects outside, functions of the user beside the register (32); profiles_: what is typical of each cluster
-    "stream.consensus": 46,  # objects outside, functions of the user beside the register (32)
-    "report": 53,  # objects outside, functions of the user beside the register (32); progress, camps, soft members
+    "quorate consensus": 53,  # objects outside, own methods (32); labels or soft members; progress
+    "EnsembleClustering('auto')": 65,  # objects outside, own methods (32); profiles_: what is typical of each cluster
+    "stream.consensus": 46,  # objects outside, own methods (32)
+    "report": 53,  # objects outside, own methods (32); progress, camps, soft members
 }
 """The files that calls of tests/walks.py walk through; a fit with a number walks through a part of that with "auto"."""
 MOST_IMPORTED = 131  # objects outside (32); soft members, progress

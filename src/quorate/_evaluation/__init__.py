@@ -4,5 +4,6 @@
 - `member_table`: how well each member agrees with a labelling, and the labels that its clusters consist of.
 - `co_association`: the sparse matrix of how often two objects are put together.
 - `consensus_index`: the same over members that label both objects; ambiguity, item consensus, silhouettes.
+- `hierarchy`: names by the deepest ancestor on which labels of a hierarchy agree.
 - `binning`: objects in the order of a picture, in as many bins as it has room for; clusters matched by colour.
 """

@@ -56,7 +56,18 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
 
     single = [
         getattr(arguments, name, None)
-        for name in ("features", "labelling", "new", "result", "table", "before", "after", "model")
+        for name in (
+            "features",
+            "labelling",
+            "new",
+            "result",
+            "table",
+            "before",
+            "after",
+            "model",
+            "parents",
+            "clusters",
+        )
     ]
     more = getattr(arguments, "more_new", None) or []
     named = [path for path in (*getattr(arguments, "labels", []), *more, *single) if path not in (None, "-")]

@@ -65,6 +65,7 @@ from quorate.cli.output import consensus_facts, consensus_summary, printable, sc
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
+    from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
     from quorate.generation.plans import Request
 
@@ -133,6 +134,54 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     id_name = id_column(arguments.id, (arguments.label,))
     formulas = formulas_of(arguments, arguments.output)
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
+def read_parents(path: str, step: Step) -> dict[str, str | None]:
+    """Return the hierarchy in a file with the columns node and parent; an empty parent makes a root."""
+    with step(f"reading {path}"):
+        read = load_chosen(path, lambda columns: _hierarchy_columns(columns, path), Reading(orientation="objects"))
+    labels, (known,) = read.labels[:, 0], read.categories
+    found = [None if code < 0 else str(known[code]) for code in labels.tolist()]
+    return dict(zip(map(str, _ids_of(read, path)), found, strict=True))
+
+
+def _hierarchy_columns(columns: tuple[str, ...], path: str) -> Choice:
+    if not {"node", "parent"} <= set(columns):
+        raise ValueError(f"{path} must have the columns node and parent, got {', '.join(columns[:10]) or 'no names'}")
+    return Choice("node", ("parent",))
+
+
+def _ids_of(read: Ensemble, path: str) -> list[Any]:
+    if read.object_ids is None:
+        raise ValueError(f"{path} has no column node")
+    names: list[Any] = read.object_ids.tolist()
+    return names
+
+
+def read_clusters(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the labelling of --clusters in the order of the objects of the table."""
+    with step(f"reading {arguments.clusters}"):
+        found = load_labelling(
+            arguments.clusters,
+            ensemble,
+            column=arguments.label,
+            ids=arguments.id,
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
+        )
+    return found.named()
+
+
+def write_names(arguments: argparse.Namespace, ensemble: Ensemble, found: AgreedNames) -> None:
+    """Write the name of each object, and the share that agrees with it."""
+    known = list(dict.fromkeys(name for name in found.names.tolist() if name is not None))
+    code = {name: place for place, name in enumerate(known)}
+    codes = np.array([-1 if name is None else code[name] for name in found.names.tolist()])
+    columns = [Column("name", codes, object_array(known)), Column("share", np.round(found.shares, 6))]
+    formulas = formulas_of(arguments, arguments.output)
+    id_name = id_column(ensemble.id_name, ("name", "share"))
+    write_table(arguments.output, columns, ensemble.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def refuse_picture(path: str, force: bool) -> None:
