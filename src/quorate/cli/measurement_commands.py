@@ -68,6 +68,9 @@ def add_cluster(commands: Any) -> None:
     add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
+    parser.add_argument(
+        "--model", metavar="FILE", dest="model_out", help="also save the model to this .npz file, for `quorate predict`"
+    )
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -167,14 +170,18 @@ def run_cluster(arguments: argparse.Namespace) -> None:
             find_consensus,
             generating_towards,
             make_ensemble,
+            make_with_models,
             read_measurements,
             refuse_ensemble_output,
+            refuse_model,
             refuse_outputs,
             tell_outcome,
             write_ensemble,
+            write_model,
             write_results,
         )
         from quorate.generation.trial import method_towards
+    refuse_model(arguments)
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import cluster_in_blocks
 
@@ -186,13 +193,19 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     table = read_measurements(arguments, step)
     n_clusters, info = choose_number(arguments, table, given, generating, solving, step)
     generating = generating_towards(table, generating, n_clusters)
-    ensemble = make_ensemble(arguments, table, generating, step)
+    fitted = None
+    if arguments.model_out is None:
+        ensemble = make_ensemble(arguments, table, generating, step)
+    else:
+        ensemble, fitted = make_with_models(arguments, table, generating, step)
     if not arguments.option:
         solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
     outcome = find_consensus(
         arguments, ensemble, n_clusters, solving, step, start=start, info=info, features=table.values
     )
     write_results(arguments, outcome, step)
+    if fitted is not None:
+        write_model(arguments, fitted, outcome, step)
     write_ensemble(arguments, arguments.ensemble, ensemble, step)
     tell_outcome(arguments, outcome, "base", "k")
 

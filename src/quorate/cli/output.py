@@ -20,7 +20,7 @@ MAX_SIZES = 12
 def outputs_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the places that the command writes to, by option."""
     names = ("ensemble", "report", "save", "tree", "picture")
-    options = {"-o": "output", **{f"--{name}": name for name in names}}
+    options = {"-o": "output", **{f"--{name}": name for name in names}, "--model": "model_out"}
     places = {option: getattr(arguments, name, None) for option, name in options.items()}
     return {option: place for option, place in places.items() if place is not None}
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from quorate._consensus.update import Update
     from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
+    from quorate.estimators.saved_model import Fitted
     from quorate.generation.plans import Request
 
 
@@ -443,6 +444,52 @@ def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
+def make_with_models(
+    arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step
+) -> tuple[Ensemble, Fitted]:
+    """Make the same ensemble as `make_ensemble`, and keep what labels new objects as its members do."""
+    from quorate.estimators.saved_model import Fitted
+    from quorate.generation.features import as_features, warn_of_scales
+    from quorate.generation.generating import generate_with_models
+    from quorate.generation.runner import Options
+
+    with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
+        features = as_features(table.values)
+        warn_of_scales(features, 3)
+        options = Options(generating.n_jobs, keep_models=True)
+        made, models = generate_with_models(features, request_of(generating), generating.random_state, options)
+    named = as_ensemble(made, ids=table.ids)
+    fitted = Fitted(models, (features.shift, features.scale), features.n_columns, table)
+    return named if table.ids is None else vary(named, id_name=arguments.id), fitted
+
+
+def refuse_model(arguments: argparse.Namespace) -> None:
+    """Raise if the model cannot be written, or its members could not label new objects."""
+    if arguments.model_out is None:
+        return
+    if not arguments.model_out.lower().endswith(".npz"):
+        raise ValueError(f"--model must end in .npz, got {arguments.model_out!r}")
+    for option in ("checkpoint", "memory"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--model needs members that are made in this run, in memory; leave --{option} out")
+    if arguments.device not in (None, "cpu"):
+        raise ValueError("--model needs members that are made on the processor; leave --device out")
+    if arguments.base not in ("auto", "kmeans", "spectral"):
+        raise ValueError(
+            f"--model needs members of kmeans or spectral, which label new objects, got {arguments.base!r}"
+        )
+    refuse_output(arguments.model_out, arguments.force)
+
+
+def write_model(arguments: argparse.Namespace, fitted: Fitted, outcome: Outcome, step: Step) -> None:
+    """Write the model that labels new objects."""
+    from quorate.estimators.saved_model import model_of, save_model
+
+    with step(f"writing {arguments.model_out}"):
+        model = model_of(fitted, outcome.ensemble, outcome.result)
+        save_model(arguments.model_out, model, overwrite=arguments.force)
+
+
 def request_of(generating: Generating) -> Request:
     """Return what the clusterings are made of, without how they are made."""
     from quorate.generation.plans import Request
@@ -504,7 +551,7 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             sep=arguments.sep,
             encoding=arguments.encoding,
         )
-        return table if arguments.scale is None else table._replace(values=_scaled(table.values))
+        return table if arguments.scale is None else _scaled(table)
 
 
 def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
@@ -550,14 +597,15 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
     return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
 
 
-def _scaled(values: Any) -> Any:
+def _scaled(table: Measurements) -> Measurements:
     """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
     from quorate.generation.features import as_features, standardised
 
-    features = as_features(values)
+    features = as_features(table.values)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
-    return standardised(features)[0].data
+    scaled, standard = standardised(features)
+    return table._replace(values=scaled.data, standard=standard)
 
 
 def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: Ensemble, step: Step) -> None:
