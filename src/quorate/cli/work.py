@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from quorate._consensus.update import Update
     from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
-    from quorate.estimators.saved_model import Fitted
+    from quorate.estimators.saved_model import FittedMembers
     from quorate.generation.plans import Request
 
 
@@ -444,11 +444,35 @@ def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
+def make_members(
+    arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step
+) -> tuple[Ensemble, FittedMembers | None]:
+    """Make the ensemble and, for --model, what labels new objects."""
+    if arguments.model_out is None:
+        return make_ensemble(arguments, table, generating, step), None
+    return make_with_models(arguments, table, generating, step)
+
+
+def refuse_made(arguments: argparse.Namespace) -> None:
+    """Raise if a file that `quorate cluster` is to write cannot be written."""
+    refuse_model(arguments)
+    refuse_outputs(arguments)
+    refuse_ensemble_output(arguments, arguments.ensemble)
+
+
+def write_made(arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, step: Step) -> None:
+    """Write the files of `quorate cluster`: labels, report, model and members."""
+    write_results(arguments, outcome, step)
+    if fitted is not None:
+        write_model(arguments, fitted, outcome, step)
+    write_ensemble(arguments, arguments.ensemble, outcome.ensemble, step)
+
+
 def make_with_models(
     arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step
-) -> tuple[Ensemble, Fitted]:
+) -> tuple[Ensemble, FittedMembers]:
     """Make the same ensemble as `make_ensemble`, and keep what labels new objects as its members do."""
-    from quorate.estimators.saved_model import Fitted
+    from quorate.estimators.saved_model import FittedMembers
     from quorate.generation.features import as_features, warn_of_scales
     from quorate.generation.generating import generate_with_models
     from quorate.generation.runner import Options
@@ -459,7 +483,7 @@ def make_with_models(
         options = Options(generating.n_jobs, keep_models=True)
         made, models = generate_with_models(features, request_of(generating), generating.random_state, options)
     named = as_ensemble(made, ids=table.ids)
-    fitted = Fitted(models, (features.shift, features.scale), features.n_columns, table)
+    fitted = FittedMembers(models, (features.shift, features.scale), features.n_columns, table)
     return named if table.ids is None else vary(named, id_name=arguments.id), fitted
 
 
@@ -481,7 +505,7 @@ def refuse_model(arguments: argparse.Namespace) -> None:
     refuse_output(arguments.model_out, arguments.force)
 
 
-def write_model(arguments: argparse.Namespace, fitted: Fitted, outcome: Outcome, step: Step) -> None:
+def write_model(arguments: argparse.Namespace, fitted: FittedMembers, outcome: Outcome, step: Step) -> None:
     """Write the model that labels new objects."""
     from quorate.estimators.saved_model import model_of, save_model
 

@@ -77,7 +77,7 @@ def save_model(path: FilePath, model: EnsembleClustering, *, overwrite: bool = F
     write_aside(path, lambda file: write_npz(file, arrays), overwrite=overwrite)
 
 
-class Fitted(NamedTuple):
+class FittedMembers(NamedTuple):
     """What the shell knows of members that it made: their models, the units and the columns of the measurements.
 
     `table` is what was read: names of columns, and how they became numbers.
@@ -89,7 +89,7 @@ class Fitted(NamedTuple):
     table: Measurements
 
 
-def model_of(fitted: Fitted, ensemble: Ensemble, result: Consensus) -> EnsembleClustering:
+def model_of(fitted: FittedMembers, ensemble: Ensemble, result: Consensus) -> EnsembleClustering:
     """Return the EnsembleClustering that the shell has fitted step by step."""
     coding, standard = fitted.table.coding, fitted.table.standard
     model = EnsembleClustering(
