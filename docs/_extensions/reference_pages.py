@@ -23,7 +23,7 @@ GROUPS = {
         "compress",
         "merge",
     ),
-    "Consensus": ("consensus", "solve", "choose_k", "refine", "camps", "place", "update", "coarsen", "ca_tree"),
+    "Consensus": ("consensus", "solve", "choose_k", "refine", "camps", "place", "update", "divide", "coarsen", "ca_tree"),
     "Clusterings from measurements": ("generate", "prototypes"),
     "Estimators for scikit-learn": ("ConsensusClustering", "EnsembleClustering", "scorer"),
     "How good is it": (
@@ -36,6 +36,7 @@ GROUPS = {
         "profiles",
         "explain",
         "rules",
+        "agreed_names",
         "co_association",
         "linkage",
         "recut",
