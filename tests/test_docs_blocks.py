@@ -132,6 +132,7 @@ def write_files_of_the_reader() -> None:
     for name in ("labels.csv", "segments.csv", "new.csv"):
         table.to_csv(name, index=False)
     table.to_csv("june.csv", index=False)
+    table.to_csv("scans.csv", index=False)
     pd.DataFrame({"cell": ids, "leiden_0.2": labels[:, 0] % 2, "leiden_1.0": labels[:, 1]}).to_csv(
         "leiden.csv", index=False
     )

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -68,8 +69,14 @@ def labelled_pair(case: Any) -> tuple[Any, list[int], np.ndarray, np.ndarray]:
     return ensemble, codes, oracle.repeat(ensemble.labels, counts), oracle.repeat(codes, counts)
 
 
-def test_every_function_is_pictured_here() -> None:
-    assert sorted(PICTURES) == sorted(plot.__all__)
+ELSEWHERE = {"clustering_tree": "resolutions", "split_tree": "split_tests", "traits": "explain"}
+"""Pictures without axes that have titles, and the file that tests them."""
+
+
+def test_every_function_is_pictured_here_or_elsewhere() -> None:
+    assert sorted([*PICTURES, *ELSEWHERE]) == sorted(plot.__all__)
+    for name, module in ELSEWHERE.items():
+        assert f"plot.{name}(" in (Path(__file__).parent / f"test_{module}.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(PICTURES))
@@ -335,15 +342,6 @@ def test_trees_and_histograms_of_any_number_of_clusters(k: int) -> None:
     assert len(steps) == (k if k <= 7 else 1)
     assert result.confidence is not None
     assert steps[-1][0].tolist() == np.histogram(result.confidence, np.linspace(0, 1, 41))[0].tolist()
-
-
-def test_one_object_one_member() -> None:
-    result = consensus([0], 1)
-    assert drawn(plot.consensus_heatmap(result, [0]))[0].tolist() == [[1.0]]
-    assert drawn(plot.membership_heatmap(result, [0]))[0].tolist() == [[0], [0]]
-    assert [steps[0].tolist() for steps in drawn(plot.item_consensus(result, [0]))] == [[0.0], [0.0]]
-    assert drawn(plot.densities(result, [0]))[0].tolist() == [[0.0]]
-    assert drawn(plot.tracking([result]))[0].tolist() == [[0]]
 
 
 def test_many_members_are_not_named() -> None:

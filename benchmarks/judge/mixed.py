@@ -89,6 +89,6 @@ def _losses(records: Sequence[dict[str, Any]]) -> str:
     others = sum(record["chosen"] != "the weighted consensus of all members" for record in records)
     camps = sum(record["camps"] > 1 for record in records)
     told = ", ".join(f"{name} {gap:.2f}" for gap, name in lost)
-    return f"""Of {len(records)} ensembles, {camps} have camps, and in {others} the answer is a camp's or a member's. \
+    return f"""Of {len(records)} ensembles, {camps} have camps, and in {others} the answer is not the weighted one. \
 The best member of a set is known only afterwards; it is ahead by more than {LOSS} on {len(lost)} of {len(gaps)} sets: \
 {told}."""

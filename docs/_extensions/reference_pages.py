@@ -40,6 +40,7 @@ GROUPS = {
         "linkage",
         "recut",
         "splits",
+        "significant_splits",
         "nmi",
         "ari",
         "ami",

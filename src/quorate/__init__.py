@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from quorate._trust.compare import compare
     from quorate._trust.over_k import over_k
     from quorate._trust.resolutions import resolutions
+    from quorate._trust.split_tests import SplitTree, significant_splits
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.estimators.saved_model import load_model, save_model
@@ -66,6 +67,7 @@ __all__ = [
     "Method",
     "Scores",
     "SoftEnsemble",
+    "SplitTree",
     "TreeSplit",
     "accuracy",
     "ami",
@@ -114,6 +116,7 @@ __all__ = [
     "save_labels",
     "save_model",
     "scorer",
+    "significant_splits",
     "solve",
     "splits",
     "update",
@@ -133,6 +136,7 @@ _HOMES = {
     "Method": "_types",
     "Scores": "_types",
     "SoftEnsemble": "_types",
+    "SplitTree": "_trust.split_tests",
     "accuracy": "_evaluation.scores",
     "ami": "_evaluation.scores",
     "anmi": "_evaluation.scores",
@@ -182,6 +186,7 @@ _HOMES = {
     "save_labels": "_io",
     "save_model": "estimators.saved_model",
     "scorer": "scoring",
+    "significant_splits": "_trust.split_tests",
     "solve": "_consensus.consensus",
     "update": "_consensus.update",
     "variation_of_information": "_evaluation.scores",

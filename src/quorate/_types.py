@@ -97,6 +97,11 @@ class _Rows:
     is_proven: ClassVar[bool] = False
     # Whether the table had a default index of pandas, which is a name beside other integers: _data/ids.py.
     has_default_index: ClassVar[bool] = False
+    # Which labels are missing because a member calls the object noise, of the same shape as the labels; see
+    # _data/outside.py. Functions that change rows forget it.
+    noise: ClassVar[Any] = None
+    # The file that the ensemble was read from, whose name `join` puts before members of the same name.
+    source: ClassVar[str] = ""
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
 
@@ -113,7 +118,7 @@ class _Rows:
         self.__dict__.update(facts)
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index")
+        forgotten = ("compressed", "is_distinct", "is_proven", "has_default_index", "source")
         return {name: value for name, value in self.__dict__.items() if name not in forgotten}
 
     @property
@@ -271,7 +276,8 @@ class Consensus(ResultTable):
     Parameters
     ----------
     labels : int32 array
-        Clusters are numbered 0, 1, 2, ... by first appearance, so that the first object is in cluster 0.
+        Clusters are numbered 0, 1, 2, ... by first appearance. -1 stands for objects that belong to no cluster, which
+        there are only with the options `noise` and ``skip_empty="keep"`` of `consensus`.
     objective : float
         The value that the method optimised; its docstring says which quantity and in which direction.
     n_iter, converged : int, bool
@@ -327,17 +333,18 @@ class Consensus(ResultTable):
 
     @property
     def method_confidence(self) -> FloatArray | None:
-        """For each object, how sure the method itself is, if it says so; None if it does not, or after `refine`.
+        """For each object, how sure the method itself is, if it says so; None if it does not, after `refine`,
+        or if small clusters were joined to others.
 
         For `mcla` this is the share of the object's known labels that fall into its meta-cluster (Strehl and Ghosh,
         3.4), for `ecpcs` likewise, and for `mixture` the posterior of the label. Unlike `confidence` it is no
         probability that the object stays where it is.
         """
         values = self.info.get("method_confidence")
-        if values is None or "refine" in self.info:
+        if values is None or "refine" in self.info or "min_size" in self.info:
             return None
         own: FloatArray = np.asarray(values)
-        return own if self.rows is None else own[self.rows]
+        return own if self.rows is None else np.where(self.rows < 0, np.nan, own[self.rows])
 
     def __repr__(self) -> str:
         state = "" if self.converged else ", not converged"
@@ -417,7 +424,7 @@ class Reading(NamedTuple):
 
     missing: Any = -1
     weights: Any = None
-    skip_empty: bool = False
+    skip_empty: bool | str = False
     check: bool = True
     declared: bool = False
     takes_all: bool = False
@@ -427,6 +434,8 @@ class Reading(NamedTuple):
     likely_sep: str | None = None
     formulas: str = "keep"
     encoding: str | None = None
+    noise: Any = None
+    duplicates: str = "refuse"
 
 
 MethodOptions = Mapping[str, Any]
@@ -451,15 +460,26 @@ class Solving:
     confidence: bool = True
     device: str | None = None
     start: Any = None
+    min_size: int = 1
+    max_clusters: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "min_size", _check.integer(self.min_size, "min_size", low=1))
+        if self.max_clusters is not None:
+            object.__setattr__(self, "max_clusters", _check.integer(self.max_clusters, "max_clusters", low=1))
         object.__setattr__(self, "max_bytes", _check.n_bytes(self.max_bytes))
         _check.choice(self.refine, "refine", (True, False))
         _check.choice(self.confidence, "confidence", (True, False))
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether clusters are limited in size or number."""
+        return self.min_size > 1 or self.max_clusters is not None
+
     def with_options(self, options: MethodOptions) -> Solving:
         """Return it with further options of `consensus` by name; those of no other use are the method's own."""
-        own = {name: options[name] for name in ("coarsen", "max_bytes", "refine", "confidence") if name in options}
+        names = ("coarsen", "max_bytes", "refine", "confidence", "min_size", "max_clusters")
+        own = {name: options[name] for name in names if name in options}
         return replace(self, **own, options={name: options[name] for name in sorted(options) if name not in own})
 
     def keywords(self, *left_out: str) -> dict[str, Any]:

@@ -139,7 +139,11 @@ def cluster_cells(
     names = {key: adata.obs[key] for key in keys}
     members = as_ensemble(names | _runs(views, number, rng), orientation="members")
     result = consensus(members, number, random_state=int(rng.integers(2**31)))
-    params = {"use_rep": use_rep or "", "layer": layer or "", "random_state": str(random_state)}
+    params: dict[str, str | int | float] = {
+        "use_rep": use_rep or "",
+        "layer": layer or "",
+        "random_state": str(random_state),
+    }
     _write(adata, result, members.member_names, key_added, params)
     adata.uns[key_added] |= choice
     if values is not None and number > 1:
@@ -302,7 +306,9 @@ def _refuse_object(adata: Any) -> None:
         )
 
 
-def _write(adata: Any, result: Consensus, keys: Sequence[str], key_added: str, params: dict[str, Any]) -> None:
+def _write(
+    adata: Any, result: Consensus, keys: Sequence[str], key_added: str, params: dict[str, str | int | float]
+) -> None:
     """Write clusters, confidence and runners-up to columns of obs, and how they were computed to uns."""
     import pandas as pd
 

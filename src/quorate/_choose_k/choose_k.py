@@ -283,11 +283,13 @@ def _members_by_number(labels: Mapping[Any, Any], n_clusters: Numbers) -> tuple[
     return parts, joined, n_clusters
 
 
-def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
-    """The numbers of clusters that "auto", (low, high) or a range asks for; None if `wanted` is none of these."""
+def candidates(wanted: Any, ensemble: AnyEnsemble, most: int | None = None) -> range | None:
+    """The numbers of clusters that "auto", (low, high) or a range asks for, up to `most`; None if `wanted` is none."""
     n_rows = ensemble.n_rows
     if isinstance(wanted, str) and wanted == "auto":
-        return range(min(2, n_rows), highest_number(ensemble) + 1)
+        highest = highest_number(ensemble)
+        highest = highest if most is None else min(highest, most)
+        return range(min(2, n_rows, highest), highest + 1)
     if not isinstance(wanted, tuple | range) and not (isinstance(wanted, list) and len(wanted) == 2):
         return None
     if isinstance(wanted, range):
@@ -303,7 +305,24 @@ def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
             f"n_clusters up to {high:,} were asked for, but there are only {n_rows:,} distinct label rows, and equal "
             f"rows cannot be told apart; ask for at most {n_rows:,}, or for 'auto'."
         )
-    return range(low, high + 1)
+    within_limit(low, most)
+    return range(low, (high if most is None else min(high, most)) + 1)
+
+
+def limit_info(wanted: Any, ensemble: AnyEnsemble, most: int | None) -> dict[str, Any]:
+    """Return what `info` says of `max_clusters` if it left out numbers to choose from; nothing if it did not."""
+    free = None if most is None else candidates(wanted, ensemble)
+    if free is None or most is None or free.stop - 1 <= most:
+        return {}
+    return {"max_clusters": {"max_clusters": most, "highest_compared_before": free.stop - 1}}
+
+
+def within_limit(n_clusters: Any, most: int | None) -> None:
+    """Refuse a number of clusters that is given and larger than `max_clusters`."""
+    if most is not None and isinstance(n_clusters, numbers.Integral) and int(n_clusters) > most:
+        raise ValueError(
+            f"n_clusters must be at most max_clusters={most:,}, got {int(n_clusters):,}; ask for fewer clusters."
+        )
 
 
 def choose(ensemble: Ensemble, wanted: Wanted, solving: Solving) -> tuple[Choice, Consensus]:

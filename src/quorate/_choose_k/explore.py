@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose_k.choose_k import Wanted, candidates, choose
+from quorate._choose_k.choose_k import Wanted, candidates, choose, limit_info
 from quorate._data.rows import compress
 from quorate._solve.run_method import AUTO, resolve
 from quorate._summaries import Choice
@@ -88,13 +88,15 @@ Judge = Callable[[Features, How, int], Contrast | None]
 class Explored(NamedTuple):
     """A number of clusters, its reasons, the comparison with a reference, and the members that were made for it.
 
-    `ensembles` holds those that were made of all objects to judge a number of clusters, with their models.
+    `ensembles` holds those that were made of all objects to judge a number of clusters, with their models; `limit` says
+    which numbers `max_clusters` left out.
     """
 
     choice: Choice
     reference: Contrast | None
     ensemble: Ensemble
     ensembles: Mapping[int, tuple[Ensemble, list[Any]]]
+    limit: Mapping[str, Any] = {}
 
     def made(self) -> tuple[Ensemble, list[Any]] | None:
         """Return the ensemble, with its models, from which the answer follows, if it was made to judge the number."""
@@ -104,7 +106,7 @@ class Explored(NamedTuple):
     def info(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
         found = {} if self.reference is None else {"reference_test": dict(self.reference._asdict())}
-        return {"choice": self.choice, **found}
+        return {"choice": self.choice, **self.limit, **found}
 
 
 def chooses_number(n_clusters: Any, method: str) -> bool:
@@ -150,19 +152,20 @@ def explore(
     made = generate_with_models(features, exploring, entropy, options)
     rows, _ = compress(made[0])
     asked_for = AUTO if n_clusters is None else n_clusters
-    wanted = candidates(asked_for, rows)
+    wanted = candidates(asked_for, rows, solving.max_clusters)
     if wanted is None:
         raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
+    limit = limit_info(asked_for, rows, solving.max_clusters)
     named, _ = resolve(rows, wanted, replace(solving, random_state=entropy % 2**62, refine=False))
     links = links_between_cells(features, entropy)
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
     if judge is None:
-        return Explored(choice, None, made[0], {})
+        return Explored(choice, None, made[0], {}, limit)
     how = How(request, solving, entropy, options, {}, {"base": EXPLORING}, {})
     judged = _judged(choice, partial(judge, features), how, is_open)
-    return Explored(*judged, made[0], {**how.ensembles, 1: made})
+    return Explored(*judged, made[0], {**how.ensembles, 1: made}, limit)
 
 
 def _judged(

@@ -6,7 +6,7 @@ import logging
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -14,17 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose
+from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
+from quorate._consensus.limits import limited, refuse_limits
+from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
+from quorate._data.outside import inside_rows, noise_values, part_inside
 from quorate._data.proof import proven
-from quorate._data.rows import compress, select_rows
+from quorate._data.rows import ARRAYS, at_places, compress, expand, expand_on_card, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
-from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._device.choose import DEVICES, card_for, is_out_of_memory, kind_of, lives_on_card
 from quorate._progress import steps
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
@@ -33,7 +36,7 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
-from quorate.solvers.contingency import anmi, contingency
+from quorate.solvers.contingency import anmi
 from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
@@ -44,12 +47,14 @@ def solve(
     ensemble: AnyEnsemble,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
     refine: bool = False,
     confidence: bool = True,
     start: Any = None,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -61,7 +66,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, confidence, start, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, start, min_size, max_clusters, **options
         As in `consensus`.
 
     Returns
@@ -82,8 +87,12 @@ def solve(
     [0, 0, 1, 1]
     """
     proven(ensemble)
-    solving = Solving(method, options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start)
-    return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
+    solving = Solving(
+        _named(method), options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
+    )
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
+    return solve_rows(ensemble, n_clusters, solving)
 
 
 def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
@@ -93,22 +102,27 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble)
+    if solving.is_limited:
+        refuse_limits(ensemble, n_clusters, solving)
+    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble, solving.max_clusters)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)
     if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
         solving = replace(solving, refine=True)
-    if ensemble.card is not None and (compared is not None or solving.refine or method.combines):
+    several = compared is not None or solving.refine or method.combines or solving.is_limited
+    if ensemble.card is not None and several:
         ensemble = ensemble.on_host()
         why = (
-            "numbers of clusters are compared" if compared is not None else "several methods or single moves are tried"
+            "numbers of clusters are compared" if compared is not None else "several methods, moves or joins are tried"
         )
         info["device"] = f"the processor: {why}, on rows that the card compressed"
     if compared is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, solving)
     else:
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+        info |= limit_info(n_clusters, ensemble, solving.max_clusters)
+    result = limited(ensemble, result, solving) if solving.is_limited else result
     if solving.options:
         info["options"] = dict(solving.options)
     if solving.start is not None:
@@ -160,7 +174,7 @@ def consensus(
     labels: Any,
     n_clusters: Numbers = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | Callable[..., Any] = DEFAULT_METHOD,
     coarsen: Any = None,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
@@ -175,6 +189,10 @@ def consensus(
     features: Any = None,
     progress: bool = False,
     start: Any = None,
+    noise: Any = None,
+    skip_empty: bool | str = False,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -194,8 +212,10 @@ def consensus(
         `choose_k` chooses it, and ``info["choice"]`` is its result; with "auto" the answer is 1 if the members have no
         more in common than permuted labels. If the method is named and finds the number itself, None leaves it to
         the method.
-    method : str
-        A name in METHODS; ``quorate methods`` lists them. "auto" chooses one by the number of distinct rows and by the
+    method : str or function
+        A name in METHODS, or a function of your own: it gets an Ensemble of distinct rows with counts, the number of
+        clusters (None if it is left to the function) and, if it takes one, a generator `rng`, and returns one label for
+        each row. ``quorate methods`` lists the names. "auto" chooses one by the number of distinct rows and by the
         share of missing labels: the attribute `method` of the result says which, and ``info["auto"]`` says why.
     coarsen : float, mapping or "auto", optional
         Whether to merge similar rows first, as the function `coarsen` does. A number is its theta, and a mapping such
@@ -241,6 +261,21 @@ def consensus(
         objects or members were added since. Objects are matched by their ids; without ids the labels are those of the
         first objects, and the others are new. There is one run, and as many clusters as in `start` unless more are
         asked for. ``info["n_started"]`` is the number of objects that had a label.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, such as -1 of HDBSCAN. An object
+        stays outside (label -1) if members of at least half of the weight of those that know it say so; otherwise
+        noise counts as a missing label. ``info["outside"]`` is the number of objects that stay outside.
+    skip_empty : bool or "keep", default False
+        What to do with objects without any label: refuse the table, leave them out (they need ids), or keep them with
+        the label -1.
+    min_size : int
+        The least number of objects in a cluster. While a cluster is smaller, the smallest one is joined to the cluster
+        with which it has the highest mean co-association, so that there are fewer clusters than were asked for or
+        chosen. ``info["min_size"]`` then says how many there were before; `objective` and the tree are those before.
+    max_clusters : int, optional
+        The highest number of clusters. It bounds the numbers that are compared, and a method that finds more by itself
+        is run again with this number; a larger number that is given is refused. ``info["max_clusters"]`` says how many
+        clusters the method found, or up to which number would have been compared.
     **options
         The method's own options.
 
@@ -266,12 +301,24 @@ def consensus(
         _check.choice(device, "device with features", ("cpu", None))
         if start is not None:
             raise ValueError("start must be None with features, which weigh the members anew.")
-    reading = Reading(missing, weights, check=check, orientation=orientation, ids=ids)
+    reading = Reading(missing, weights, skip_empty, check=check, orientation=orientation, ids=ids, noise=noise)
     if start is not None:
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    solving = Solving(method, options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    solving = Solving(
+        _named(method),
+        options,
+        coarsen,
+        random_state,
+        max_bytes,
+        refine,
+        confidence,
+        device,
+        start,
+        min_size,
+        max_clusters,
+    )
     with steps(is_shown=progress)("finding the consensus"):
         if features is not None:
             on_host = labels.on_host() if isinstance(labels, Ensemble) else labels
@@ -279,11 +326,24 @@ def consensus(
         return _consensus(labels, n_clusters, reading, solving)
 
 
+def _named(method: str | Callable[..., Any]) -> str:
+    """Return the name of a method, which a function of the user gets now."""
+    if isinstance(method, str):
+        return method
+    from quorate._solve.own_method import method_name
+
+    return method_name(method)
+
+
 def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solving) -> Consensus:
     """Find the consensus on the card if it is asked for or the labels live there, otherwise on the processor."""
     if solving.device == "cpu" and isinstance(labels, Ensemble):
         labels = labels.on_host()
     if solving.device not in (None, "cpu") or lives_on_card(labels):
+        if noise_values(reading.noise) or reading.skip_empty:
+            raise ValueError(
+                "noise and skip_empty must be left out on a card; pass labels in host memory, device=None."
+            )
         result = consensus_on_card(labels, n_clusters, reading, solving)
         if result is not None:
             return result
@@ -355,6 +415,8 @@ def _read(labels: Any, reading: Reading) -> AnyEnsemble:
     """Labels or soft members, read as the options of `as_ensemble` say."""
     if not (isinstance(labels, SoftEnsemble) or holds_matrices(labels)):
         return ensemble_as(labels, reading)
+    if noise_values(reading.noise) or reading.skip_empty:
+        raise ValueError("noise and skip_empty must be left out with soft members; noise is a membership in nothing.")
     if reading.orientation is not None:
         raise ValueError("orientation must be None with soft members, each of which is a matrix with objects as rows.")
     return as_soft_ensemble(labels, weights=reading.weights, missing=reading.missing, ids=reading.ids)
@@ -376,23 +438,28 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     """
     if ensemble.card is not None:
         return _solve_on_card(ensemble, n_clusters, solving)
-    n_clusters, solving = started(ensemble, n_clusters, solving)
+    inside = inside_rows(ensemble) if isinstance(ensemble, Ensemble) else None
+    if inside is not None:
+        return _solve_inside(cast(Ensemble, ensemble), inside, n_clusters, solving)
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
         return _solve_soft(cast(SoftEnsemble, ensemble), n_clusters, solving)
-    solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
     merged = coarsened(rows, n_clusters, solving)
     if merged is None:
         result = solve_rows(rows, n_clusters, solving)
         objects = expand(result, inverse, ensemble.object_ids)
         return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
     few, joined, done = merged
-    begun = carried(solving, joined, rows.counts, few.n_rows)
+    begun = solving if solving.start is None else carried(solving, joined, rows.counts, few.n_rows)
     result = solve_rows(few, n_clusters, replace(begun, confidence=False))
     if solving.coarsen is not None and few.n_rows < rows.n_rows:
         sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
         if sampled is not None:
-            few, result, joined = rows, sampled, np.arange(rows.n_rows)
+            few, result, joined = rows, limited(rows, sampled, solving), np.arange(rows.n_rows)
     result = replace(result, info={**result.info, "coarsen": done})
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
@@ -403,48 +470,19 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
 
 
-class Start(NamedTuple):
-    """Labels to begin from: a code for each row, -1 where there is none, and the number of objects that had a label."""
-
-    codes: NDArray[np.int32]
-    n_labelled: int
-
-
-def started(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> tuple[Numbers, Solving]:
-    """Match the labels to start from with the rows, and say how many clusters and which method there are then."""
-    given = solving.start
-    if given is None or isinstance(given, Start):
-        return n_clusters, solving
-    method = solving.method
-    if method == AUTO:
-        made = given.method if isinstance(given, Consensus) else ""
-        method = made if made in METHODS and METHODS[made].warm else "kmeans"
-    if not METHODS[_check.choice(method, "method", (AUTO, *METHODS))].warm:
-        able = ", ".join(name for name, entry in METHODS.items() if entry.warm)
-        raise ValueError(f"method {method!r} cannot start from labels; methods that can: {able}.")
-    codes, k = matched_labels(given, "start", ensemble)
-    if not (n_clusters is None or n_clusters == AUTO):
-        wanted = _check.integer(n_clusters, "n_clusters", low=1)
-        if wanted < k:
-            raise ValueError(
-                f"n_clusters must be at least {k}, the clusters of start, got {wanted}; merge some of them."
-            )
-        k = wanted
-    begin = Start(codes, int(ensemble.counts[codes >= 0].sum()))
-    return k, replace(solving, method=method, start=begin)
-
-
-def carried(solving: Solving, inverse: NDArray[Any], counts: NDArray[np.int64], n_rows: int) -> Solving:
-    """Carry the labels to start from to fewer rows: each gets the label that most of its objects have."""
-    if solving.start is None:
-        return solving
-    codes = solving.start.codes
-    pairs = contingency(codes, inverse, int(codes.max()) + 1, n_rows, counts)
-    order = np.lexsort((pairs.first, -pairs.counts, pairs.second))
-    seen, first = np.unique(pairs.second[order], return_index=True)
-    labels = np.full(n_rows, -1, dtype=np.int32)
-    labels[seen] = pairs.first[order[first]]
-    return replace(solving, start=solving.start._replace(codes=labels))
+def _solve_inside(ensemble: Ensemble, inside: NDArray[np.intp], n_clusters: Numbers, solving: Solving) -> Solved:
+    """Solve the objects that belong to some cluster; the others get the label -1. There is no tree of all objects."""
+    if solving.start is not None:
+        codes = matched_labels(solving.start, "start", ensemble)[0][inside]
+        solving = replace(solving, start=codes)
+    solved = solve_objects(part_inside(ensemble, inside), n_clusters, solving)
+    found, n_rows = solved.objects, ensemble.n_rows
+    n_outside = int(ensemble.counts.sum() - ensemble.counts[inside].sum())
+    gaps = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
+    arrays = {name: at_places(getattr(found, name), inside, n_rows, fill) for name, fill in gaps.items()}
+    info = {**found.info, "outside": n_outside}
+    objects = replace(found, **arrays, tree=None, object_ids=ensemble.object_ids, info=info)
+    return solved._replace(objects=objects)
 
 
 def _needs_labels(solving: Solving) -> bool:
@@ -465,16 +503,19 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
     """
     if _is_open(n_clusters, solving):
         labels = compress(harden(soft))[0]
-        compared = candidates(AUTO if n_clusters is None else n_clusters, labels)
+        asked_for = AUTO if n_clusters is None else n_clusters
+        compared = candidates(asked_for, labels, solving.max_clusters)
         assert compared is not None, "a number that is open has candidates"
         wanted = Wanted(compared, n_clusters is None or isinstance(n_clusters, str))
         plain = replace(solving, refine=False, coarsen=None)
         choice = choose(labels, wanted, resolve(labels, compared, plain)[0])[0]
         solved = solve_objects(soft, choice.n_clusters, solving)
-        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, "choice": choice}))
+        told = {"choice": choice, **limit_info(asked_for, labels, solving.max_clusters)}
+        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, **told}))
     rows, inverse = compress(soft)
     drawn = drawn_labels(in_content_order(rows))
-    solving = carried(solving, inverse, soft.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, soft.counts, rows.n_rows)
     whole = solve_objects(drawn, n_clusters, replace(solving, confidence=False))
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))
@@ -500,7 +541,8 @@ def _measured(
     clusters. The loss is the share by which the merged rows' mean NMI with the members is below that of this labelling.
     If it is too large, "auto" takes this labelling, and a theta that was given leads to a warning.
     """
-    k = None if n_clusters is None and METHODS[merged.method].finds_k else merged.n_clusters
+    is_found = n_clusters is None and METHODS[merged.method].finds_k and solving.max_clusters is None
+    k = None if is_found else merged.n_clusters
     plain = replace(solving, method=merged.method, refine=False, start=None)
     sampled = _sampled(rows, k, plain, min(SAMPLE, info.get("max_rows", SAMPLE)))
     if sampled is None:
@@ -555,21 +597,6 @@ def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:
     budget = min(MAX_ROWS, max(1, math.isqrt(solving.max_bytes // 8)))
     return coarsen_by_option(rows, solving.coarsen, n_clusters=n_clusters, max_rows=budget)
 
-
-def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
-    """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
-    return replace(
-        result,
-        labels=taken_rows(result.labels, inverse),
-        confidence=None if result.confidence is None else taken_rows(result.confidence, inverse),
-        runner_up=None if result.runner_up is None else taken_rows(result.runner_up, inverse),
-        rows=inverse,
-        object_ids=object_ids,
-    )
-
-
-ARRAYS = ("labels", "confidence", "runner_up")
-"""The arrays of a Consensus with one entry per object."""
 
 logger = logging.getLogger("quorate")
 
@@ -639,25 +666,3 @@ def _solve_on_card(ensemble: Any, n_clusters: Numbers, solving: Solving) -> Solv
             raise
         raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
-
-
-def expand_on_card(result: Consensus, inverse: Any, ensemble: Any) -> Consensus:
-    """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
-    card = ensemble.card
-    arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}
-    rows = returned(card, inverse, ensemble.kind)
-    rows = rows.astype(np.intp) if isinstance(rows, np.ndarray) else rows
-    return replace(result, **arrays, rows=rows, object_ids=ensemble.object_ids)
-
-
-def _of_objects(card: Any, array: Any, inverse: Any) -> Any:
-    if array is None:
-        return None
-    return (card.to_card(array) if isinstance(array, np.ndarray) else array)[inverse]
-
-
-def returned(card: Any, array: Any, kind: Kind) -> Any:
-    """Return an array on the card in the caller's library: NumPy, CuPy or PyTorch."""
-    if array is None:
-        return None
-    return card.to_host(array) if kind == "numpy" else in_kind(array, kind)

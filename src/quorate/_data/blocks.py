@@ -32,7 +32,8 @@ from quorate._data.coding import (
     stack_columns,
     warn_of_nulls,
 )
-from quorate._data.ensemble import build_ensemble, refuse_suspects, unlabelled_rows
+from quorate._data.ensemble import build_ensemble, refuse_suspects
+from quorate._data.outside import unlabelled_rows
 from quorate._types import Ensemble, Reading, read_only
 from quorate.ops.coding import code_columns
 from quorate.ops.distinct_rows import added_counts, as_words, distinct_rows, fill_slots, insert_rows

@@ -30,6 +30,8 @@ class MissingRule:
     """
 
     values: tuple[Any, ...]
+    noise: tuple[Any, ...] = ()
+    """Labels that may be negative: they mean that an object belongs to no cluster; see outside.py."""
 
     @property
     def integers(self) -> tuple[int, ...]:
@@ -55,7 +57,7 @@ class MissingRule:
         """Raise if a label is a negative number, unless `values` is empty, which allows such labels."""
         if not self.values:
             return
-        negative = [value for value in categories if _is_number(value) and value < 0]
+        negative = [value for value in categories if _is_number(value) and value < 0 and value not in self.noise]
         measured = next((value for value in negative if not float(value).is_integer()), None)
         if measured is not None:
             raise ValueError(

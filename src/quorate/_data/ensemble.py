@@ -10,8 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import DEFAULT, code_integers, code_table, missing_rule
+from quorate._data.coding import DEFAULT, code_integers, code_table
 from quorate._data.ids import refuse_repeated
+from quorate._data.outside import (
+    noise_taken_out,
+    noise_values,
+    refuse_unlabelled,
+    rule_beside,
+    settled,
+    with_noise,
+)
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
 from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
@@ -28,6 +36,8 @@ def as_ensemble(
     ids: Any = None,
     counts: Any = None,
     check: bool = True,
+    noise: Any = None,
+    skip_empty: bool | str = False,
 ) -> Ensemble:
     """Check and code a table of labels: one row per object, one column per member.
 
@@ -64,6 +74,13 @@ def as_ensemble(
         Refuse columns that cannot be clusterings: numbers with digits after the decimal point (of 5 objects or
         more), which are measurements, and columns with a label of its own for each object (of more than 20) or for
         more than 90% of them (of 50 or more), which are ids. False takes every column as it is.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, such as -1 of HDBSCAN. They are
+        missing labels for all that compares members, but `consensus` leaves an object outside (label -1) if members
+        of at least half of the weight of those that know it say so. Files do not keep this.
+    skip_empty : bool or "keep", default False
+        What to do with objects that have no label in any member: refuse the table, leave them out (True; they need
+        ids), or keep them, which `consensus` gives the label -1.
 
     Returns
     -------
@@ -88,7 +105,8 @@ def as_ensemble(
            [ 1,  1],
            [-1,  1]], dtype=int8)
     """
-    return ensemble_as(labels, Reading(missing, weights, check=check, orientation=orientation, ids=ids), counts)
+    reading = Reading(missing, weights, skip_empty, check=check, orientation=orientation, ids=ids, noise=noise)
+    return ensemble_as(labels, reading, counts)
 
 
 def ensemble_as(labels: Any, reading: Reading, counts: Any = None) -> Ensemble:
@@ -96,12 +114,12 @@ def ensemble_as(labels: Any, reading: Reading, counts: Any = None) -> Ensemble:
     if isinstance(labels, SoftEnsemble) or holds_matrices(labels):
         raise TypeError(NEEDS_LABELS)
     if isinstance(labels, Ensemble):
-        if reading.missing != DEFAULT or reading.orientation is not None:
-            raise ValueError("missing and orientation say how to read a table, but labels are an Ensemble already.")
+        if reading.missing != DEFAULT or reading.orientation is not None or reading.noise is not None:
+            raise ValueError(
+                "missing, noise and orientation say how to read a table, but labels are an Ensemble already."
+            )
         return with_options(proven(labels), reading.weights, reading.ids, counts)
-    ensemble = read_ensemble(labels, reading, counts)
-    refuse_unlabelled(ensemble.labels)
-    return ensemble
+    return settled(read_ensemble(labels, reading, counts), reading.skip_empty)[0]
 
 
 def read_ensemble(labels: Any, reading: Reading, counts: Any = None) -> Ensemble:
@@ -109,12 +127,14 @@ def read_ensemble(labels: Any, reading: Reading, counts: Any = None) -> Ensemble
 
     Functions that read several files check for such objects only after the files are joined.
     """
-    rule, ids = missing_rule(reading.missing), reading.ids
+    rule, ids, mask = rule_beside(reading.missing, reading.noise), reading.ids, None
     table = as_table(labels, reading.orientation, ids if isinstance(ids, str) else None)
     if table.block is not None:
         matrix, categories = code_integers(table.block, table.names, rule)
     else:
         matrix, categories = code_table(table.columns, table.names, rule)
+    if noise_values(reading.noise):
+        matrix, categories, mask = noise_taken_out(matrix, categories, table.names, reading.missing, reading.noise)
     if reading.check and counts is None:
         refuse_suspects(matrix, table.names, categories)
     given_ids = table.ids if ids is None or isinstance(ids, str) else ids
@@ -129,7 +149,7 @@ def read_ensemble(labels: Any, reading: Reading, counts: Any = None) -> Ensemble
         keep_unlabelled=True,
     )
     ensemble.remember(has_default_index=table.has_index and given_ids is None)
-    return ensemble
+    return with_noise(ensemble, mask)
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:
@@ -170,7 +190,12 @@ def with_learnt_weights(ensemble: E) -> E:
         for name, weight, reason in zip(ensemble.member_names, weights, reasons, strict=True)
     }
     chosen = vary(ensemble, weights=np.where(kept, weights, 1.0), info={**ensemble.info, "weights": facts})
-    return chosen if kept.all() else with_members(chosen, np.flatnonzero(kept))
+    if kept.all():
+        return chosen
+    noise = getattr(ensemble, "noise", None)
+    part = with_members(chosen, np.flatnonzero(kept))
+    part.remember(noise=None if noise is None else noise[:, kept])
+    return part
 
 
 Array = NDArray[Any]
@@ -242,23 +267,6 @@ def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) 
     empty = [name for name, values in zip(names, categories, strict=True) if len(values) == 0]
     if empty:
         raise EmptyMemberError(empty)
-
-
-def unlabelled_rows(labels: Array) -> NDArray[np.intp]:
-    """Return the numbers of the rows that have no label in any member."""
-    return np.flatnonzero(labels.max(axis=1) < 0) if labels.min() < 0 else np.empty(0, dtype=np.intp)
-
-
-def refuse_unlabelled(labels: Array) -> None:
-    """Raise if an object has no label in any member."""
-    unlabelled = unlabelled_rows(labels)
-    if len(unlabelled):
-        shown = ", ".join(str(row) for row in unlabelled[:5]) + (", ..." if len(unlabelled) > 5 else "")
-        raise ValueError(
-            f"{len(unlabelled):,} of {len(labels):,} objects {_check.has(len(unlabelled))} no label in any member "
-            f"(rows {shown}, counted from 0); leave them out: nothing is known about them "
-            f"(load_labels: skip_empty=True; shell: --skip-empty)."
-        )
 
 
 def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:

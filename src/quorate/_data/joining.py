@@ -10,19 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import counted
+from quorate import _check
 from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
-from quorate._data.ensemble import as_ensemble, build_ensemble, refuse_unlabelled, unlabelled_rows, with_options
-from quorate._data.ids import few, union_of_ids
-from quorate._data.proof import vary
+from quorate._data.ensemble import as_ensemble, build_ensemble, with_options
+from quorate._data.ids import few, id_texts, union_of_ids
+from quorate._data.outside import settled, with_noise
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble
 
+Array = NDArray[Any]
 logger = logging.getLogger("quorate")
 
 
 def join(
-    *tables: Any, ids: str | None = None, weights: Any = None, missing: Any = DEFAULT, check: bool = True
+    *tables: Any,
+    ids: str | Mapping[str, str] | None = None,
+    weights: Any = None,
+    missing: Any = DEFAULT,
+    check: bool = True,
+    noise: Any = None,
+    skip_empty: bool | str = False,
+    ids_as: str = "text",
 ) -> Ensemble:
     """Combine several tables of labels into one ensemble, matching objects by their names.
 
@@ -31,14 +39,22 @@ def join(
     *tables : data frames, Series, mappings of Series, Ensembles; or one mapping from names to these
         Each must name its objects: by a pandas index, by the column `ids`, or as an Ensemble with ids. The tables need
         not contain the same objects.
-    ids : str, optional
-        The column that names the objects, in each data frame that has it.
+    ids : str or mapping, optional
+        The column that names the objects, in each data frame that has it; or a mapping from names of tables to such
+        columns.
     weights : array or mapping, optional
         Positive weights of all members, by order or by name; those of the tables by default.
     missing : value or list of values, default -1
         What stands for a missing label, as for `as_ensemble`.
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, as for `as_ensemble`.
+    skip_empty : bool or "keep", default False
+        What to do with objects without any label: refuse the tables, leave them out, or keep them.
+    ids_as : {"text", "loose"}, default "text"
+        How ids are compared. With "loose", ids that differ in leading zeros, a final .0, spaces, upper and lower case
+        or Unicode forms are the same; the first spelling is kept. A warning says if that would match many more objects.
 
     Returns
     -------
@@ -68,42 +84,66 @@ def join(
             ensembles.append(table)
             continue
         columns = getattr(table, "column_names", getattr(table, "columns", table if isinstance(table, Mapping) else ()))
-        own = ids if ids is not None and ids in list(columns) else None
+        wanted = ids.get(name) if isinstance(ids, Mapping) else ids
+        own = wanted if wanted is not None and (wanted in list(columns) or isinstance(ids, Mapping)) else None
         try:
-            ensembles.append(as_ensemble(table, ids=own, missing=missing, orientation="objects", check=check))
+            ensembles.append(_read_table(table, own, missing, noise, check))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    joined = join_ensembles(ensembles, list(named))
-    refuse_unlabelled(joined.labels)
-    return with_options(joined, weights, None, None)
+    joined = join_ensembles(ensembles, list(named), ids_as=ids_as)
+    return with_options(settled(joined, skip_empty)[0], weights, None, None)
+
+
+def _read_table(table: Any, ids: str | None, missing: Any, noise: Any, check: bool) -> Ensemble:
+    """Read one of several tables; objects without any label in it may have one in another table."""
+    return as_ensemble(
+        table, ids=ids, missing=missing, orientation="objects", check=check, noise=noise, skip_empty="keep"
+    )
 
 
 def _named_tables(tables: tuple[Any, ...]) -> dict[str, Any]:
     if len(tables) == 1 and isinstance(tables[0], Mapping):
         tables_by_name = {str(name): table for name, table in tables[0].items()}
     else:
-        tables_by_name = {f"table {place}": table for place, table in enumerate(tables)}
+        # tables that were read from files are named as their files are where files are joined
+        files = [getattr(table, "source", "") if isinstance(table, Ensemble) else "" for table in tables]
+        own = [name if name and files.count(name) == 1 else f"table {place}" for place, name in enumerate(files)]
+        tables_by_name = dict(zip(own, tables, strict=True))
     if not tables_by_name:
         raise ValueError("join needs at least one table, got none.")
     return tables_by_name
 
 
-def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ensemble:
+def join_ensembles(
+    ensembles: Sequence[Ensemble], sources: Sequence[str], *, ids_as: str = "text", strangers: bool = False
+) -> Ensemble:
     """Put the members of several ensembles side by side, with objects matched by id.
 
-    `sources` are the names of the ensembles, for the names of members and for error messages.
+    `sources` are the names of the ensembles, for the names of members and for error messages. Tables that share no
+    object with the others are refused unless there may be `strangers`.
     """
+    from quorate._data.meant_ids import IDS_AS, respelled, warn_of_few
+
+    _check.choice(ids_as, "ids_as", IDS_AS)
     for ensemble, source in zip(ensembles, sources, strict=True):
         _refuse_nameless(ensemble, source)
-    object_ids, places = union_of_ids([_ids_of(ensemble) for ensemble in ensembles])
-    _refuse_strangers(ensembles, places, sources)
+    given = [_ids_of(ensemble) for ensemble in ensembles]
+    if ids_as == "loose":
+        given = respelled(given, sources)
+    object_ids, places = union_of_ids(given)
+    if not strangers:
+        _refuse_strangers(given, places, sources)
+        warn_of_few(given, places, sources)
     names = _joined_names(ensembles, sources)
+    noise = np.zeros((len(object_ids), len(names)), dtype=np.bool_)
     matrix = np.full(
         (len(object_ids), len(names)), -1, dtype=narrowest(max(int(e.n_clusters.max()) for e in ensembles))
     )
     start = 0
     for ensemble, place in zip(ensembles, places, strict=True):
         matrix[place, start : start + ensemble.n_members] = ensemble.labels
+        if ensemble.noise is not None:
+            noise[place, start : start + ensemble.n_members] = ensemble.noise
         start += ensemble.n_members
     known = [values for ensemble in ensembles for values in ensemble.categories]
     # coded anew, because objects in another order mean clusters in another order of first appearance
@@ -111,38 +151,23 @@ def join_ensembles(ensembles: Sequence[Ensemble], sources: Sequence[str]) -> Ens
     joined = {source: ensemble.n_rows for source, ensemble in zip(sources, ensembles, strict=True)}
     for source, n_known in joined.items():
         logger.info("join: %s has %s of %s objects", source, f"{n_known:,}", f"{len(object_ids):,}")
-    return build_ensemble(
+    built = build_ensemble(
         codes,
         names,
         tuple(values[order] for values, order in zip(known, kept, strict=True)),
         weights=np.concatenate([ensemble.weights for ensemble in ensembles]),
         ids=object_ids,
         id_name=ensembles[0].id_name,
-        info={"joined": joined},
+        info={"joined": joined, **_repeated(ensembles)},
         keep_unlabelled=True,
     )
+    return with_noise(built, noise if noise.any() else None)
 
 
-def without_unlabelled(ensemble: Ensemble) -> tuple[Ensemble, NDArray[np.intp]]:
-    """Return the ensemble without the objects that have no label in any member, and the numbers of the rows kept."""
-    empty = unlabelled_rows(ensemble.labels)
-    kept = np.setdiff1d(np.arange(ensemble.n_rows), empty, assume_unique=True)
-    if not len(empty):
-        return ensemble, kept
-    if ensemble.object_ids is None:
-        raise ValueError(
-            f"skip_empty (--skip-empty) would leave {counted(len(empty), 'object')} out, and without names it "
-            f"would be unknown which; name the objects with ids= (--id)."
-        )
-    left_out = {"n": len(empty), "first": [str(name) for name in ensemble.object_ids[empty[:5]].tolist()]}
-    chosen = vary(
-        ensemble,
-        labels=ensemble.labels[kept],
-        counts=ensemble.counts[kept],
-        object_ids=ensemble.object_ids[kept],
-        info={**ensemble.info, "skipped": left_out},
-    )
-    return chosen, kept
+def _repeated(ensembles: Sequence[Ensemble]) -> dict[str, Any]:
+    """How many ids all tables together had more than once, if these were made one row each."""
+    found = [dict(ensemble.info["duplicates"]) for ensemble in ensembles if "duplicates" in ensemble.info]
+    return {"duplicates": {**found[0], "n": sum(each["n"] for each in found)}} if found else {}
 
 
 def _ids_of(ensemble: Ensemble) -> NDArray[Any]:
@@ -160,16 +185,20 @@ def _refuse_nameless(ensemble: Ensemble, source: str) -> None:
         raise ValueError(f"{source} is compressed, so that its rows are not objects; join tables before compressing.")
 
 
-def _refuse_strangers(ensembles: Sequence[Ensemble], places: list[Any], sources: Sequence[str]) -> None:
+def _refuse_strangers(given: Sequence[Array], places: list[Any], sources: Sequence[str]) -> None:
     """Raise if a table has no object in common with the others, because then its ids are probably of another kind."""
     if len(places) < 2:
         return
+    from quorate._data.meant_ids import likely_cause
+
     uses = np.bincount(np.concatenate(places))
-    for ensemble, place, source in zip(ensembles, places, sources, strict=True):
+    for which, (ids, place, source) in enumerate(zip(given, places, sources, strict=True)):
         if uses[place].max() == 1:
+            others = [np.array(id_texts(rest, whole=True)) for other, rest in enumerate(given) if other != which]
+            cause = likely_cause(ids, np.concatenate(others)) or "Do all tables use the same names?"
             raise ValueError(
                 f"none of the {len(place):,} objects of {source} is in another table; its first ones are "
-                f"{few(_ids_of(ensemble)[:3])}. Do all tables use the same names?"
+                f"{few(ids[:3])}, and those of the others {few(others[0][:3])}. {cause}"
             )
 
 

@@ -60,6 +60,8 @@ def vary(ensemble: E, **changes: Unpack[EnsembleFields]) -> E:
     """
     varied: E = replace(cast(Any, ensemble), **changes)
     varied.remember(is_proven=ensemble.is_proven)
+    if ensemble.noise is not None and "labels" not in changes:
+        varied.remember(noise=ensemble.noise)
     return varied
 
 

@@ -19,6 +19,7 @@ from quorate._data.blocks import Kind
 from quorate._data.coding import MissingRule, missing_rule, wastes
 from quorate._data.ensemble import read_ensemble
 from quorate._data.ids import refuse_repeated
+from quorate._data.outside import with_noise
 from quorate._data.proof import vary
 from quorate._data.rows import select_members
 from quorate._data.tables import as_table, refuse_duplicates
@@ -51,13 +52,16 @@ def of_labels(names: Sequence[str], read: dict[str, Array]) -> list[str]:
     return [name for name in names if _LABELS not in names or name in own or name.startswith(_CATEGORIES)]
 
 
-def ensemble_from_arrays(
-    arrays: Mapping[str, Array], name: str, choose: Choose, missing: Any, orientation: str | None, check: bool
-) -> Ensemble:
+def ensemble_from_arrays(arrays: Mapping[str, Array], name: str, choose: Choose, how: Reading) -> Ensemble:
     """Build an ensemble from the array of labels, and from ids, names, weights, counts and categories if present."""
     labels = _label_array(arrays, name)
     refuse_repeated(arrays.get(_IDS), name)
-    categories = _saved_categories(arrays, labels, name)
+    categories, missing = _saved_categories(arrays, labels, name), how.missing
+    if categories and how.noise is not None:
+        raise ValueError(
+            f"{name} was written by save_ensemble, which does not keep which labels were noise; leave noise= (--noise) "
+            f"out, or read the table that the ensemble was made from."
+        )
     if labels.dtype.kind in "US":
         # an empty text counts as a missing label in every file format
         missing = MissingRule((*missing_rule(missing).values, ""))
@@ -66,9 +70,10 @@ def ensemble_from_arrays(
         missing=-1 if categories else missing,
         weights=arrays.get(_WEIGHTS),
         # they were checked when their ensemble was made
-        check=check and not categories,
-        orientation="objects" if categories else orientation,
+        check=how.check and not categories,
+        orientation="objects" if categories else how.orientation,
         ids=arrays.get(_IDS),
+        noise=how.noise,
     )
     ensemble = read_ensemble(labels, reading, arrays.get(_COUNTS))
     if _ID_NAME in arrays and arrays[_ID_NAME].size == 1:
@@ -80,7 +85,9 @@ def ensemble_from_arrays(
     if names is None:
         choose(())
         return ensemble
-    return select_members(vary(ensemble, member_names=names), _check.places(choose(names).members, names))
+    members = _check.places(choose(names).members, names)
+    chosen = select_members(vary(ensemble, member_names=names), members)
+    return with_noise(chosen, None if ensemble.noise is None else ensemble.noise[:, members])
 
 
 def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:

@@ -253,19 +253,21 @@ def _prove_arrays(arrays: Mapping[str, Array], names: list[str] | None) -> None:
     if labels is None or labels.ndim != 1 or labels.dtype != np.int32 or not len(labels):
         raise _UnfitError("it has no labels of at least one object")
     n_clusters = int(labels.max()) + 1
-    if labels.min() < 0 or n_clusters > len(labels):
+    if labels.min() < -1 or not 0 < n_clusters <= len(labels):
         raise _UnfitError(f"{counted(len(labels), 'object')} cannot have labels from {labels.min()} to {labels.max()}")
-    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
+    empty = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=n_clusters) == 0)
     _require(not len(empty), f"no object has the label {empty[0] if len(empty) else ''}")
     for name in _PER_OBJECT:
         fits = name not in arrays or arrays[name].shape == labels.shape
         _require(fits, f"{counted(len(labels), 'label')}, but {name} of shape {fits or arrays[name].shape}")
-    for name, low, high in (("runner_up", -1, n_clusters), ("rows", 0, len(labels))):
+    for name, low, high in (("runner_up", -1, n_clusters), ("rows", -1, len(labels))):
         values = arrays.get(name)
         fits = values is None or (values.dtype.kind == "i" and values.min() >= low and values.max() < high)
         _require(fits, f"{name} must be integers from {low} to {high - 1:,}")
     confidence = arrays.get("confidence", np.ones(1))
-    fits = confidence.dtype == np.float64 and bool(((confidence >= 0) & (confidence <= 1)).all())
+    fits = confidence.dtype == np.float64 and bool(
+        ((confidence >= 0) & (confidence <= 1))[_inside(labels, confidence)].all()
+    )
     _require(fits, "confidence must be float64, from 0 to 1")
     ids = arrays.get("ids")
     _require(ids is None or ids.dtype.kind in "biufUSmM", "ids must be numbers, texts or times")
@@ -273,6 +275,11 @@ def _prove_arrays(arrays: Mapping[str, Array], names: list[str] | None) -> None:
         _prove_tree(arrays["tree"], len(labels), arrays.get("rows"))
     if names is not None and (len(names) != n_clusters or not all(isinstance(name, str) for name in names)):
         raise _UnfitError(f"{counted(len(names), 'name')} for {counted(n_clusters, 'cluster')}")
+
+
+def _inside(labels: Array, values: Array) -> Any:
+    """The values that belong to objects in a cluster; objects outside have no confidence."""
+    return slice(None) if values.shape != labels.shape else labels >= 0
 
 
 def _prove_tree(tree: Array, n_objects: int, rows: Array | None) -> None:

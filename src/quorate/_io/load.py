@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,17 +12,17 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.blocks import CodedColumn, Kind, code_column
-from quorate._data.coding import DEFAULT, MissingRule, code_table, missing_rule, object_array, stack_columns
-from quorate._data.ensemble import build_ensemble, refuse_suspects, refuse_unlabelled, with_options
+from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
+from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
 from quorate._data.ids import computable, order_of, refuse_repeated
-from quorate._data.joining import without_unlabelled
+from quorate._data.outside import noise_taken_out, noise_values, rule_beside, settled, with_noise
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.rows import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
 from quorate._io.arrays import ensemble_from_arrays, of_labels, read_arrays
 from quorate._io.excel import Sheet, read_sheet
 from quorate._io.numpy_files import map_npy
-from quorate._io.opening import Columns, load_sources, refuse_unknown
+from quorate._io.opening import Columns, load_sources, refuse_unknown, short_names
 from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (
@@ -43,23 +44,28 @@ if TYPE_CHECKING:
     from quorate._data.typed_columns import TypedColumn, TypedTable
 
 Array = NDArray[Any]
+DUPLICATES = ("refuse", "first", "last", "vote")
+"""What `load_labels` does with rows of the same id."""
 logger = logging.getLogger("quorate")
 
 
 def load_labels(
     path: FilePath | Sequence[FilePath],
     *,
-    ids: str | None = None,
+    ids: str | Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     missing: Any = DEFAULT,
     orientation: str | None = None,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    skip_empty: bool | str = False,
     check: bool = True,
     formulas: str = "keep",
     encoding: str | None = None,
+    noise: Any = None,
+    ids_as: str = "text",
+    duplicates: str = "refuse",
 ) -> Ensemble:
     """Read a table of labels, one row per object and one column per member, from one file or several.
 
@@ -70,9 +76,9 @@ def load_labels(
         Text is UTF-8, or UTF-16 with a byte order mark, and has a header. An .npz or Zarr group holds the table as
         "labels", or as its only 2-D array, and may hold "ids", "names" and "weights". Several files are joined by
         id, as `join` does; if members of different files have the same name, the file's name is put before it.
-    ids : str, optional
+    ids : str or mapping, optional
         The column that names the objects. Without it every column is a member, and a column that looks
-        like ids is refused.
+        like ids is refused. Of several files, a mapping such as ``{"a.csv": "KdNr"}`` names the column of each.
     columns : list of str, optional
         The columns that are members; all but the ids by default.
     drop : list of str
@@ -91,15 +97,22 @@ def load_labels(
     encoding : str, optional
         How text files are encoded, such as "cp1252" or "latin2". By default UTF-8, UTF-16 with a byte order mark, and
         Windows-1252 are recognised, the last with a warning.
-    skip_empty : bool, default False
+    skip_empty : bool or "keep", default False
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
-        them. The objects must have ids.
+        them. The objects must have ids. "keep" keeps them, and `consensus` gives them the label -1.
     check : bool, default True
         Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
         labels as objects.
     formulas : {"keep", "quote"}, default "keep"
         "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
         the same option, so that ids and labels are what they were.
+    noise : value or list of values, optional
+        The values with which a member says that an object belongs to no cluster, as for `as_ensemble`.
+    ids_as : {"text", "loose"}, default "text"
+        How ids of several files are compared, as for `join`.
+    duplicates : {"refuse", "first", "last", "vote"}, default "refuse"
+        What to do if several rows have the same id: refuse the file, take the first or the last of them, or for each
+        member the label that most of them have. ``info["duplicates"]`` counts these ids.
 
     Returns
     -------
@@ -133,22 +146,22 @@ def load_labels(
     named = _names(columns)
     declared = columns is not None or orientation == "members"
     how = Reading(
-        missing, check=check, declared=declared, orientation=orientation, sep=sep, formulas=formulas, encoding=encoding
+        missing,
+        check=check,
+        declared=declared,
+        orientation=orientation,
+        sep=sep,
+        formulas=formulas,
+        encoding=encoding,
+        noise=noise,
+        duplicates=_check.choice(duplicates, "duplicates", DUPLICATES),
     )
     chosen = Columns(ids, named, tuple(_names(drop) or ()))
-    ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how))
-    return with_options(settled(ensemble, skip_empty)[0], weights, None, None)
-
-
-def settled(ensemble: Ensemble, skip_empty: bool) -> tuple[Ensemble, Array | None]:
-    """Raise if an object has no label at all, or leave such objects out if `skip_empty` is true.
-
-    Returns the ensemble and the numbers of the rows that were kept, or None if all were.
-    """
-    if not skip_empty:
-        refuse_unlabelled(ensemble.labels)
-        return ensemble, None
-    return without_unlabelled(ensemble)
+    ensemble = load_sources(path, chosen, lambda file, choose: load_chosen(file, choose, how), ids_as=ids_as)
+    loaded = with_options(settled(ensemble, skip_empty)[0], weights, None, None)
+    if isinstance(path, str | os.PathLike) and not is_standard(path):
+        loaded.remember(source=short_names([path])[0])
+    return loaded
 
 
 def _names(columns: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -160,6 +173,8 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     if how.orientation is not None:
         _check.choice(how.orientation, "orientation", ("objects", "members"), "what one row stands for.")
     kind, name = format_of(path), name_of(path)
+    if how.duplicates != "refuse" and (kind in ("npy", "npz", "zarr") or how.orientation == "members"):
+        raise ValueError(f"duplicates (--duplicates) is for tables with one row per object, and {name} is none.")
     if how.sep is not None and kind not in DELIMITERS:
         raise ValueError(f"sep (--sep) is for text files, and {name} is .{kind}; leave it out.")
     if kind in DELIMITERS:
@@ -169,14 +184,26 @@ def load_chosen(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
             quote = checked_formulas(how.formulas)
             likely = separator(how.likely_sep) or DELIMITERS[kind]
             texts = read_csv(
-                file, name, likely, choose, sep=how.sep, transposed=transposed, unquote=quote, encoding=how.encoding
+                file,
+                name,
+                likely,
+                _repeatable(choose, how),
+                sep=how.sep,
+                transposed=transposed,
+                unquote=quote,
+                encoding=how.encoding,
             )
         return _from_texts(texts, name, how)
     if kind == "parquet":
         return _from_parquet(path, choose, how)
     if kind == "xlsx":
         return _from_sheet(read_sheet(path, choose), name, how)
-    return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how.missing, how.orientation, how.check)
+    return ensemble_from_arrays(read_arrays(path, of_labels), name, choose, how)
+
+
+def _repeatable(choose: Choose, how: Reading) -> Choose:
+    """Let the chosen column of ids hold repeated ones, if these are to become one row."""
+    return lambda names: choose(names)._replace(repeated=how.duplicates != "refuse")
 
 
 def _from_columns(
@@ -190,12 +217,26 @@ def _from_columns(
 ) -> Ensemble:
     """Build the ensemble of a table in memory, which is one block."""
     refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
-    refuse_repeated(ids, source)
-    rule, coded = missing_rule(how.missing), []
+    if how.duplicates == "refuse" or ids is None:
+        refuse_repeated(ids, source)
+    else:
+        from quorate._data.meant_ids import refuse_missing_ids
+
+        refuse_missing_ids(ids, source)
+    rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
         logger.info("numbering labels", extra={"share": place / len(names)})
         coded.append(code_column(column, name, kind, rule))
-    return _built(stack_columns(coded), names, ids, id_name, source, how)
+    table = stack_columns(coded)
+    if how.duplicates == "refuse" or ids is None:
+        return _built(table, names, ids, id_name, source, how)
+    from quorate._data.meant_ids import one_row_an_id
+
+    table, ids, n_repeated = one_row_an_id(table, ids, names, how.duplicates)
+    built = _built(table, names, ids, id_name, source, how)
+    if not n_repeated:
+        return built
+    return vary(built, info={**built.info, "duplicates": {"n": n_repeated, "taken": how.duplicates}})
 
 
 def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
@@ -207,7 +248,9 @@ def _from_texts(texts: Texts, name: str, how: Reading) -> Ensemble:
 def _from_parquet(path: FilePath, choose: Choose, how: Reading) -> Ensemble:
     table, choice = read_parquet(path, choose)
     if how.orientation == "members":
-        return _from_members(as_table(table, "members", choice.ids), missing_rule(how.missing), name_of(path), how)
+        return _from_members(
+            as_table(table, "members", choice.ids), rule_beside(how.missing, how.noise), name_of(path), how
+        )
     ids = None if choice.ids is None else as_table(table.select([choice.ids]), "objects", None).columns[0]
     columns = [computable(table.column(name)) for name in choice.members]
     return _from_columns(columns, choice.members, "cells", ids, choice.ids, name_of(path), how)
@@ -220,7 +263,7 @@ def _from_sheet(sheet: Sheet, name: str, how: Reading) -> Ensemble:
     if how.orientation == "members":
         names = None if ids is None else tuple(ids.tolist())
         table = transposed(members, text_ids(list(choice.members)), names)
-        return _from_members(table, missing_rule(how.missing), name, how)
+        return _from_members(table, rule_beside(how.missing, how.noise), name, how)
     return _from_columns(members, choice.members, "cells", ids, choice.ids, name, how)
 
 
@@ -243,10 +286,13 @@ def _built(
     source: str,
     how: Reading,
 ) -> Ensemble:
-    labels, categories = coded
+    (labels, categories), mask = coded, None
+    if noise_values(how.noise):
+        labels, categories, mask = noise_taken_out(labels, categories, names, how.missing, how.noise)
     if how.check:
         refuse_suspects(labels, names, categories, source=source, declared=how.declared)
-    return build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
+    built = build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
+    return with_noise(built, mask)
 
 
 class Labelling(NamedTuple):
@@ -268,21 +314,33 @@ def load_with_truth(
     path: FilePath | Sequence[FilePath],
     truth: str | None,
     *,
-    ids: str | None = None,
+    ids: str | Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     missing: Any = DEFAULT,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    skip_empty: bool | str = False,
     check: bool = True,
     formulas: str = "keep",
     encoding: str | None = None,
+    noise: Any = None,
+    ids_as: str = "text",
+    duplicates: str = "refuse",
 ) -> tuple[Ensemble, Array | None]:
     """Load labels as `load_labels` does, but return the column `truth`, if a file has it, beside the ensemble."""
-    how = Reading(missing, check=check, declared=columns is not None, sep=sep, formulas=formulas, encoding=encoding)
+    how = Reading(
+        missing,
+        check=check,
+        declared=columns is not None,
+        sep=sep,
+        formulas=formulas,
+        encoding=encoding,
+        noise=noise,
+        duplicates=_check.choice(duplicates, "duplicates", DUPLICATES),
+    )
     wanted = Columns(ids, columns, tuple(drop), beside=truth)
-    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how))
+    ensemble = load_sources(path, wanted, lambda file, choose: load_chosen(file, choose, how), ids_as=ids_as)
     true_labels = None
     if truth is not None and truth in ensemble.member_names:
         place = ensemble.member_names.index(truth)
@@ -290,7 +348,8 @@ def load_with_truth(
         members = [member for member in range(ensemble.n_members) if member != place]
         if not members:
             raise ValueError(f"the truth {truth!r} is the only column of labels; at least one column must be a member.")
-        ensemble = select_members(ensemble, members)
+        noise = None if ensemble.noise is None else ensemble.noise[:, members]
+        ensemble = with_noise(select_members(ensemble, members), noise)
     ensemble, kept = settled(ensemble, skip_empty)
     if true_labels is not None and kept is not None:
         true_labels = true_labels[kept]
@@ -331,7 +390,7 @@ def load_labelling(
     n_rows = ensemble.n_rows if isinstance(ensemble, Ensemble) else ensemble.n_objects
     if table.n_rows != n_rows:
         raise ValueError(
-            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the other table has "
+            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table has "
             f"{n_rows:,}; rows are matched by order unless both files have an id column (--id)."
         )
     if table.labels[:, 0].min() < 0:

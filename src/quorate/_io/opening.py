@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,32 +35,55 @@ class Columns(NamedTuple):
     whether or not `members` names it.
     """
 
-    ids: str | None = None
+    ids: str | Mapping[str, str] | None = None
     members: Sequence[str] | None = None
     drop: tuple[str, ...] = ()
     beside: str | None = None
 
 
 def load_sources(
-    path: FilePath | Sequence[FilePath], wanted: Columns, load: Callable[[FilePath, Choose], Ensemble]
+    path: FilePath | Sequence[FilePath],
+    wanted: Columns,
+    load: Callable[[FilePath, Choose], Ensemble],
+    *,
+    ids_as: str = "text",
 ) -> Ensemble:
     """Load one file, or several files and join them by id.
 
     `load` reads a single file; its second argument is the function that chooses the columns of that file.
     """
     if isinstance(path, str | os.PathLike):
-        return load(path, lambda names: choose_columns(names, wanted, name_of(path)))
+        own = wanted._replace(ids=ids_in(path, wanted.ids, [path]))
+        return load(path, lambda names: choose_columns(names, own, name_of(path)))
     paths = list(path)
     if not paths:
         raise ValueError("path must name at least one file, got none.")
     if sum(is_standard(file) for file in paths) > 1:
         raise ValueError("only one of the files can come from standard input.")
     if len(paths) == 1:
-        return load_sources(paths[0], wanted, load)
+        return load_sources(paths[0], wanted, load, ids_as=ids_as)
     seen: list[str] = []
-    tables = [load(file, _choose_in(file, wanted, seen)) for file in paths]
+    named = [wanted._replace(ids=ids_in(file, wanted.ids, paths)) for file in paths]
+    tables = [load(file, _choose_in(file, own, seen)) for file, own in zip(paths, named, strict=True)]
     refuse_unknown((*(wanted.members or ()), *wanted.drop), tuple(seen), "none of the files")
-    return join_ensembles(tables, short_names(paths))
+    return join_ensembles(tables, short_names(paths), ids_as=ids_as)
+
+
+def ids_in(path: FilePath, ids: str | Mapping[str, str] | None, paths: Sequence[FilePath]) -> str | None:
+    """Return the column of ids of one file; a mapping names files by path, by name, or by name without suffix."""
+    if ids is None or isinstance(ids, str):
+        return ids
+    known = {name for file in paths for name in _names_of(file)}
+    strange = [name for name in ids if str(name) not in known]
+    if strange:
+        files = ", ".join(_names_of(file)[1] for file in paths)
+        raise ValueError(f"ids names {_check.brief(strange[0])}, which is none of the files: {files}.")
+    return next((ids[name] for name in _names_of(path) if name in ids), None)
+
+
+def _names_of(path: FilePath) -> tuple[str, ...]:
+    name = name_of(path)
+    return name, Path(name).name, Path(name).name.split(".")[0]
 
 
 def _choose_in(path: FilePath, wanted: Columns, seen: list[str]) -> Choose:
@@ -88,7 +111,7 @@ def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choi
 
     If the file has no column names, no option may select columns, and the choice is empty.
     """
-    ids, columns = wanted.ids, wanted.members
+    ids, columns = ids_in(source, wanted.ids, [source]), wanted.members
     if not names and (wanted.drop or columns is not None or ids is not None):
         chosen = ", ".join(map(repr, [*wanted.drop, *(columns or ()), *(() if ids is None else (ids,))]))
         raise ValueError(

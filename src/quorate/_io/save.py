@@ -264,7 +264,13 @@ def _row_writer(stream: IO[str], delimiter: str) -> Callable[[Sequence[Sequence[
 
 
 def _cells(values: Array, texts: list[str] | None) -> list[str]:
-    return as_texts(values) if texts is None else list(map(texts.__getitem__, values.tolist()))
+    if texts is not None:
+        return list(map(texts.__getitem__, values.tolist()))
+    cells = as_texts(values)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        # objects without a cluster have no confidence
+        cells = ["" if cell == "nan" else cell for cell in cells]
+    return cells
 
 
 def save_labels(

@@ -225,6 +225,8 @@ class Choice(NamedTuple):
 
     ids: str | None
     members: tuple[str, ...]
+    repeated: bool = False
+    """Whether several rows may have one id."""
 
 
 Choose = Callable[[tuple[str, ...]], Choice]
@@ -366,7 +368,7 @@ def _read_objects(rows: _Rows, header: tuple[str, ...], choice: Choice) -> Texts
     """Read a table with one row per object, which is one block."""
     columns, ids = _coded(iter(rows), _check.places(choice.members, header), _id_place(choice, header))
     if ids is not None:
-        _refuse_ids(ids, rows)
+        _refuse_ids(ids, rows, repeated=choice.repeated)
     return Texts(choice.members, columns, ids, choice.ids)
 
 
@@ -395,17 +397,19 @@ def _number(column: Iterable[str], seen: _Numbers) -> Array:
     return codes.astype(narrowest(len(seen)), copy=False)
 
 
-def _refuse_ids(names: list[str], rows: _Rows) -> None:
-    """Raise if a name of a row is empty or repeated."""
-    fault = first_fault(names)
+def _refuse_ids(names: list[str], rows: _Rows, *, repeated: bool = False) -> None:
+    """Raise if a name of a row is empty, or repeated where names must not be."""
+    fault = first_fault(names) if not repeated or "" in names else None
     if fault is None:
         return
     first, row = fault
+    if repeated:
+        row = names.index("")
     if not names[row]:
         raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
     raise ValueError(
         f"{rows.name} has the id {names[row]!r} twice, on lines {rows.lines[first]} and {rows.lines[row]}; "
-        f"every row needs an id of its own."
+        f"every row needs an id of its own; duplicates= (--duplicates) of load_labels takes one of them."
     )
 
 

@@ -270,7 +270,9 @@ def resolve(ensemble: AnyEnsemble, n_clusters: object, solving: Solving) -> tupl
     The reason is empty if the method was named.
     """
     if solving.method != AUTO:
-        name = _check.choice(solving.method, "method", (AUTO, *METHODS))
+        name = (
+            solving.method if solving.method in METHODS else _check.choice(solving.method, "method", (AUTO, *METHODS))
+        )
         return replace(solving, options=_checked_options(name, solving.options)), ""
     if solving.options:
         given = ", ".join(map(repr, solving.options))

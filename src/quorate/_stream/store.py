@@ -31,7 +31,7 @@ from quorate._io.aside import NAME, FolderLock, cannot_write, checksum, short_na
 from quorate._io.consensus_file import arrays_of_consensus, load_consensus
 from quorate._io.paths import files_below, strange_in_zarr
 from quorate._io.text import Choice
-from quorate._types import Consensus, Json
+from quorate._types import Consensus, Json, Reading
 
 Array = NDArray[Any]
 
@@ -342,7 +342,7 @@ class Workspace:
             warnings.warn(f"files of the unfinished work in {self.folder} are gone; it is made again.", stacklevel=5)
             return None
         row_of, n_skipped = arrays.pop("row_of"), int(arrays.pop("n_skipped"))
-        ensemble = ensemble_from_arrays(arrays, ROWS, lambda names: Choice(None, names), -1, None, False)
+        ensemble = ensemble_from_arrays(arrays, ROWS, lambda names: Choice(None, names), Reading(check=False))
         ensemble = vary(ensemble, info=info)
         ensemble.remember(is_distinct=True)
         return Finished(FolderStore(self.folder, facts, self.checks), Settled(ensemble, row_of, n_skipped))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.confidence import with_confidence
-from quorate._consensus.consensus import expand, solve
+from quorate._consensus.consensus import solve
 from quorate._data.ensemble import as_ensemble
-from quorate._data.labelling import Labelling
-from quorate._data.rows import as_objects, compress, permuted, select_members
+from quorate._data.labelling import Labelling, code_beside
+from quorate._data.rows import as_objects, compress, expand, permuted, select_members
 from quorate._evaluation.scores import mean_density_within, score_labelling
+from quorate._solve.own_method import method_names
 from quorate._solve.procedure import draw_objects, procedure_of
 from quorate._summaries import need_library
 from quorate._trust.agreement import held_out_agreement
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
-from quorate.solvers.contingency import ari, contingency
+from quorate.solvers.contingency import ari, contingency, nmi
 from quorate.solvers.label_rows import take
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ logger = logging.getLogger("quorate")
 
 SHARE = 0.8
 """The share of the members that are drawn for a repeated run."""
-VALUES = ("anmi", "density", "agreement", "null", "stability", "seconds")
+VALUES = ("anmi", "density", "agreement", "null", "stability", "seconds", "nmi", "ari")
 USUAL = ("kmeans", "transfer", "lwgp", "mcla")
 
 
@@ -60,7 +61,8 @@ class Compared(NamedTuple):
     `anmi` is the ANMI with the members, and `density` the mean co-association within clusters. `agreement` is that of
     `evaluate`: the mean NMI with members that were left out, of the consensus of the others; `null` is the same for
     permuted labels, what the method reaches by chance. `stability` is the mean ARI with the runs on draws of the
-    members. These three are None if nothing was repeated. `seconds` is the median time of a run.
+    members. These three are None if nothing was repeated. `seconds` is the median time of a run. `nmi` and
+    `ari` compare with the truth if it is given.
     """
 
     method: str
@@ -72,6 +74,8 @@ class Compared(NamedTuple):
     stability: float | None
     seconds: float | None
     failed: str = ""
+    nmi: float | None = None
+    ari: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,11 +124,15 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len("method"), *(len(method) for method in self.methods))
-        lines = [f"{'method':<{width}}     k    anmi  density  agreement    null  stability  seconds"]
+        true = any(row.nmi is not None for row in self.rows)
+        head = "     k    anmi  density  agreement    null  stability  seconds" + ("     nmi     ari" if true else "")
+        lines = [f"{'method':<{width}}{head}"]
+        sizes, digits = (6, 7, 9, 6, 9, 7, 6, 6), (4, 4, 4, 4, 4, 3, 4, 4)
         for row in self.rows:
+            values = (*row[2:8], *((row.nmi, row.ari) if true else ()))
             cells = [
-                f"{'-':>{size}}" if value is None else f"{value:>{size}.{digits}f}"
-                for value, size, digits in zip(row[2:8], (6, 7, 9, 6, 9, 7), (4, 4, 4, 4, 4, 3), strict=True)
+                f"{'-':>{size}}" if value is None else f"{value:>{size}.{digit}f}"
+                for value, size, digit in zip(values, sizes, digits, strict=False)
             ]
             reason = f"  {row.failed}" if row.failed else ""
             lines.append(f"{row.method:<{width}}  {row.n_clusters:>4}  " + "  ".join(cells) + reason)
@@ -147,12 +155,13 @@ class _Draw(NamedTuple):
 
 def compare(
     labels: Any,
-    methods: Sequence[str] = USUAL,
+    methods: Sequence[str | Callable[..., Any]] = USUAL,
     n_clusters: Any = (2, 9),
     *,
     n_repeats: int = 5,
     random_state: Any = None,
     max_bytes: int = MAX_BYTES,
+    truth: Any = None,
 ) -> Comparison:
     """Run several methods for several numbers of clusters on the same labels and score every result.
 
@@ -166,8 +175,9 @@ def compare(
     ----------
     labels : Ensemble, or anything `as_ensemble` takes
         The members.
-    methods : sequence of str
-        Names in METHODS; by default four whose time is about linear in the number of rows.
+    methods : sequence of str or functions
+        Names in METHODS, or functions of your own as for `consensus`; by default four whose time is about linear in
+        the number of rows.
     n_clusters : int, range, (lowest, highest) or list of numbers
         The numbers of clusters. Both ends of a pair are included.
     n_repeats : int
@@ -177,6 +187,8 @@ def compare(
         The same seed gives the same table, except for the seconds.
     max_bytes : int
         As for `consensus`.
+    truth : labels, optional
+        Known classes of the objects, for the columns `nmi` and `ari`.
 
     Returns
     -------
@@ -213,6 +225,7 @@ def compare(
     rng = _check.generator(random_state)
     ensemble = as_ensemble(labels)
     rows, inverse = compress(ensemble)
+    classes = None if truth is None else code_beside(truth, "truth", ensemble)
     seed = int(rng.integers(2**62))
     draws = [_draw(rows, rng) for _ in range(n_draws)]
     results: dict[tuple[str, int], Consensus] = {}
@@ -220,6 +233,8 @@ def compare(
     for method in names:
         for k in numbers:
             row, result = _compared(rows, method, k, seed, draws, max_bytes)
+            if classes is not None and result is not None:
+                row = _beside_truth(row, ensemble, classes, result.labels[inverse])
             table.append(row)
             if result is not None:
                 results[method, k] = result
@@ -228,10 +243,19 @@ def compare(
     return Comparison(tuple(table), ensemble, inverse, results)
 
 
+def _beside_truth(row: Compared, ensemble: Ensemble, classes: Labelling, labels: NDArray[np.int32]) -> Compared:
+    """NMI and ARI with the known classes, over objects that have one."""
+    table = contingency(labels, classes.codes, int(labels.max()) + 1, classes.n_clusters, ensemble.counts)
+    return row._replace(nmi=float(nmi(table, "geometric")), ari=float(ari(table)))
+
+
 def _method_names(methods: Any) -> tuple[str, ...]:
+    methods = method_names(methods)
     if isinstance(methods, str) or not isinstance(methods, Sequence) or not len(methods):
         raise TypeError(f"methods must be a list of names such as ['kmeans', 'eac'], got {methods!r}.")
-    return tuple(dict.fromkeys(_check.choice(name, "a method", tuple(METHODS)) for name in methods))
+    return tuple(
+        dict.fromkeys(name if name in METHODS else _check.choice(name, "a method", tuple(METHODS)) for name in methods)
+    )
 
 
 def _draw(rows: Ensemble, rng: np.random.Generator) -> _Draw:

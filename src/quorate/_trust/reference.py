@@ -338,7 +338,7 @@ def _is_clear(observed: Separation, found: list[Separation]) -> bool:
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
-    own, drawn = _compared_values(judged), _compared_values(found)
+    own, drawn = compared_values(judged), compared_values(found)
     each = [
         _z(values - allowance, others, least)
         for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
@@ -347,7 +347,7 @@ def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     return np.asarray(np.fmax.reduce(each))
 
 
-def _compared_values(parts: list[Separation]) -> FloatArray:
+def compared_values(parts: list[Separation]) -> FloatArray:
     """Return valleys, logarithms of cuts, and borders, one row each; more means better separated."""
     values = np.array(parts, dtype=np.float64).T
     values[1] = -np.log(values[1] + FEW_LINKS)

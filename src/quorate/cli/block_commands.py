@@ -68,7 +68,11 @@ def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ValueError(
             "--encoding does not go together with tables in blocks; leave it out, or convert them to UTF-8"
         )
-    return {name: value for name, value in table_options(arguments).items() if name not in ("formulas", "encoding")}
+    return {
+        name: value
+        for name, value in table_options(arguments).items()
+        if name not in ("formulas", "encoding", "ids_as", "duplicates")
+    }
 
 
 def consensus_in_blocks(arguments: argparse.Namespace, n_clusters: Any, solving: Solving, step: Step) -> None:

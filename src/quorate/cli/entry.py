@@ -33,9 +33,11 @@ from quorate.cli.label_commands import (
     add_report,
     add_resolutions,
     add_score,
+    add_splits,
     add_update,
 )
 from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate, add_predict
+from quorate.cli.options import settle_ids
 from quorate.cli.output import printable
 
 PATIENCE = 0.7
@@ -126,6 +128,7 @@ EPILOG = """examples:
   quorate update may.csv june.csv --id customer -o june-with-lasting-ids.csv
   quorate compare labels.csv --id customer -k 2:9
   quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
+  quorate splits ensemble.zarr --features features.csv --picture splits.png
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate predict model.npz new.csv --id customer -o labels.csv
@@ -292,6 +295,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         name = unknown[0].split("=")[0]
         meant = _did_you_mean(name, known) if name.startswith("-") else " (put all files next to one another)"
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
+    settle_ids(arguments)
     arguments.command_line = ["quorate", *argv]
     return arguments
 
@@ -328,6 +332,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_cut(commands)
     add_compare(commands)
     add_resolutions(commands)
+    add_splits(commands)
     add_generate(commands)
     add_cluster(commands)
     add_predict(commands)

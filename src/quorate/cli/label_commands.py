@@ -178,6 +178,13 @@ def add_place(commands: Any) -> None:
     add_labelling_options(parser)
     parser.add_argument("new", help="table of labels of the new objects, with columns named as in the first table")
     parser.add_argument(
+        "--new",
+        metavar="FILE",
+        dest="more_new",
+        action="append",
+        help="another table of the new objects, such as one for each department; may be given several times",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write the labels to; - is standard output"
     )
     add_style_options(parser)
@@ -355,6 +362,7 @@ def add_compare(commands: Any) -> None:
         default="5",
         help="runs on other draws of the clusterings, for the stability (default: %(default)s)",
     )
+    parser.add_argument("--truth", metavar="COLUMN", help="column with the known true classes")
     add_seed_option(parser)
     add_talk_options(parser)
 
@@ -367,10 +375,13 @@ def run_compare(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import compare
-        from quorate.cli.work import read_labels
-    ensemble = read_labels(arguments, step)
+        from quorate.cli.work import read_labels, read_labels_and_truth
+    if arguments.truth is None:
+        ensemble, truth = read_labels(arguments, step), None
+    else:
+        ensemble, truth = read_labels_and_truth(arguments, step)
     with step(f"comparing methods on {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, **methods)
+        table = compare(ensemble, n_clusters=n_clusters, n_repeats=n_repeats, random_state=seed, truth=truth, **methods)
     facts = {**table.as_dict(), **table_facts(ensemble)}
     tell(arguments, facts, f"{table}\n{table_summary(facts)}")
 
@@ -416,6 +427,55 @@ def run_resolutions(arguments: argparse.Namespace) -> None:
     if arguments.picture is not None:
         write_picture(arguments.picture, found, arguments.force)
     tell(arguments, found.as_dict(), f"{found}\n")
+
+
+def add_splits(commands: Any) -> None:
+    """Add `quorate splits`."""
+    parser = add_command(
+        commands, "splits", run_splits, "test which splits of the tree of a consensus are real, and write the clusters"
+    )
+    add_table_options(parser)
+    add_orientation_option(parser)
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the measurements that the clusterings were made from, with the same --id; splits are then "
+        "compared with measurements without clusters (default: with permuted labels)",
+    )
+    parser.add_argument("--alpha", metavar="SHARE", default="0.05", help="family-wise error (default: %(default)s)")
+    parser.add_argument(
+        "--min-size", metavar="INT", default="10", help="least number of objects in a part (default: %(default)s)"
+    )
+    add_seed_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write the labels to; - is standard output")
+    parser.add_argument("--picture", metavar="FILE", help="file for the picture of the tree: .png, .svg or .pdf")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_splits(arguments: argparse.Namespace) -> None:
+    """Read the tables, test the splits, write the labels, the picture and the table of splits."""
+    refuse_clashes(arguments)
+    alpha = number(arguments.alpha, "--alpha", wanted="a number from 0 to 1")
+    least, seed = integer(arguments.min_size, "--min-size"), integer(arguments.seed, "--seed")
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import significant_splits
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_beside, read_labels, refuse_picture, write_picture, write_split_labels
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    if arguments.picture is not None:
+        refuse_picture(arguments.picture, arguments.force)
+    ensemble = read_labels(arguments, step)
+    features = None if arguments.features is None else read_beside(arguments, ensemble, step)
+    with step("testing splits"):
+        found = significant_splits(ensemble, features, alpha=alpha, min_size=least, random_state=seed)
+    if arguments.output is not None:
+        write_split_labels(arguments, found)
+    if arguments.picture is not None:
+        write_picture(arguments.picture, found, arguments.force)
+    tell(arguments, {**found.as_dict(), "output": arguments.output}, f"{found}\n")
 
 
 def add_report(commands: Any) -> None:

@@ -152,13 +152,42 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
     )
-    parser.add_argument(
-        "--skip-empty", action="store_true", help="leave out objects that have no label in any clustering"
-    )
+    _add_object_options(parser)
     parser.add_argument(
         "--no-check", action="store_true", help="take columns as clusterings that look like ids or measurements"
     )
     add_safe_cells_option(parser)
+
+
+def _add_object_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options about objects: how their ids match, noise, and objects without labels."""
+    parser.add_argument(
+        "--ids-as",
+        choices=("text", "loose"),
+        default="text",
+        help="how ids of several tables are compared; loose ignores leading zeros, .0, spaces, case and Unicode forms "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--duplicates",
+        choices=("refuse", "first", "last", "vote"),
+        default="refuse",
+        help="what to do with several rows of one id: vote takes the label that most have (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--noise",
+        metavar="VALUE",
+        action="append",
+        help="value that says that an object belongs to no cluster, such as -1 of HDBSCAN; objects stay outside if "
+        "clusterings of at least half of the weight say so",
+    )
+    empty = parser.add_mutually_exclusive_group()
+    empty.add_argument(
+        "--skip-empty", action="store_true", help="leave out objects that have no label in any clustering"
+    )
+    empty.add_argument(
+        "--keep-empty", action="store_true", help="keep objects that have no label in any clustering, without a cluster"
+    )
 
 
 def add_safe_cells_option(parser: argparse.ArgumentParser) -> None:
@@ -195,7 +224,12 @@ def add_memory_option(parser: argparse.ArgumentParser) -> None:
 
 def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the options that choose columns of a table; `what` names the things that its columns hold."""
-    parser.add_argument("--id", metavar="COLUMN", help="column with the names of the objects")
+    parser.add_argument(
+        "--id",
+        metavar="COLUMN",
+        action=_IdColumn,
+        help="column with the names of the objects; FILE=COLUMN for one file, and may be given several times",
+    )
     parser.add_argument(
         "--columns", metavar="A,B,C", help=f"columns that are {what} (default: all except the id column)"
     )
@@ -206,6 +240,43 @@ def add_column_options(parser: argparse.ArgumentParser, what: str) -> None:
         help="what separates columns of a text table: comma, semicolon, tab, pipe (default: recognised)",
     )
     add_encoding_option(parser)
+
+
+class _IdColumn(argparse.Action):
+    """--id COLUMN, or --id FILE=COLUMN for one of several files, which goes into the mapping `id_of`."""
+
+    def __call__(self, _: Any, namespace: argparse.Namespace, value: Any, option: Any = None) -> None:
+        from quorate.cli.output import SUFFIXES
+
+        file, equals, column = value.partition("=")
+        if equals and file.lower().endswith(SUFFIXES):
+            namespace.id_of = {**(getattr(namespace, "id_of", None) or {}), file: column}
+        else:
+            namespace.id = value
+
+
+def id_of_file(arguments: argparse.Namespace, path: str) -> str | None:
+    """Return the column of ids of one file: the one that was named for it, or the one for all."""
+    own: dict[str, str] = getattr(arguments, "id_of", None) or {}
+    column: str | None = next((own[name] for name in (path, Path(path).name) if name in own), arguments.id)
+    return column
+
+
+def settle_ids(arguments: argparse.Namespace) -> None:
+    """Raise if --id FILE=COLUMN names no file of the command; a command that reads one table has one column of ids."""
+    own: dict[str, str] = getattr(arguments, "id_of", None) or {}
+    if not own:
+        return
+    singles = [getattr(arguments, name, None) for name in ("features", "labelling", "table", "new")]
+    files = [*getattr(arguments, "labels", []), *singles, *(getattr(arguments, "more_new", None) or [])]
+    known = {name for file in files if file is not None for name in (file, Path(file).name)}
+    strange = [file for file in own if file not in known]
+    if strange:
+        raise ValueError(f"--id names the file {strange[0]!r}, which the command does not read")
+    if not hasattr(arguments, "labels"):
+        if len(set(own.values())) > 1 or arguments.id is not None:
+            raise ValueError("--id names several columns, and this command takes one; rename one of them")
+        arguments.id = next(iter(own.values()))
 
 
 def add_encoding_option(parser: argparse.ArgumentParser) -> None:
@@ -289,6 +360,10 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
         help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
         "probability that the same procedure would place it in the same cluster on a fresh ensemble",
     )
+    parser.add_argument(
+        "--min-size", metavar="INT", help="join clusters of fewer objects than this to their most similar cluster"
+    )
+    parser.add_argument("--max-clusters", metavar="INT", help="find at most this many clusters")
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
@@ -428,6 +503,8 @@ _OWN_OPTIONS = {
     "refine": "--refine",
     "max_bytes": "--max-bytes",
     "confidence": "--no-confidence",
+    "min_size": "--min-size",
+    "max_clusters": "--max-clusters",
 }
 _ALWAYS_SET = ("n_clusters", "method", "random_state", "device")
 
@@ -450,6 +527,9 @@ def _rows_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {"refine": True} if given.get("refine") else {}
     if given.get("no_confidence"):
         options["confidence"] = False
+    for name in ("min_size", "max_clusters"):
+        if given.get(name) is not None:
+            options[name] = integer(given[name], _OWN_OPTIONS[name])
     if given.get("max_bytes") is not None:
         options["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
     if given.get("keep") is not None and given["coarsen"] in (None, "auto"):
@@ -513,6 +593,17 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
+    for option, usual in (
+        ("noise", None),
+        ("keep_empty", None),
+        ("ids_as", "text"),
+        ("duplicates", "refuse"),
+        ("id_of", None),
+        ("more_new", None),
+    ):
+        if (getattr(arguments, option, None) or usual) != usual:
+            name = {"id_of": "id FILE=COLUMN", "more_new": "new"}.get(option, option.replace("_", "-"))
+            raise ValueError(f"--{name} needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "safe_cells", False):
         raise ValueError("--safe-cells is for text files in memory; leave it out for tables in blocks")
     if output == "-":

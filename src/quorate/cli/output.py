@@ -58,7 +58,8 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
         getattr(arguments, name, None)
         for name in ("features", "labelling", "new", "result", "table", "before", "after", "model")
     ]
-    named = [path for path in (*getattr(arguments, "labels", []), *single) if path not in (None, "-")]
+    more = getattr(arguments, "more_new", None) or []
+    named = [path for path in (*getattr(arguments, "labels", []), *more, *single) if path not in (None, "-")]
     files: list[str] = []
     for path in named:
         # what cannot be read is refused in the words of the function that reads it
@@ -102,6 +103,10 @@ def json_values(value: Any) -> Any:
     return value
 
 
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".xlsx", ".npy", ".npz", ".zarr")
+"""How names of tables end."""
+
+
 def aligned(lines: dict[str, str]) -> str:
     """Return one line per entry: its name, padded to a common width, and its value."""
     return "".join(f"{name:<12} {value}\n" for name, value in lines.items())
@@ -119,7 +124,9 @@ def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     missing = missing_shares(ensemble)
     used = zip(ensemble.member_names, ensemble.n_clusters.tolist(), missing.tolist(), strict=True)
     members = [{"name": name, "n_clusters": k, "missing": round(share, 6)} for name, k, share in used]
-    changes = {name: ensemble.info[name] for name in ("joined", "skipped", "weights") if name in ensemble.info}
+    changes = {
+        name: ensemble.info[name] for name in ("joined", "skipped", "duplicates", "weights") if name in ensemble.info
+    }
     return {"clusterings": members, "n_objects": ensemble.n_objects, **changes}
 
 
@@ -145,6 +152,9 @@ def _table_lines(facts: dict[str, Any]) -> dict[str, str]:
         total = facts["n_objects"] + facts.get("skipped", {"n": 0})["n"]
         parts = [f"{name} has {n:,}" for name, n in facts["joined"].items()]
         lines["joined"] = f"{', '.join(parts)} of {total:,} objects"
+    if "duplicates" in facts:
+        taken = {"first": "the first row", "last": "the last row", "vote": "what most rows say"}
+        lines["repeated"] = f"{facts['duplicates']['n']:,} ids; taken is {taken[facts['duplicates']['taken']]}"
     if "skipped" in facts:
         first = ", ".join(facts["skipped"]["first"])
         dots = ", ..." if facts["skipped"]["n"] > len(facts["skipped"]["first"]) > 0 else ""
@@ -174,9 +184,7 @@ def _member_text(facts: dict[str, Any]) -> str:
 
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
     """Return the facts about a consensus, and about the choices that the library made, if there were any."""
-    import numpy as np
-
-    kept = ("auto", "coarsen", "judge", "weights", "camps")
+    kept = ("auto", "coarsen", "judge", "weights", "camps", "min_size", "max_clusters")
     chosen = {name: result.info[name] for name in kept if name in result.info}
     if "choice" in result.info:
         chosen["choice"] = result.info["choice"].as_dict()
@@ -186,7 +194,8 @@ def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> di
         "n_rows": result.info["n_rows"],
         "n_members": ensemble.n_members,
         "n_clusters": result.n_clusters,
-        "sizes": np.bincount(result.labels).tolist(),
+        "sizes": result.sizes.tolist(),
+        **({"outside": result.info["outside"]} if "outside" in result.info else {}),
         "objective": result.objective,
         "n_iter": result.n_iter,
         "converged": result.converged,
@@ -206,6 +215,8 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
+        **_limit_lines(facts),
+        **({"outside": f"{facts['outside']:,} objects belong to no cluster"} if "outside" in facts else {}),
         **_stability_lines(scores),
         **_ambiguous_lines(facts),
         **_agreement_lines(scores),
@@ -260,6 +271,24 @@ def _coarsen_lines(facts: dict[str, Any]) -> dict[str, str]:
     if done.get("way", "merged") != "merged":
         return {"coarsen": f"{done['way']}, the others placed, instead of merged rows with {how}{lost}"}
     return {"coarsen": f"{done['n_distinct_rows']:,} distinct rows became {done['n_rows']:,} ({how}){lost}"}
+
+
+def _limit_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Say what --min-size and --max-clusters changed; nothing if they did not bind."""
+    lines = {}
+    if "min_size" in facts:
+        told = facts["min_size"]
+        lines["joined"] = (
+            f"{told['n_too_small']:,} of {told['n_clusters_before']:,} clusters had fewer than {told['min_size']:,} "
+            f"objects, and {told['n_clusters_before']:,} became {facts['n_clusters']:,}"
+        )
+    if "max_clusters" in facts:
+        told = facts["max_clusters"]
+        before = "highest_compared_before"
+        what = f"up to {told[before]:,} would have been compared" if before in told else ""
+        what = what or f"the method found {told['n_clusters_before']:,}"
+        lines["limit"] = f"at most {told['max_clusters']:,} clusters were allowed; {what}"
+    return lines
 
 
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:

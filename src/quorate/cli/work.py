@@ -29,6 +29,8 @@ from quorate import (
 )
 from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
+from quorate._data.ids import order_of
+from quorate._data.joining import join_ensembles
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
 from quorate._io import refuse_output, refuse_place, write_aside
@@ -43,7 +45,7 @@ from quorate._io.load import (
     load_typed,
     load_with_truth,
 )
-from quorate._io.opening import members_alone
+from quorate._io.opening import members_alone, short_names
 from quorate._io.paths import share_read
 from quorate._io.save import Column, id_column, write_table
 from quorate._io.text import Choice
@@ -54,6 +56,7 @@ from quorate.cli.options import (
     Generating,
     ambiguity_threshold,
     formulas_of,
+    id_of_file,
     names,
     null_test,
     reference_setting,
@@ -64,6 +67,7 @@ from quorate.cli.output import consensus_facts, consensus_summary, printable, sc
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
     from quorate._trust.resolutions import Resolutions
+    from quorate._trust.split_tests import SplitTree
     from quorate.generation.plans import Request
 
 
@@ -71,6 +75,17 @@ def read_labels(arguments: argparse.Namespace, step: Step) -> Ensemble:
     """Return the table of labels, or several tables joined."""
     with step(f"reading {', '.join(arguments.labels)}", share_read):
         return load_labels(arguments.labels, orientation=arguments.orientation, **table_options(arguments))
+
+
+def read_labels_and_truth(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Any]:
+    """Return the table of labels without the column of the true classes, and these."""
+    if arguments.orientation == "members":
+        raise ValueError("--truth names a column, and with --orientation members clusterings are rows; leave one out")
+    with step(f"reading {', '.join(arguments.labels)}", share_read):
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
+    if truth is None:
+        raise ValueError(f"{', '.join(arguments.labels)} has no column {arguments.truth!r}")
+    return ensemble, truth
 
 
 def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tuple[Ensemble, Labelling, Any]:
@@ -84,7 +99,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             arguments.labelling,
             ensemble,
             column=arguments.label,
-            ids=arguments.id,
+            ids=id_of_file(arguments, arguments.labelling),
             truth=arguments.truth,
             sep=arguments.sep,
             formulas=formulas_of(arguments),
@@ -122,6 +137,28 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
+def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features, in the order of the objects of an ensemble."""
+    from quorate.generation.features import as_features
+
+    path = arguments.features
+    with step(f"reading {path}"):
+        table = load_features(
+            path, ids=arguments.id, columns=None, drop=[], sep=arguments.sep, encoding=arguments.encoding
+        )
+    order = order_of(ensemble.object_ids, table.ids, "--features")
+    values = as_features(table.values).data
+    return values if order is None else values[order]
+
+
+def write_split_labels(arguments: argparse.Namespace, found: SplitTree) -> None:
+    """Write the clusters that follow from significant splits, and the names of the objects if they have any."""
+    column = Column("label", found.labels, object_array(list(range(found.n_clusters))))
+    id_name = id_column(arguments.id, ("label",))
+    formulas = formulas_of(arguments, arguments.output)
+    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
 def refuse_picture(path: str, force: bool) -> None:
     """Raise if the picture cannot be drawn, or must not be written."""
     suffix = Path(path).suffix.lower()
@@ -130,34 +167,48 @@ def refuse_picture(path: str, force: bool) -> None:
     refuse_place(path, force)
 
 
-def write_picture(path: str, found: Resolutions, force: bool) -> None:
-    """Draw the clustering tree into a file."""
-    from quorate import plot
+def write_picture(path: str, found: Resolutions | SplitTree, force: bool) -> None:
+    """Draw the tree of clusters over resolutions, or that of splits, into a file."""
+    from quorate import SplitTree, plot
 
-    figure: Any = plot.clustering_tree(found).figure
+    figure: Any = (plot.split_tree(found) if isinstance(found, SplitTree) else plot.clustering_tree(found)).figure
     kind = Path(path).suffix.lower().removeprefix(".")
     write_aside(path, lambda file: figure.savefig(file, format=kind, dpi=120), overwrite=force)
 
 
 def read_new_labels(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Ensemble:
-    """Return the table of new objects: the columns that are clusterings of the first table, and the ids."""
-    if arguments.new in (arguments.labels, arguments.labelling) and arguments.new == "-":
-        raise ValueError("only one of the three files can come from standard input")
-    with step(f"reading {arguments.new}"):
-        try:
-            return _load_new(arguments, ensemble.member_names)
-        except EmptyMemberError as error:
-            if arguments.new == "-":
-                raise
-            # a clustering may well have no label for any of a few new objects, so that this is no error here
-            return _load_new(arguments, [name for name in ensemble.member_names if name not in error.members])
+    """Return the tables of new objects, joined: the columns that are clusterings of the first table, and the ids."""
+    paths = [arguments.new, *(arguments.more_new or [])]
+    if sum(path == "-" for path in (*paths, *arguments.labels, arguments.labelling)) > 1:
+        raise ValueError("only one of the files can come from standard input")
+    read = []
+    for path in paths:
+        with step(f"reading {path}"):
+            read.append(_read_new(arguments, ensemble.member_names, path))
+    if len(read) == 1:
+        return read[0]
+    return join_ensembles(read, short_names(paths), ids_as=arguments.ids_as, strangers=True)
 
 
-def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble:
-    options = table_options(arguments)
+def _read_new(arguments: argparse.Namespace, members: Sequence[str], path: str) -> Ensemble:
+    try:
+        return _load_new(arguments, members, path)
+    except EmptyMemberError as error:
+        if path == "-":
+            raise
+        # a clustering may well have no label for any of a few new objects, so that this is no error here
+        return _load_new(arguments, members, path, frozenset(error.members))
+
+
+def _load_new(
+    arguments: argparse.Namespace, members: Sequence[str], path: str, empty: frozenset[str] = frozenset()
+) -> Ensemble:
+    """Read a file of new objects; a column is a member of the same name, or that of the file of the same name."""
+    options, stem = table_options(arguments), Path(path).name.split(".")[0]
+    known = [name for name in (*members, *(m.removeprefix(f"{stem}.") for m in members)) if name not in empty]
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        return members_alone(columns, members, options["ids"], arguments.new, arguments.labels)
+        return members_alone(columns, known, id_of_file(arguments, path), path, arguments.labels)
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     reading = Reading(
@@ -167,17 +218,23 @@ def _load_new(arguments: argparse.Namespace, members: Sequence[str]) -> Ensemble
         sep=options["sep"],
         encoding=options["encoding"],
         formulas=options["formulas"],
+        noise=options.get("noise"),
+        duplicates=options["duplicates"],
     )
-    return load_chosen(arguments.new, choose, reading)
+    read = load_chosen(path, choose, reading)
+    names = tuple(name if name in members else f"{stem}.{name}" for name in read.member_names)
+    return vary(read, member_names=names)
 
 
 def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the table in the form in which `load_labels` takes them; others keep their defaults."""
     options: dict[str, Any] = {
-        "ids": arguments.id,
+        "ids": _table_ids(arguments),
+        "ids_as": arguments.ids_as,
+        "duplicates": arguments.duplicates,
         "sep": arguments.sep,
         "encoding": arguments.encoding,
-        "skip_empty": arguments.skip_empty,
+        "skip_empty": "keep" if arguments.keep_empty else arguments.skip_empty,
         "check": not arguments.no_check,
         "formulas": formulas_of(arguments),
     }
@@ -187,9 +244,19 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
         options["columns"] = names(arguments.columns)
     if arguments.missing is not None:
         options["missing"] = [DEFAULT, *(_label(text) for text in arguments.missing)]
+    if arguments.noise is not None:
+        options["noise"] = [_label(text) for text in arguments.noise]
     if arguments.weights is not None:
         options["weights"] = weights(arguments.weights, "--weights")
     return options
+
+
+def _table_ids(arguments: argparse.Namespace) -> Any:
+    """Return the column of ids of the tables of labels: one name, or one for each file."""
+    if not getattr(arguments, "id_of", None):
+        return arguments.id
+    named = {path: id_of_file(arguments, path) for path in arguments.labels}
+    return {path: column for path, column in named.items() if column is not None}
 
 
 def _label(text: str) -> Any:
@@ -418,6 +485,28 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
         return table if arguments.scale is None else table._replace(values=_scaled(table.values))
 
 
+def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
+
+    Each column is standardised with --scale z.
+    """
+    with step(f"reading {arguments.features}", share_read):
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
+        values = table.values if arguments.scale is None else _scaled(table.values)
+    if table.ids is None or ensemble.object_ids is None:
+        return values
+    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
+    wanted = [str(name) for name in ensemble.object_ids.tolist()]
+    absent = [name for name in wanted if name not in place]
+    if absent:
+        raise ValueError(
+            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
+            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
+        )
+    rows = np.array([place[name] for name in wanted], dtype=np.intp)
+    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
+
+
 def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
     """Return the columns that a model was made from, and the names of the objects."""
     wanted = getattr(model, "feature_names_in_", None)
@@ -437,28 +526,6 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     import pandas
 
     return pandas.DataFrame(np.asarray(read.values), columns=list(wanted)), read.ids
-
-
-def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
-    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
-
-    Each column is standardised with --scale z.
-    """
-    with step(f"reading {arguments.features}", share_read):
-        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep)
-        values = table.values if arguments.scale is None else _scaled(table.values)
-    if table.ids is None or ensemble.object_ids is None:
-        return values
-    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
-    wanted = [str(name) for name in ensemble.object_ids.tolist()]
-    absent = [name for name in wanted if name not in place]
-    if absent:
-        raise ValueError(
-            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
-            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
-        )
-    rows = np.array([place[name] for name in wanted], dtype=np.intp)
-    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
 def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measurements:

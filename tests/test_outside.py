@@ -1,0 +1,158 @@
+"""Objects outside: noise that stays noise, and objects without any label that are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quorate
+from quorate import as_ensemble, consensus, evaluate, join, load_consensus, load_labels, save_consensus, save_labels
+from quorate.cli import main
+
+
+def slowly_outside(table: np.ndarray, weights: np.ndarray, noise: int, missing: int) -> list[bool]:
+    """For each object, whether at least half of the weight of those that know it says noise; or nobody knows it."""
+    found = []
+    for row in table.tolist():
+        says = [(w, value == noise) for w, value in zip(weights.tolist(), row, strict=True) if value != missing]
+        found.append(not says or sum(w for w, is_noise in says if is_noise) >= sum(w for w, _ in says) / 2)
+    return found
+
+
+def planted(seed: int = 0) -> np.ndarray:
+    """Three clusters of 40 objects by six members; the first ten are noise for four, the next ten for two members."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], 40)
+    columns = [np.where(rng.random(120) < 0.1, rng.integers(0, 3, 120), truth) for _ in range(6)]
+    table = np.column_stack(columns)
+    table[:10, :4] = -1
+    table[10:20, :2] = -1
+    return table
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_outside_are_those_whom_half_of_the_weight_calls_noise(seed: int, n_members: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-2, 3, (30, n_members))
+    table[:3] = [[0], [1], [2]]
+    weights = rng.choice([1.0, 2.0, 3.0], n_members)
+    result = consensus(
+        table, 2, noise=-1, missing=-2, weights=weights, skip_empty="keep", method="kmeans", confidence=False,
+        random_state=0,
+    )  # fmt: skip
+    outside = slowly_outside(table, weights, -1, -2)
+    assert (result.labels < 0).tolist() == outside
+    assert result.info.get("outside", 0) == sum(outside)
+    assert sorted(set(result.labels[result.labels >= 0].tolist())) == [0, 1]
+
+
+@pytest.mark.parametrize("method", ["kmeans", "eac", "mcla", "cspa", "auto"])
+def test_objects_inside_are_clustered_as_if_the_others_were_not_there(method: str) -> None:
+    table = planted()
+    whole = consensus(table, 3, noise=-1, method=method, random_state=0)
+    part = consensus(table[10:], 3, method=method, random_state=0)
+    assert whole.labels[10:].tolist() == part.labels.tolist()
+    assert np.array_equal(whole.confidence[10:], part.confidence)  # type: ignore[index]
+    assert (whole.labels[:10] == -1).all()
+
+
+def test_without_the_option_noise_is_a_missing_label() -> None:
+    table = planted()
+    result = consensus(table, 3, random_state=0)
+    assert result.labels.min() == 0
+    assert "outside" not in result.info
+
+
+def test_results_with_objects_outside_are_saved_scored_and_reported(tmp_path: Path) -> None:
+    members = as_ensemble(planted(), noise=-1)
+    result = consensus(members, 3, method="mcla", random_state=0)
+    assert result.sizes.sum() == 110
+    frame = result.to_frame()
+    assert frame["label"].isna().sum() == frame["confidence"].isna().sum() == 10
+    assert result.to_arrow()["label"].null_count == 10
+    save_labels(tmp_path / "labels.csv", result)
+    assert (tmp_path / "labels.csv").read_text().splitlines()[1] == ","
+    save_consensus(tmp_path / "result.npz", result)
+    again = load_consensus(tmp_path / "result.npz")
+    assert again.labels.tolist() == result.labels.tolist()
+    assert np.isnan(again.method_confidence[:10]).all()  # type: ignore[index]
+    inside = as_ensemble(planted()[10:])
+    assert evaluate(result, members, null=None).anmi == pytest.approx(
+        evaluate(consensus(inside, 3, method="mcla", random_state=0), inside, null=None).anmi
+    )
+    page = quorate.report(result, members, tmp_path / "page.html")
+    assert page.stat().st_size > 100_000
+    refined = consensus(members, 3, method="mcla", refine=True, random_state=0)
+    assert (refined.labels[:10] == -1).all()
+
+
+def test_a_joined_table_keeps_its_noise(tmp_path: Path) -> None:
+    scan = pd.Series([0, 0, 1, 1, -1, -1], index=list("abcdef"), name="scan")
+    web = pd.Series([5, 5, 6, -1], index=list("abcf"), name="web")
+    joined = join(scan, web, noise=-1)
+    assert joined.noise.tolist() == [[False, False]] * 4 + [[True, False], [True, True]]
+    assert consensus(joined, 2, random_state=0).labels.tolist() == [0, 0, 1, 1, -1, -1]
+    scan.rename_axis("id").to_csv(tmp_path / "scan.csv")
+    web.rename_axis("id").to_csv(tmp_path / "web.csv")
+    loaded = load_labels([tmp_path / "scan.csv", tmp_path / "web.csv"], ids="id", noise=-1)
+    assert loaded.noise.tolist() == joined.noise.tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx", "npy"])
+def test_noise_is_read_from_every_format(suffix: str, tmp_path: Path) -> None:
+    table, path = planted(), tmp_path / f"labels.{suffix}"
+    frame = pd.DataFrame(table, columns=[f"m{place}" for place in range(6)])
+    if suffix == "npy":
+        np.save(path, table)
+    else:
+        {"csv": frame.to_csv, "parquet": frame.to_parquet, "xlsx": frame.to_excel}[suffix](path, index=False)  # type: ignore[operator]
+    assert np.array_equal(load_labels(path, noise=-1).noise, table == -1)
+
+
+def test_noise_may_be_a_text_and_several_values() -> None:
+    members = as_ensemble({"a": ["x", "noise", "y", "?"], "b": [1, 1, 2, None]}, noise=["noise", "?"])
+    assert members.noise.tolist() == [[False, False], [True, False], [False, False], [True, False]]
+    assert [len(values) for values in members.categories] == [2, 2]
+
+
+def test_wrong_options_are_refused(tmp_path: Path) -> None:
+    table = planted()
+    with pytest.raises(ValueError, match="call every object noise"):
+        consensus([[0, -1, -1, -1], [-1, 1, -1, -1], [-1, -1, 2, -1], [-1, -1, -1, 3]], 2, noise=-1)
+    with pytest.raises(ValueError, match="already"):
+        consensus(as_ensemble(table), 3, noise=-1)
+    with pytest.raises(ValueError, match="Negative values"):
+        as_ensemble(table - (table < 0), noise=-1)
+    with pytest.raises(ValueError, match="skip_empty must be"):
+        as_ensemble(table, skip_empty="drop")
+    with pytest.raises(ValueError, match="soft members"):
+        consensus([np.eye(3)[np.array([0, 1, 2, 0])]], 2, noise=-1)
+    quorate.save_ensemble(tmp_path / "members.npz", as_ensemble(table))
+    with pytest.raises(ValueError, match="does not keep"):
+        load_labels(tmp_path / "members.npz", noise=-1)
+
+
+def test_the_shell_keeps_noise_and_empty_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = np.vstack([planted().astype(object), [None] * 6])
+    frame = pd.DataFrame(table, columns=[f"m{place}" for place in range(6)]).rename_axis("id")
+    frame.to_csv(tmp_path / "labels.csv")
+    out = tmp_path / "out.csv"
+    line = ["consensus", str(tmp_path / "labels.csv"), "--id", "id", "-k", "3", "--no-null", "-o", str(out)]
+    assert main([*line, "--noise", "-1"]) == 2
+    assert "--keep-empty" in capsys.readouterr().err
+    assert main([*line, "--noise", "-1", "--keep-empty", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["outside"] == 11
+    labels = pd.read_csv(out)["label"]
+    assert labels.isna().sum() == 11
+    assert main(["score", *line[1:4], str(out), "--no-null", "--keep-empty"]) in (0, 2)
+    capsys.readouterr()
+    assert main([*line, "--noise", "-1", "--memory", "1GB"]) == 2
+    assert "needs a table in memory" in capsys.readouterr().err
