@@ -114,7 +114,7 @@ def test_verdict_and_result_tell_of_camps() -> None:
     result = consensus(table, 4, random_state=0)
     scores = evaluate(result, table)
     assert len(scores.camps) == 2
-    assert "fall into 2 camps" in scores.verdict.reason
+    assert "form 2 groups (camps)" in scores.verdict.reason
     assert scores.verdict.next_step.startswith(LOOK_AT_CAMPS)
     assert [camp.members for camp in result.camps(table)] == list(scores.camps)
     alone, _ = planted(300, (6,), 0.2, 0)

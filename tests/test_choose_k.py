@@ -136,8 +136,8 @@ def test_a_criterion_that_is_tied_everywhere_abstains() -> None:
     assert voted({**values, "pac": {2: 0.1, 3: 0.3}}) == {"anmi": 3, "pac": 2}
     nothing = decide({"anmi": {3: 0.5, 4: 0.5}}, [3, 4], {5: "too many"}, [3, 4, 5])
     assert nothing.n_clusters == 3
-    assert nothing.reason.startswith("3 clusters: no criterion tells the numbers apart.")
-    assert nothing.reason.endswith("No answer for 5.")
+    assert nothing.reason.startswith("3 clusters: all criteria are the same for every number.")
+    assert nothing.reason.endswith("The method gave no answer for 5.")
     assert decide({"anmi": {3: 0.5}}, [3], {}, [3]).reason == "3 clusters: it is the only number to choose from."
 
 
@@ -145,7 +145,7 @@ def test_close_candidates_are_undecided() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.95, 4: 0.8, 5: 0.1}, "merge_gap": {2: 1.0, 3: 1.0, 4: 0.0, 5: 0.1}}
     close = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (close.n_clusters, close.candidates, close.undecided) == (2, (2, 3, 4), True)
-    assert "Undecided: 3 has nearly as much support." in close.reason
+    assert "The choice is not clear: 3 has nearly as much support" in close.reason
     values["eigengap"][3] = values["merge_gap"][3] = 0.2
     clear = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (clear.candidates, clear.undecided) == ((2, 4), False)
@@ -290,7 +290,7 @@ def test_numbers_without_an_answer_are_told() -> None:
     choice = choose_k(labels, (2, 6), method="best")
     assert [entry.n_clusters for entry in choice.table] == [3, 5]
     assert set(choice.failed) == {2, 4, 6}
-    assert "No answer for 2, 4, 6." in choice.reason
+    assert "The method gave no answer for 2, 4, 6." in choice.reason
     with pytest.raises(ValueError, match="answered for no n_clusters"):
         choose_k(labels, (7, 9), method="best")
 

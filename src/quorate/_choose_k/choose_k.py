@@ -466,7 +466,7 @@ def _nothing_shared(shared: Shared, method: str) -> Choice:
 def _doubt(shared: Shared | None) -> str:
     if shared is None or shared.is_beyond:
         return ""
-    return " But the members have no more in common than permuted labels have, so there may be no clusters at all."
+    return " But the members agree no more than shuffled labels do, so there may be no clusters at all."
 
 
 def _as_facts(shared: Shared | None) -> dict[str, float]:

@@ -254,22 +254,22 @@ def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], w
     undecided = bool(others) and support[others[0]] >= NEARLY * support[best]
     reason = _reason(best, others, votes, undecided, len(answered))
     if best in (wanted[0], wanted[-1]) and len(wanted) > 2:
-        reason += " It is the end of the range tried."
+        reason += " It is the end of the range that was tried."
     if failed:
-        reason += f" No answer for {', '.join(map(str, failed))}."
+        reason += f" The method gave no answer for {', '.join(map(str, failed))}."
     return Decision(best, (best, *others), undecided, every, reason)
 
 
 def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecided: bool, n_tried: int) -> str:
-    terms = {k: " and ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
+    terms = {k: "; ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
     if not votes:
         only = "it is the only number to choose from"
-        return f"{best} clusters: {only if n_tried == 1 else 'no criterion tells the numbers apart'}."
-    why = f"{terms[best]} there" if terms[best] else "no criterion is best there, but together they speak most for it"
+        return f"{best} clusters: {only if n_tried == 1 else 'all criteria are the same for every number'}."
+    why = terms[best] or "best by all criteria together, though by none of them alone"
     reason = f"{best} clusters: {why}."
     if others:
         parts = [f"{k} ({terms[k]})" if terms[k] else f"{k}" for k in others]
-        reason += f" Other candidates: {'; '.join(parts)}."
+        reason += f" The next best numbers: {'; '.join(parts)}."
     if undecided:
-        reason += f" Undecided: {others[0]} has nearly as much support."
+        reason += f" The choice is not clear: {others[0]} has nearly as much support, so look at both."
     return reason

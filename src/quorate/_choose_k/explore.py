@@ -190,12 +190,12 @@ def _judged(
     if first is None:
         return choice, None
     told = (
-        f"measurements without clusters give clusters that are separated as well (valleys of {first.valley:.1f} "
-        f"standard errors, expected {first.expected:.1f})"
+        f"random measurements without clusters can be divided as clearly (gaps of {first.expected:.1f} standard "
+        f"errors; here {first.valley:.1f})"
     )
     if not is_open:
         return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all."), first
-    reason = f"1 cluster: {told}. With clusters it would be: {choice.reason}"
+    reason = f"1 cluster: {told}. If you need clusters nevertheless: {choice.reason}"
     return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False), first
 
 
@@ -205,8 +205,8 @@ def _taken(choice: Choice, k: int) -> Choice:
         return choice
     others = tuple(other for other in choice.candidates if other != k)
     reason = (
-        f"{k} clusters: they are separated better than those of measurements without clusters. More criteria speak for "
-        f"another number, whose clusters are not: {choice.reason}"
+        f"{k} clusters: they are separated better than those of random measurements without clusters. Another number "
+        f"has more support, but its clusters are not: {choice.reason}"
     )
     return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)
 

@@ -423,10 +423,8 @@ def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
     repeated = anmi(drawn.ensemble, other, int(other.max()) + 1)
     if repeated - own <= max(MUCH_WORSE * repeated, LEAST_LOSS):
         return None
-    what = "a repetition of their method" if procedure.is_known else "a consensus with as many clusters"
-    return (
-        f"These labels agree with the members much less than {what} does: mean NMI {own:.2f} instead of {repeated:.2f}."
-    )
+    what = "their method when it is run again" if procedure.is_known else "a consensus with as many clusters"
+    return f"These labels agree with the members much less than {what}: mean NMI {own:.2f} instead of {repeated:.2f}."
 
 
 def firmer_number(drawn: Drawn, procedure: Procedure, repeated: float | None) -> str | None:
@@ -445,9 +443,9 @@ def firmer_number(drawn: Drawn, procedure: Procedure, repeated: float | None) ->
     if firm is None or firm < max(FIRM, repeated + FIRMER):
         return None
     return (
-        f"The members follow {usual} clusters, as many as most of them have, much more firmly than these "
-        f"{procedure.n_clusters}: two halves of the members have an ARI of {firm:.2f} then, and of {repeated:.2f} with "
-        f"{procedure.n_clusters}."
+        f"The members agree on {usual} clusters rather than {procedure.n_clusters}: with {usual}, as many as most "
+        f"members have, two halves of them lead to much the same clusters (ARI {firm:.2f}); with "
+        f"{procedure.n_clusters} they do not (ARI {repeated:.2f})."
     )
 
 
