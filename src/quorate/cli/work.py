@@ -612,7 +612,7 @@ def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble,
     """
     with step(f"reading {arguments.features}", share_read):
         table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
-        values = table.values if arguments.scale is None else _scaled(table.values)
+        values = (table if arguments.scale is None else _scaled(table)).values
     if table.ids is None or ensemble.object_ids is None:
         return values
     place = {str(name): row for row, name in enumerate(table.ids.tolist())}
