@@ -175,7 +175,10 @@ def test_weights_missing_and_orientation(tmp_path: Path, capsys: Output) -> None
         (["-k", "3", "--max-bytes", "inf"], "--max-bytes must be a number of bytes such as 8e9 or 8GB, got 'inf'"),
         (["-k", "3", "--option", "n_clusters=4"], "--option n_clusters is the same as -k; give -k alone"),
         (["-k"], "argument -k: expected one argument; see quorate consensus --help"),
-        (["--clusters", "3"], "unrecognized arguments: --clusters 3; see quorate consensus --help"),
+        (
+            ["--clusters", "3"],
+            "unrecognized arguments: --clusters 3 (did you mean '--max-clusters'?); see quorate consensus --help",
+        ),
         (["-k", "3", "--progress", "--no-progress"], "not allowed with argument"),
         (["-k", "3", "--orientation", "rows"], "invalid choice: 'rows'"),
     ],

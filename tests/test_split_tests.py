@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-from benchmarks.trust.split_sets import null_set, planted_set
+from benchmarks.trust.split_sets import RESULTS, error_table, null_set, planted_set, power_table
 
 from quorate import ari, as_ensemble, compress, consensus, generate, plot, significant_splits
 from quorate._trust.split_tests import LEAST_SHARE, _branches, _gain, _judged, _tail
@@ -211,3 +211,10 @@ def test_the_shell_tests_splits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "o0,0"
     assert main(["splits", files[0], "--id", "id", "--alpha", "many"]) != 0
     assert "--alpha" in capsys.readouterr().err
+
+
+def test_the_page_has_the_measured_figures() -> None:
+    records = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    page = (Path(__file__).parents[1] / "docs/how-to/which-splits-are-real.md").read_text(encoding="utf-8")
+    assert error_table(records) in page
+    assert power_table(records) in page

@@ -1,6 +1,7 @@
 """Splits that are tested: sets without clusters of many kinds, and planted ones; beside silhouette and gap statistic.
 
-`python -m benchmarks.trust.split_sets SEED` writes a line of JSON for each set and a table at the end.
+`python -m benchmarks.trust.split_sets SEED peers > splits.jsonl` writes a line of JSON for each set, 320 in all;
+`python -m benchmarks.trust.split_sets` prints the tables of docs/how-to/which-splits-are-real.md from them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ Points = NDArray[Any]
 Rng = np.random.Generator
 EACH = 20
 """Sets of each kind."""
+PLAIN = ("gaussian", "uniform", "correlated")
+"""The kinds without clusters that silhouette and gap statistic are usually compared with."""
+RESULTS = Path(__file__).parent / "splits.jsonl"
 GAPS = (3.0, 4.0, 5.0, 6.0)
 """Least distances of the centres of planted clusters, in standard deviations."""
 
@@ -112,7 +117,45 @@ def measured(X: Points, truth: Any, *, labels: bool, with_peers: bool) -> dict[s
     return record | (peers(X) if with_peers and not labels else {})
 
 
+def error_table(records: list[dict[str, Any]]) -> str:
+    """How many sets without clusters of each kind were divided."""
+    lines = ["| without clusters | sets | divided |", "|---|---:|---:|"]
+    for kind in (*NULLS, "random labels"):
+        found = [record["found"] > 1 for record in records if record["kind"] == kind]
+        lines.append(f"| {kind} | {len(found)} | {sum(found)} |")
+    every = [record["found"] > 1 for record in records if "planted" not in record]
+    return "\n".join([*lines, f"| **all** | {len(every)} | {sum(every)} ({np.mean(every):.1%}) |"])
+
+
+def power_table(records: list[dict[str, Any]]) -> str:
+    """How many planted sets were divided, exactly right, and found by peers with the best threshold at 5% error."""
+    without = [record for record in records if "planted" not in record and "gap" in record]
+    plain = [record for record in without if record["kind"] in PLAIN]
+    limits = [np.quantile([r[peer] for r in part], 0.95) for part in (without, plain) for peer in ("silhouette", "gap")]
+    lines = [
+        "| distance | sets | divided | number right | too many | silhouette | gap | silhouette, plain | gap, plain |",
+        "|---:|" + "---:|" * 8,
+    ]
+    for gap in GAPS:
+        part = [record for record in records if record["kind"] == f"planted {gap:g}"]
+        ours = [
+            sum(record["found"] > 1 for record in part),
+            sum(record["found"] == record["planted"] for record in part),
+            sum(record["found"] > record["planted"] for record in part),
+        ]
+        peer = [
+            sum(record[name] > limit for record in part)
+            for name, limit in zip(("silhouette", "gap") * 2, limits, strict=True)
+        ]
+        lines.append("| " + " | ".join(map(str, [f"{gap:g}", len(part), *ours, *peer])) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
+    if len(sys.argv) == 1:
+        records = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+        print(error_table(records), power_table(records), sep="\n\n")
+        return
     seed, with_peers = int(sys.argv[1]), "peers" in sys.argv
     # a run that is cut short has as many sets of each kind
     for number in range(EACH):

@@ -185,8 +185,8 @@ def significant_splits(
     k-means members of as many clusters as the members have within the node. What is compared is the best of three: the
     valley between the parts, the links of nearest neighbours across, and how sparse the border is. Of permuted labels
     the gain of the mean co-association within the parts is compared. At most 1,000 objects of a node are looked at. A
-    test ends after 19 to 99 draws; p-values that are smaller than draws can tell are those of a Gumbel
-    distribution with the mean and standard deviation of the draws.
+    test ends after 19 to 99 draws, in small nodes 499; p-values that are smaller than draws can tell are those of a
+    Gumbel distribution with the mean and standard deviation of the draws.
 
     A node of a share s of the objects is tested at the level alpha s [1]_. The nodes at which the true tree ends hold
     each object once, so that their levels add up to alpha at most. docs/how-to/which-splits-are-real.md reports how
