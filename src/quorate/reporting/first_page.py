@@ -103,16 +103,16 @@ LANGUAGES = {"en": ENGLISH, "de": GERMAN}
 
 
 class Front(NamedTuple):
-    """What the first page is made of, besides the result; `language` None and nothing else is no first page."""
+    """What the first page is made of, besides the result; the language is English if it is None."""
 
     features: Any = None
     coordinates: Any = None
     language: str | None = None
     logo: str | Path | None = None
 
-    @property
-    def is_wanted(self) -> bool:
-        return any(entry is not None for entry in self)
+    def text(self, subject: Subject, title: str, shades: Sequence[str]) -> str:
+        """Return the first page as a section of HTML."""
+        return first_page(subject, self, title, shades)
 
 
 def checked_front(features: Any, coordinates: Any, language: str | None, logo: Any) -> Front:
@@ -125,9 +125,7 @@ def checked_front(features: Any, coordinates: Any, language: str | None, logo: A
 
 
 def first_page(subject: Subject, front: Front, title: str, shades: Sequence[str]) -> str:
-    """Return the first page as a section of HTML; empty if it is not asked for."""
-    if not front.is_wanted:
-        return ""
+    """Return the first page as a section of HTML."""
     words = LANGUAGES[front.language or "en"]
     table = None if front.features is None else _beside(subject, front.features)
     found = None if table is None else _explained(subject, table)
@@ -167,13 +165,21 @@ def _groups(subject: Subject, found: Explanation | None, shades: Sequence[str], 
     items = []
     for cluster in order[:MOST_TOLD]:
         name, share = subject.names[cluster], sizes[cluster] / sizes.sum()
-        told = "" if found is None else f": {escape(sentence(found.of(name, least=CLEAR, most=SHOWN), words))}"
+        told = "" if found is None else f": {escape(sentence(_of_columns(found.of(name, least=CLEAR)), words))}"
         items.append(
             f'<li><span class="swatch" style="background:{shades[cluster]}"></span><b>{escape(name)}</b> '
             f"({_count(int(sizes[cluster]), words)}, {share:.0%}){told}</li>"
         )
     rest = subject.n_clusters - MOST_TOLD
     return "".join(items) + (f"<li>{escape(words.more.format(n=rest))}</li>" if rest > 0 else "")
+
+
+def _of_columns(traits: Sequence[Trait]) -> list[Trait]:
+    """The most striking trait of each column, as many as a sentence has room for."""
+    first: dict[str, Trait] = {}
+    for trait in traits:
+        first.setdefault(trait.column, trait)
+    return list(first.values())[:SHOWN]
 
 
 def sentence(traits: Sequence[Trait], words: Words) -> str:

@@ -9,7 +9,7 @@ import os
 import platform
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from quorate._trust.subject import Subject, subject_of
 from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, FloatArray, SoftEnsemble
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
-from quorate.reporting.first_page import checked_front, first_page
 from quorate.reporting.page import ROWS_OF_TABLES, page
 from quorate.reporting.points import headline, points
 from quorate.reporting.slider import ambiguous_rows, download, object_table, stops
+
+if TYPE_CHECKING:
+    from quorate.reporting.first_page import Front
 
 
 def report(
@@ -117,7 +119,7 @@ def report(
     refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
-    front = checked_front(features, coordinates, language, logo)
+    front = _front(features, coordinates, language, logo)
     members = soft_or_labels(ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
     subject = subject_of(result, labels, truth, ambiguous=ambiguous)
@@ -129,7 +131,7 @@ def report(
     shown = figures(subject, slider, choice)
     text = page(
         subject,
-        front=first_page(subject, front, str(title), shown["colours"]),
+        front="" if front is None else front.text(subject, str(title), shown["colours"]),
         title=str(title),
         headline=headline(subject),
         points=points(subject),
@@ -152,6 +154,15 @@ def report(
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+def _front(features: Any, coordinates: Any, language: str | None, logo: Any) -> Front | None:
+    """Check the options of the first page; None if none of them is given, and there is no such page."""
+    if features is None and coordinates is None and language is None and logo is None:
+        return None
+    from quorate.reporting.first_page import checked_front
+
+    return checked_front(features, coordinates, language, logo)
 
 
 MOST_MEMBERSHIPS = 20_000_000
