@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors audit check methods bench scale papers accuracy trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-floors audit check methods bench scale papers accuracy judge trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist clean
 .DELETE_ON_ERROR:
 
 # Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
@@ -87,6 +87,9 @@ papers: $(STAMP)    ## the five papers' tables and figures beside ours: make pap
 
 accuracy: $(STAMP)  ## default Quorate beside scikit-learn's clusterers on labelled data: make accuracy DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.accuracy $(if $(DATA),--data $(DATA)) $(ARGS)
+
+judge: $(STAMP)     ## fit the judge of labellings and say how often it is right: make judge DATA=folder [ARGS=--fit]
+	$(BIN)/python -m benchmarks.judge $(if $(DATA),--data $(DATA)) $(ARGS)
 
 trust: $(STAMP)     ## how far results can be believed: make trust DATA=folder [ARGS=--quick]
 	$(BIN)/python -m benchmarks.trust $(if $(DATA),--data $(DATA)) $(ARGS)

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from quorate import ca_tree, choose_k, compare, consensus, explain, generate, plot, resolutions
+from quorate import ca_tree, choose_k, compare, consensus, explain, generate, plot, resolutions, significant_splits
 
 MOST_BYTES = 100_000
 
@@ -44,6 +44,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], Any]]]:
     several = {k: generate(X, 6, k=k, base="kmeans", random_state=k).labels.T for k in (2, 4, 6, 8, 10, 12, 16)}
     sweep = {f"k{k} {run}": labels for k, runs in several.items() for run, labels in enumerate(runs)}
     yield "clustering_tree", lambda: plot.clustering_tree(resolutions(sweep, groups="k([0-9]+) "))
+    yield "split_tree", lambda: plot.split_tree(significant_splits(members, X))
     yield "traits", lambda: plot.traits(explain(result, load_digits(as_frame=True).data), most=12)
     yield "confidence_histogram", lambda: plot.confidence_histogram(consensus(members, 6, random_state=0))
 

@@ -27,6 +27,11 @@ def overlapping():
     return rng.normal(size=(240, 13)) + 1.6 * rng.normal(size=(3, 13))[truth], truth
 
 
+def favouring(method):
+    """A judge who gives the consensus by one method a clearly higher mark than any other, though all cuts are equal."""
+    return lambda *given: trial.Judged(*given[-1][1:], 1.1 * (given[-1][2] == method), 0.1)
+
+
 def test_spirals_get_spectral_members():
     X, truth = spirals()
     model = EnsembleClustering(2, random_state=0).fit(X)
@@ -49,7 +54,7 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
     X, _ = spirals()
     # of equals the first is taken
     monkeypatch.setattr(trial, "KINDS", (kind, "kmeans" if kind == "spectral" else "spectral"))
-    monkeypatch.setattr(trial, "_cut", lambda *_: 0.5)
+    monkeypatch.setattr(trial, "_judged", lambda *given: trial.Judged(*given[-1][1:], 0.5, 0.1))
     for options in ({}, {"n_members": 25}, {"n_members": 4, "rows": 0.7}, {"columns": 1}, {"k": ("candel", 3)}):
         settings = {"n_members": 10, "k": ("default", 2), "random_state": 3, **options}
         found, expected = generate(X, **settings), generate(X, **settings, base=kind)
@@ -59,9 +64,9 @@ def test_members_are_those_of_the_kind_taken(monkeypatch, kind):
 
 
 @pytest.mark.parametrize("wanted", ["lwgp", "transfer", "lwea"])
-def test_the_method_with_the_lowest_cut_is_taken(monkeypatch, wanted):
+def test_the_method_with_the_highest_mark_is_taken(monkeypatch, wanted):
     X, _ = spirals()
-    monkeypatch.setattr(trial, "_cut", lambda *given: float(given[-1][1] != wanted))
+    monkeypatch.setattr(trial, "_judged", favouring(wanted))
     model = EnsembleClustering(2, random_state=0).fit(X)
     assert model.consensus_.method == model.ensemble_.info["method"] == wanted
     named = EnsembleClustering(2, method=wanted, random_state=0).fit(X)
@@ -71,11 +76,18 @@ def test_the_method_with_the_lowest_cut_is_taken(monkeypatch, wanted):
     assert EnsembleClustering(2, base="spectral", random_state=0).fit(X).consensus_.method == "lwgp"
 
 
+def test_the_judge_overrules_the_lowest_cut_only_if_it_is_sure():
+    lowest, other = trial.Judged("spectral", "lwgp", 3.0, 0.1), trial.Judged("kmeans", "lwea", 4.1, 0.2)
+    assert trial._chosen([lowest, other]) == (other, [lowest])
+    assert trial._chosen([lowest, other._replace(mark=3.9)])[0] == lowest
+    assert trial._chosen([lowest, other._replace(mark=3.0, cut=0.1)])[0] == lowest
+
+
 def test_a_part_of_the_objects_does_not_choose_the_method(monkeypatch):
     monkeypatch.setattr(trial, "WHOLE_TRIAL", 100)
     monkeypatch.setattr(trial, "TRIAL_OBJECTS", 100)
     tried = []
-    monkeypatch.setattr(trial, "_cut", lambda *given: tried.append(given[-1][1]) or 0.0)
+    monkeypatch.setattr(trial, "_judged", lambda *given: tried.append(given[-1][2]) or favouring("lwgp")(*given))
     ensemble = generate(spirals()[0], 3, k=("default", 2), random_state=0)
     assert tried == ["lwgp"] * 2
     assert "method" not in ensemble.info
@@ -94,7 +106,7 @@ def test_wide_objects_are_tried_in_their_principal_directions(monkeypatch):
 def test_auto_keeps_its_own_choice_where_it_would_take_another_method(monkeypatch):
     """With very many clusters in all members `auto` takes `transfer`, whatever the trial found."""
     X, _ = spirals()
-    monkeypatch.setattr(trial, "_cut", lambda *given: float(given[-1][1] != "lwea"))
+    monkeypatch.setattr(trial, "_judged", favouring("lwea"))
     model = EnsembleClustering(2, n_members=60, random_state=0).fit(X)
     assert model.ensemble_.info["method"] == "lwea"
     assert int(model.ensemble_.n_clusters.sum()) > 2000

@@ -114,7 +114,7 @@ def test_verdict_and_result_tell_of_camps() -> None:
     result = consensus(table, 4, random_state=0)
     scores = evaluate(result, table)
     assert len(scores.camps) == 2
-    assert "fall into 2 camps" in scores.verdict.reason
+    assert "form 2 groups (camps)" in scores.verdict.reason
     assert scores.verdict.next_step.startswith(LOOK_AT_CAMPS)
     assert [camp.members for camp in result.camps(table)] == list(scores.camps)
     alone, _ = planted(300, (6,), 0.2, 0)
@@ -124,3 +124,13 @@ def test_verdict_and_result_tell_of_camps() -> None:
 def test_too_many_members_are_refused() -> None:
     with pytest.raises(ValueError, match=r"at most 500 members .* got 501"):
         camps(np.tile(np.arange(600)[:, None] % 2, (1, 501)), 2)
+
+
+def test_copies_of_members_that_err_are_no_camps() -> None:
+    """Four members with errors of their own, each there five times: copies agree, which says nothing about errors."""
+    rng = np.random.default_rng(11)
+    truth = rng.permutation(np.arange(1_200) % 4)
+    seen = np.stack([np.where(rng.random(1_200) < 0.15, rng.integers(4, size=1_200), truth) for _ in range(4)], axis=1)
+    assert len(camps(np.repeat(seen, 5, axis=1), 4, random_state=0)) == 1
+    strangers = np.stack([rng.integers(4, size=1_200) for _ in range(2)], axis=1)
+    assert len(camps(np.repeat(strangers, 5, axis=1), 4, random_state=0)) == 2

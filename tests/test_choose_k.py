@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import METHODS, ConsensusClustering, anmi, as_ensemble, choose_k, compress, consensus, solve
-from quorate._choose_k.choose_k import Candidate, Choice, halves_agree, shared_structure
+from quorate._choose_k.choose_k import COMPARED_OBJECTS, Candidate, Choice, halves_agree, shared_structure
 from quorate._choose_k.criteria import (
     WEIGHTS,
     decide,
@@ -136,8 +136,8 @@ def test_a_criterion_that_is_tied_everywhere_abstains() -> None:
     assert voted({**values, "pac": {2: 0.1, 3: 0.3}}) == {"anmi": 3, "pac": 2}
     nothing = decide({"anmi": {3: 0.5, 4: 0.5}}, [3, 4], {5: "too many"}, [3, 4, 5])
     assert nothing.n_clusters == 3
-    assert nothing.reason.startswith("3 clusters: no criterion tells the numbers apart.")
-    assert nothing.reason.endswith("No answer for 5.")
+    assert nothing.reason.startswith("3 clusters: all criteria are the same for every number.")
+    assert nothing.reason.endswith("The method gave no answer for 5.")
     assert decide({"anmi": {3: 0.5}}, [3], {}, [3]).reason == "3 clusters: it is the only number to choose from."
 
 
@@ -145,7 +145,7 @@ def test_close_candidates_are_undecided() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.95, 4: 0.8, 5: 0.1}, "merge_gap": {2: 1.0, 3: 1.0, 4: 0.0, 5: 0.1}}
     close = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (close.n_clusters, close.candidates, close.undecided) == (2, (2, 3, 4), True)
-    assert "Undecided: 3 has nearly as much support." in close.reason
+    assert "The choice is not clear: 3 has nearly as much support" in close.reason
     values["eigengap"][3] = values["merge_gap"][3] = 0.2
     clear = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (clear.candidates, clear.undecided) == ((2, 4), False)
@@ -290,7 +290,7 @@ def test_numbers_without_an_answer_are_told() -> None:
     choice = choose_k(labels, (2, 6), method="best")
     assert [entry.n_clusters for entry in choice.table] == [3, 5]
     assert set(choice.failed) == {2, 4, 6}
-    assert "No answer for 2, 4, 6." in choice.reason
+    assert "The method gave no answer for 2, 4, 6." in choice.reason
     with pytest.raises(ValueError, match="answered for no n_clusters"):
         choose_k(labels, (7, 9), method="best")
 
@@ -330,3 +330,25 @@ def test_shell_tool_refuses_bad_ranges(table: str, capsys: pytest.CaptureFixture
     for wrong, message in (("2:x", "-k must be an integer, auto, or a range such as 2:20"), ("6:2", "at least 6")):
         assert main(["consensus", table, "-k", wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_number_is_chosen_on_some_objects_and_the_answer_is_of_all() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=6_000)
+    labels = np.stack([np.where(rng.random(6_000) < 0.3, rng.integers(4, size=6_000), truth) for _ in range(8)], axis=1)
+    assert len(labels) > COMPARED_OBJECTS
+    chosen = consensus(labels, random_state=0)
+    assert chosen.n_clusters == 4
+    assert chosen.labels.tolist() == consensus(labels, 4, random_state=0).labels.tolist()
+
+
+def test_the_number_of_all_clusters_together_is_no_gap() -> None:
+    """Four members with five clusters each, and gaps: 20 clusters, the rank of their graph, were the answer."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 5, 900)
+    labels = np.stack([np.where(rng.random(900) < 0.25, rng.integers(0, 5, 900), truth) for _ in range(4)], axis=1)
+    labels[rng.random(labels.shape) < 0.25] = -1
+    labels = labels[labels.max(axis=1) >= 0]
+    found = choose_k(labels, "auto", random_state=0)
+    assert found.n_clusters == 5
+    assert max(found.candidates) < 17

@@ -245,3 +245,12 @@ def test_an_empty_cell_is_a_missing_label() -> None:
 def test_only_labels_of_pandas_have_a_default_index() -> None:
     assert not code_labelling(np.array([0, 1, 1]), "labels", None).default_index
     assert code_labelling(pd.Series([0, 1, 1]), "labels", None).default_index
+
+
+def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it_is_clear() -> None:
+    drawn = [Separation(value, 0.1, 0.0) for value in (4.0, 5.0, 6.0)]
+    below, little, far = (Separation(valley, 0.9, -9.0) for valley in (4.5, 5.5, 30.0))
+    assert reference._is_clear(below, drawn)
+    for one in (little, far):
+        assert not reference._is_clear(one, drawn)
+        assert reference._is_clear(one, [*drawn, *drawn[:2]])

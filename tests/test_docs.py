@@ -103,6 +103,7 @@ WRITTEN_BY_BENCHMARKS = {
     "trust.md",
     "scale.md",
     "accuracy.md",
+    "judge.md",
     "peers.md",
     "gpu.md",
     "reliability.md",

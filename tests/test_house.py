@@ -365,3 +365,15 @@ def test_import_loads_no_heavy_library() -> None:
 def test_using_labels_does_not_load_scikit_learn() -> None:
     code = "import quorate, sys; quorate.consensus([[0, 1], [0, 1]], 2); sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+FLAT = ("quorate.ops", "quorate.methods", "quorate.datasets")
+"""Packages of which each module is one thing that its name says."""
+PACKAGES = sorted({module for module, path in MODULES.items() if path.name == "__init__.py"} - {"quorate", *FLAT})
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_lists_its_modules(package: str) -> None:
+    words = set(re.findall(r"\w+", ast.get_docstring(ast.parse(SOURCES[package])) or ""))
+    inside = {module.rpartition(".")[2] for module in MODULES if module.rpartition(".")[0] == package}
+    assert sorted(inside - words) == []

@@ -93,8 +93,8 @@ def test_a_step_within_a_step_is_told_in_its_line(capsys: Output, monkeypatch: p
 
 
 def test_estimators_and_functions_show_their_progress(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "FIRST_WAIT", 0.01)
-    X = np.random.default_rng(0).normal(size=(200, 3))
+    monkeypatch.setattr(_progress, "FIRST_WAIT", 0.0)
+    X = np.random.default_rng(0).normal(size=(2_000, 3))
     labels = X.argsort(axis=0) % 4
     calls = {
         "clustering": lambda shown: quorate.EnsembleClustering(3, random_state=0, progress=shown).fit(X),

@@ -355,7 +355,7 @@ def test_merging_goes_by_co_association(tmp_path: Path, monkeypatch: pytest.Monk
 def test_the_verdict_follows_the_numbers() -> None:
     fine = np.repeat([0, 1, 2, 3], 25)
     same = subject_of(fine, [fine, fine, fine])
-    assert headline(same) == "The members share strong structure: either half of them leads to much the same clusters."
+    assert headline(same) == "The members agree strongly: half of them are enough to find much the same clusters."
     assert "None of 100 objects is ambiguous" in _text(same, "Objects")
     assert _text(same, "Agreement").startswith("The members agree closely: two members have")
     assert _text(same, "Agreement").endswith("so they are not compared with it.")
@@ -363,7 +363,7 @@ def test_the_verdict_follows_the_numbers() -> None:
     apart = subject_of(fine, {"a": fine, "b": fine, "c": fine, "odd one": rng.permutation(fine)})
     assert _text(apart, "Members").startswith("odd one (0.0")
     poor = subject_of(rng.permutation(fine), [fine, fine, fine])
-    assert headline(poor).endswith("but this labelling does not follow it more than by chance.")
+    assert headline(poor).endswith("but these labels agree with them no more than by chance.")
     assert _text(poor, "Clusters") == "Of 4 clusters, all 4 are doubtful (3, 2, 0, 1)."
     single = subject_of(fine, {"a": fine})
     assert "only one member" in headline(single)

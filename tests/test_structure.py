@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.cluster import KMeans
 from quorate import EnsembleClustering, consensus, evaluate, generate, load_consensus, save_consensus
 from quorate._choose_k.criteria import link_gaps
 from quorate._choose_k.explore import How, chooses_number, links_between_cells, links_of, neighbours_of
+from quorate._consensus import consensus as consensus_module
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import (
     Reference,
@@ -26,7 +28,6 @@ from quorate._trust.reference import (
     reference_of,
     separation,
     valley_depth,
-    without_steps,
 )
 from quorate._types import Solving
 from quorate._verdict import NO_STRUCTURE, STRONG
@@ -34,6 +35,7 @@ from quorate.cli import main
 from quorate.generation.features import as_features
 from quorate.generation.plans import Request
 from quorate.generation.runner import Options
+from quorate.generation.trial import Trial
 
 
 def blobs(n: int = 300, apart: float = 6.0, k: int = 3, seed: int = 0) -> np.ndarray:
@@ -174,7 +176,7 @@ def test_the_number_is_chosen_with_the_options_of_the_consensus() -> None:
 def test_clusters_of_a_number_are_judged_as_if_it_were_given() -> None:
     X = blobs()
     request = Request(20, None, "auto", 1.0, 1.0)
-    how = How(request, Solving(), 0, Options(), {})
+    how = How(request, Solving(), 0, Options(), {}, {}, {})
     found = judged_clusters(as_features(X), how, 3, draws=3)
     model = EnsembleClustering(3, reference=3, random_state=0).fit(X)
     assert found is not None
@@ -297,7 +299,7 @@ def test_measurements_without_clusters_have_one(tmp_path: Path, capsys: pytest.C
     X = np.random.default_rng(0).normal(size=(300, 2))
     model = EnsembleClustering("auto", random_state=0).fit(X)
     assert model.n_clusters_ == 1
-    assert model.consensus_.info["choice"].reason.startswith("1 cluster: measurements without clusters")
+    assert model.consensus_.info["choice"].reason.startswith("1 cluster: random measurements without clusters")
     assert model.predict(X[:5]).tolist() == [0] * 5
     assert model.transform(X[:5]).shape == (5, 1)
     scores = evaluate(model.consensus_, model.ensemble_, null=19)
@@ -351,40 +353,21 @@ def test_a_number_of_draws_compares_a_given_number_of_clusters_too() -> None:
     assert again.z == model.consensus_.info["reference_test"]["z"]
 
 
-def test_coin_flips_have_no_clusters() -> None:
-    """Their 32 different rows, with nothing between them, were taken for 32 clusters."""
-    flips = np.random.default_rng(0).integers(0, 2, (200, 5)).astype(float)
-    assert np.unique(EnsembleClustering(random_state=0).fit(flips).labels_).tolist() == [0]
+def test_nobody_is_warned_of_clusters_made_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus_module, "collapsed", lambda sizes, ensemble: "Nearly all objects are in one cluster.")
+    how = How(Request(20, None, "kmeans", 1.0, 1.0), Solving(), 0, Options(), {}, {}, {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert judged_clusters(as_features(blobs()), how, 3, draws=2) is not None
+    with pytest.warns(UserWarning, match="Nearly all"):
+        EnsembleClustering(3, random_state=0).fit(blobs())
 
 
-def test_values_in_steps_are_spread_over_their_steps() -> None:
-    rng = np.random.default_rng(0)
-    smooth = rng.normal(size=400)
-    block = np.column_stack([rng.poisson(2, 400), np.round(smooth, 1), smooth, np.ones(400)])
-    spread = without_steps(block, np.random.default_rng(1))
-    for place, step in ((0, 1.0), (1, 0.1)):
-        assert np.abs(spread[:, place] - block[:, place]).max() <= step / 2 * (1 + 1e-9)
-        assert len(np.unique(spread[:, place])) == 400
-    # no ties, and one value alone
-    assert np.array_equal(spread[:, 2:], block[:, 2:])
-
-
-def test_uneven_steps_are_filled_and_wide_spaces_are_kept() -> None:
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(3, 2_000)
-    block = np.column_stack([np.log1p(counts), np.sqrt(counts), rng.choice([0, 1, 9.3], 2_000)])
-    spread = without_steps(block, np.random.default_rng(1))
-    for place, root in enumerate((np.log1p, np.sqrt)):
-        common = spread[counts < 7, place]
-        assert np.diff(np.sort(common)).max() < 0.06, root.__name__
-        middles = (root(np.arange(7)) + root(np.arange(1, 8))) / 2
-        assert np.array_equal(np.searchsorted(middles, common), counts[counts < 7])
-    last = spread[:, 2]
-    assert ((last < 1 + 1.25) | (last > 9.3 - 1.25)).all()
-    assert (last[block[:, 2] == 1] > 1).any()
-
-
-def test_logarithms_of_counts_have_no_clusters() -> None:
-    """Their steps are uneven; they were taken for the valleys between clusters."""
-    counts = np.log1p(np.random.default_rng(4).poisson(4, (300, 3)))
-    assert np.unique(EnsembleClustering(random_state=0).fit(counts).labels_).tolist() == [0]
+def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trial, "decided", lambda trial: pytest.fail("a trial was made"))
+    X = np.random.default_rng(0).random((300, 4))
+    model = EnsembleClustering(random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert model.predict(X[:5]).tolist() == [0] * 5
+    with pytest.raises(pytest.fail.Exception, match="a trial was made"):
+        EnsembleClustering(random_state=0).fit(blobs())

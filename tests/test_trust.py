@@ -240,7 +240,7 @@ def test_a_labelling_that_ignores_the_members_is_not_praised() -> None:
     assert good.grade == STRONG
     poor = evaluate(np.random.default_rng(0).permutation(truth), labels, null="auto").verdict
     assert poor.grade == NO_STRUCTURE
-    assert "does not follow it" in poor.text
+    assert "agree with them no more than by chance" in poor.text
 
 
 def test_a_member_of_random_labels_is_not_praised() -> None:
@@ -352,7 +352,7 @@ def test_the_verdict_is_about_the_labels_that_are_delivered() -> None:
     assert verdict.grade == "strong structure"
     assert "use the clusters" in str(verdict).lower()
     scores = evaluate(bad, labels, null=19)
-    assert "much less than a repetition of their method" in (scores.problem or "")
+    assert "much less than their method when it is run again" in (scores.problem or "")
     assert scores.verdict.grade == "weak structure"
     assert "Do not use these clusters" in str(scores.verdict)
     unknown = evaluate(bad.labels, labels, null=19)
@@ -384,6 +384,17 @@ def test_words_for_p_values_and_members_of_many_clusters() -> None:
     assert scores.p_value == 0.05
     assert "0.050000  (the least that 19 permutations can give)" in str(scores)
     assert scores.agreement < scores.agreement_best_member
-    assert "Members have 8 times as many clusters as the consensus" in scores.verdict.reason
+    assert "members have 8 times as many clusters as the consensus" in scores.verdict.reason
     few = evaluate(consensus(table // 8, 3, orientation="objects"), as_ensemble(table // 8, orientation="objects"))
     assert "times as many clusters" not in few.verdict.reason
+
+
+def test_clusters_that_are_not_found_again_are_not_recommended() -> None:
+    """Twenty clusters of a table with five: most dissolve when the consensus is repeated, and the verdict says so."""
+    _, labels = noisy_with_truth(3, 1_200, 5, 4, noise=0.35)
+    many = evaluate(consensus(labels, 20, random_state=0), labels, null=19)
+    assert many.dissolving > 0.5
+    assert "use the clusters as a hint only" in str(many.verdict).lower()
+    right = evaluate(consensus(labels, 5, random_state=0), labels, null=19)
+    assert right.dissolving < 0.5
+    assert "use the clusters" in str(right.verdict).lower()

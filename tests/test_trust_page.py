@@ -1,4 +1,4 @@
-"""The measurements behind docs/trust.md: their cases, that a stopped run goes on, and what the page tells."""
+"""The measurements behind docs/trust.md: their cases, that a stopped run goes on, and what both pages say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.trust import confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
+from benchmarks.trust import cases, confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
 from benchmarks.trust.__main__ import RESULTS
 from benchmarks.trust.runs import PARTS, Results
 
@@ -27,6 +27,9 @@ def made_up(tmp_path: Path) -> Results:
         bins = [[0, 0.0, 0.0, 0.0]] * 8 + [[10, 8.5, 7.5, 6.0], [10, 9.5, 9.0 - number, 8.0]]
         record = {"objects": 20, "k": 2, "same": 0.8, "now": bins, "before": bins, "times": 2.0}
         results.write("confidence", name, record | ({"clusters": [[20, 0.9, 0.9, 0.8, 0.7]]} if number < 2 else {}))
+    verdict = {"sizes": [9], "grade": GRADES[3], "text": "They share it.", "next": "Use the clusters."}
+    results.write("cases", "labels as planted", {"ari": 1.0, **verdict})
+    results.write("cases", "all labels shuffled", {"ari": 0.0, **verdict, "next": "Do not use these clusters."})
     told = {"objects": 150, "k": 3, "grade": GRADES[3], "ari": 0.9, "reproducibility": 0.8, "z": 9.0}
     results.write("verdict", "iris", told | {"reference_z": None})
     number = {"objects": 300, "classes": 4, "candidates": [4], "undecided": False, "ari": 0.9, "grade": NO_STRUCTURE}
@@ -40,17 +43,34 @@ def made_up(tmp_path: Path) -> Results:
 def test_the_page_is_made_from_the_stored_results() -> None:
     if not RESULTS.exists():
         pytest.skip("nothing was measured yet")
-    assert (ROOT / "docs" / "trust.md").read_text(encoding="utf-8") == page.text(Results(RESULTS))
+    results = Results(RESULTS)
+    assert (ROOT / "docs" / "trust.md").read_text(encoding="utf-8") == page.text(results)
+    assert (ROOT / "docs" / page.EVIDENCE).read_text(encoding="utf-8") == page.evidence(results)
+
+
+def test_readers_meet_the_meaning_before_any_table_of_sets(tmp_path: Path) -> None:
+    results = made_up(tmp_path)
+    text = page.text(results)
+    assert "Of 2 data sets without clusters, 1 were called" in text
+    assert f"images/{page.SHORT}" in text
+    assert page.EVIDENCE in text
+    assert "iris" not in text
+    assert "moons" not in text
+    assert "make trust" not in text
+    assert "make trust" in page.evidence(results)
 
 
 def test_every_part_of_the_page_is_filled_in(tmp_path: Path) -> None:
-    text = page.text(made_up(tmp_path))
+    results = made_up(tmp_path)
+    assert "<!--" not in page.text(results)
+    text = page.evidence(results)
     assert "<!--" not in text
-    assert "1 of 2" in text  # sets without clusters that are called so
     assert "| random labels | 1 | 0 | 1 | 0 | 0 |  |" in text
     assert "| default, half B | 1 | 0.900 | 0.825 | 0.075 | 0.075 |" in text
     assert "| EnsembleClustering | A | 2 | 50% | 50% | 0.69 |" in text
     assert "| HDBSCAN | B | 1 | 100% | 100% | 0.00 |" in text
+    assert "0 of 1 bad results end in advice to use the clusters, and 1 of 1 good ones do." in text
+    assert "| all labels shuffled | 0.00 | bad | They share it. Do not use these clusters. |" in text
     assert "2 are called" in text
     assert "1 are answered with one cluster" in text
     assert "| moons | 1 of 1 | 0 of 1 |" in text
@@ -118,7 +138,8 @@ def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     results = made_up(tmp_path)
     pictures.draw_reliability(results, tmp_path / "one.png")
     pictures.draw_noise(results, tmp_path / "two.png")
-    assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png"))
+    pictures.draw_short(results, tmp_path / "three.png")
+    assert all((tmp_path / name).stat().st_size > 5_000 for name in ("one.png", "two.png", "three.png"))
 
 
 def test_fresh_sets_are_drawn_by_seed_and_both_families_differ() -> None:
@@ -149,3 +170,19 @@ def test_fresh_clouds_and_other_ways_have_a_case_each() -> None:
         assert data.X.shape[1] == int(name.rsplit(" / ", 1)[1])
     assert len(fresh.peer_names()) == 6 * len(fresh_sets.names())
     assert fresh.measure_fresh_peer("A / integer grid / 2 / HDBSCAN")["classes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_used"),
+    [
+        ("labels as planted", "good", True),
+        ("all labels shuffled", "bad", False),
+        ("two thirds of the labels shuffled", "bad", False),
+        ("single link, 40% errors", "bad", False),
+        ("2 clusters asked for, 8 planted", "bad", False),
+        ("good members, each five times", "good", True),
+    ],
+)
+def test_verdicts_are_about_the_result_at_hand(name: str, kind: str, is_used: bool) -> None:
+    found = cases.measure_case(name)
+    assert (cases.kind_of(found), cases.is_used(found)) == (kind, is_used)

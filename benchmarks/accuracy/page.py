@@ -84,7 +84,8 @@ same features and the same number of clusters. It is made from {len(results.foun
 
 The mean NMI with the classes, on the sets that every algorithm could cluster, is: {"; ".join(told)}. Settings were \
 chosen on **half A** (decisions [11](decisions/0011-members-that-suit-the-data.md), \
-[62](decisions/0062-the-trial-chooses-the-consensus-too.md) and [63](decisions/0063-sparse-eigenvectors.md), which say \
+[62](decisions/0062-the-trial-chooses-the-consensus-too.md), [63](decisions/0063-sparse-eigenvectors.md) and \
+[113](decisions/0113-the-trial-and-the-judge.md), which say \
 what was changed after half B had been seen); **half B** was only reported there; the sets in **neither** were not \
 looked at.
 
@@ -191,7 +192,9 @@ finds its own number of clusters, and what it calls noise is scored as one more 
 `20 k-means members` are `EnsembleClustering` with that kind of members instead of the choice; `one spectral member` \
 and `one k-means member` are single clusterings with the true number of clusters.
 - **Seeds.** The stochastic ones are run with seeds 0 to {SEEDS - 1}, the others (Ward, HDBSCAN, Birch) once, as \
-far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table shows which.
+far as the run has come. Numbers of seeds of Quorate: {", ".join(counts)} sets; the last table shows which. \
+Its runs on sets of more than 50,000 objects \
+and on `_raw` sets were made before the judge had a say in the trial (decision 113).
 - **Limits.** One thread; seconds are those of the processor, on a machine shared with other work. A run may take \
 {SECONDS:g} s ({20 * SECONDS:g} s for Quorate, so that its own cost is known) and {GIGABYTES:g} GB. Not run on sets \
 with more objects than: {caps}.

@@ -192,6 +192,43 @@ def weak(sizes: list[int], rng: Rng) -> list[Points]:
     return parts
 
 
+def waves(sizes: list[int], rng: Rng) -> list[Points]:
+    """Parallel waves or zigzag lines, one above another."""
+    height, noise, sharp = rng.uniform(0.3, 1.0), rng.uniform(0.02, 0.12), rng.random() < 0.4
+    parts = []
+    for place, n in enumerate(sizes):
+        t = rng.uniform(0, 2 * np.pi, n)
+        wave = 2 / np.pi * np.arcsin(np.sin(2 * t)) if sharp else np.sin(2 * t)
+        parts.append(np.stack([t, height * wave + 1.4 * place], axis=1) + rng.normal(0, noise, (n, 2)))
+    return parts
+
+
+def links(sizes: list[int], rng: Rng) -> list[Points]:
+    """A chain of rings in three dimensions, each through the next."""
+    noise, parts = rng.uniform(0.03, 0.15), []
+    for place, n in enumerate(sizes):
+        angle = rng.uniform(0, 2 * np.pi, n)
+        points = np.zeros((n, 3))
+        points[:, 0] = np.cos(angle) + 1.2 * place
+        points[:, 1 + place % 2] = np.sin(angle)
+        parts.append(points + rng.normal(0, noise, (n, 3)))
+    return parts
+
+
+def enclosed(sizes: list[int], rng: Rng) -> list[Points]:
+    """Gaussian clusters inside an arc that is open on one side, or inside a closed one."""
+    noise, opening = rng.uniform(0.02, 0.12), rng.uniform(0, 1.2)
+    angle = rng.uniform(opening, 2 * np.pi - opening, sizes[0])
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(0, noise, (sizes[0], 2))
+    around = rng.uniform(0, 2 * np.pi)
+    parts = [ring]
+    for place, n in enumerate(sizes[1:]):
+        turn = around + 2 * np.pi * place / max(len(sizes) - 1, 1)
+        centre = 0.45 * np.array([np.cos(turn), np.sin(turn)]) * (len(sizes) > 2)
+        parts.append(centre + rng.normal(0, rng.uniform(0.08, 0.18), (n, 2)))
+    return parts
+
+
 FAMILIES: dict[str, tuple[Callable[[list[int], Rng], list[Points]], int]] = {
     "balls": (balls, 15),
     "scales": (scales, 10),
@@ -207,6 +244,9 @@ FAMILIES: dict[str, tuple[Callable[[list[int], Rng], list[Points]], int]] = {
     "topics": (topics, 12),
     "nested": (nested, 4),
     "weak": (weak, 6),
+    "waves": (waves, 6),
+    "links": (links, 4),
+    "enclosed": (enclosed, 4),
 }
 """Each family with the largest number of clusters that it makes."""
 

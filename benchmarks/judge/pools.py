@@ -9,21 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate import EnsembleClustering, consensus, generate
+from quorate import EnsembleClustering, consensus
 
 Labels = NDArray[Any]
 OURS = ("spectral", "kmeans")
 METHODS = ("lwgp", "transfer", "lwea")
+_TRIAL = tuple(f"{base} {method}" for base in OURS for method in METHODS)
+POOLS = {
+    "the trial": _TRIAL,
+    "the trial and more": (*_TRIAL, "Ward", "mixture", "linked 0.3"),
+    "different algorithms": (
+        "KMeans", "Ward", "average", "complete", "Birch", "mixture", "spectral rbf", "spectral nn", "genie 0.3",
+        "linked 0.1",
+    ),
+}  # fmt: skip
+"""What `EnsembleClustering` chooses from, what it could choose from, and what a user may bring."""
 
 
-def candidates(X: Any, k: int, seed: int) -> Iterator[tuple[str, Labels]]:
-    """Labellings with k clusters, one after another; what an algorithm cannot do is left out."""
+def candidates(X: Any, k: int, seed: int, *, ours: bool = True) -> Iterator[tuple[str, Labels]]:
+    """Labellings with k clusters, one after another; what an algorithm cannot do is left out, and ours if asked to."""
     from benchmarks.accuracy.algorithms import singular_directions
 
-    for base in OURS:
+    for base in OURS if ours else ():
         options = {"confidence": False}
-        ensemble = EnsembleClustering(k, base=base, random_state=seed, method="lwgp", method_options=options)
-        members = ensemble.fit(X).ensemble_
+        model = EnsembleClustering(k, base=base, random_state=seed, method="lwgp", method_options=options).fit(X)
+        members = model.ensemble_
         for method in METHODS:
             yield f"{base} {method}", consensus(members, k, method=method, random_state=seed, confidence=False).labels
     dense = singular_directions(X) if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
@@ -218,4 +228,3 @@ OTHERS: dict[str, Callable[[Any, int, int], Labels]] = {
     "genie 0.3": _genie(0.3),
     "genie 0.5": _genie(0.5),
 }
-__all__ = ["candidates", "generate"]

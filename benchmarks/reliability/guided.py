@@ -111,7 +111,8 @@ def main() -> None:
         for read in READERS[reader][1]:
             _try(path, read)
 
-    limits = [f"-max_total_time={seconds}", "-seed=1", "-timeout=60", "-rss_limit_mb=8000", f"-artifact_prefix={inputs}/"]
+    limits = [f"-max_total_time={seconds}", "-seed=1", "-timeout=60", "-rss_limit_mb=8000"]
+    limits.append(f"-artifact_prefix={inputs}/")
     atheris.Setup([sys.argv[0], str(inputs), *limits], one)
     atheris.Fuzz()
 

@@ -24,7 +24,7 @@ from quorate import (
     generate,
     solve,
 )
-from quorate._consensus.consensus import expand
+from quorate._data.rows import expand
 from quorate.ops.distinct_rows import PARTED_FROM
 
 K = inputs.N_CLUSTERS

@@ -1,4 +1,4 @@
-"""The section of docs/trust.md about fresh sets: numbers of clusters, verdicts, and clouds without clusters."""
+"""The section of docs/measured/trust.md about fresh sets: numbers of clusters, verdicts, clouds without clusters."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ def fresh_section(found: Found) -> str:
 
 
 def fresh_lines(found: Found) -> list[str]:
-    """Return the main figures of the section, one line per family."""
+    """Return the main figure of the section, that of the family which nobody had looked at."""
     lines = []
-    for family in FAMILIES:
+    for family in FAMILIES[-1:]:
         records = list(of_family(found["fresh"], family).values())
         if records:
             exact, near, _ = summary(records)
             lines.append(
-                f"- Number of clusters on {len(records)} fresh sets of family {family}: exact on {exact:.0%}, within "
-                f"20% on {near:.0%}."
+                f"- **Number of clusters**, if you leave it out: exactly right on {exact:.0%} of {len(records)} sets "
+                f"that nobody had looked at, within 20% on {near:.0%}. These were drawn by a program; on shapes and "
+                f"digits that others published it is right on fewer."
             )
     return lines
 

@@ -1,4 +1,4 @@
-"""The page docs/trust.md, from its words and from what was measured."""
+"""The pages docs/trust.md and docs/measured/trust.md, from their words and from what was measured."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.accuracy.sets import group_of
 from benchmarks.accuracy.tables import table_text
+from benchmarks.trust.cases import cases_section, used_text
 from benchmarks.trust.confidence import GROUPS, MANY, half_of
 from benchmarks.trust.fresh_page import fresh_lines, fresh_section
 from benchmarks.trust.noise import FOUND
@@ -19,8 +20,9 @@ from benchmarks.trust.tables import GAPS
 from quorate._verdict import GRADES, NO_STRUCTURE
 
 PAGE = Path("docs/trust.md")
-WORDS = Path(__file__).parent / "words.md"
-RELIABILITY, ROC = "trust-confidence.png", "trust-noise.png"
+EVIDENCE = "measured/trust.md"
+WORDS, EVIDENCE_WORDS = (Path(__file__).parent / name for name in ("words.md", "measured.md"))
+SHORT, RELIABILITY, ROC = "trust.png", "trust-confidence.png", "trust-noise.png"
 AIM = 0.06
 """The expected calibration error that was aimed at."""
 HALVES = ("half A", "half B")
@@ -35,54 +37,101 @@ VERDICT_HEAD = [
 
 
 def write_page(results: Results, page: Path = PAGE) -> None:
-    from benchmarks.trust.pictures import draw_noise, draw_reliability
+    from benchmarks.trust.pictures import draw_noise, draw_reliability, draw_short
 
+    draw_short(results, page.parent / "images" / SHORT)
     draw_reliability(results, page.parent / "images" / RELIABILITY)
     draw_noise(results, page.parent / "images" / ROC)
     page.write_text(text(results), encoding="utf-8")
-    print(f"wrote {page}")
+    behind = page.parent / EVIDENCE
+    behind.parent.mkdir(exist_ok=True)
+    behind.write_text(evidence(results), encoding="utf-8")
+    print(f"wrote {page} and {behind}")
 
 
 def text(results: Results) -> str:
-    """The whole page; the same results make the same page."""
+    """The page for readers; the same results make the same page."""
+    return _filled(WORDS, {"picture": _picture(results), "short": summary(results)})
+
+
+def evidence(results: Results) -> str:
+    """The page with the tables of every set."""
     parts = {
-        "short": summary(results),
+        "long": details(results),
         "noise": _noise(results),
         "numbers": _numbers(),
         "fresh": fresh_section(results.found),
         "confidence": _confidence(results),
+        "cases": cases_section(results.found["cases"]),
         "verdict": _verdicts(results),
     }
-    words = WORDS.read_text(encoding="utf-8")
+    return _filled(EVIDENCE_WORDS, parts)
+
+
+def _filled(path: Path, parts: dict[str, str]) -> str:
+    words = path.read_text(encoding="utf-8")
     for name, part in parts.items():
         words = words.replace(f"<!-- {name} -->", part.strip())
     return words
 
 
+def _picture(results: Results) -> str:
+    if not results.found["noise"]:
+        return NOT_YET
+    return f"""![Grades of sets with and without clusters; confidence and objects that stay in place](images/{SHORT})
+
+*Left: the grades of sets whose clusters can be found, and of sets without any. Right: how many objects of each \
+confidence were in the same cluster when everything was repeated with new clusterings (96 cases that were not used to \
+choose anything; a larger point stands for more objects). On the grey line confidence is exact.*"""
+
+
 def summary(results: Results) -> str:
-    """The main figures, one line each."""
-    noise, lines = results.found["noise"], []
+    """The main figures in everyday words, one line each."""
     if not any(results.found.values()):
         return NOT_YET
-    if noise:
-        without = [record for name, record in noise.items() if " / without / " in name]
-        findable = [record for record in noise.values() if record.get("findable", 0.0) >= FOUND]
+    found, lines = results.found, []
+    if found["noise"]:
+        without, findable = without_clusters(found["noise"]), with_findable(found["noise"])
         lines += [
-            f'- Sets without clusters that are called "{NO_STRUCTURE}": {_called(without)} of {len(without)}.',
-            f"- Sets with planted clusters that can be found (ARI of {FOUND} or more) and are called so: "
-            f"{_called(findable)} of {len(findable)}.",
+            f"- **No clusters.** Of {len(without)} data sets without clusters, {_called(without)} were called "
+            f'"{NO_STRUCTURE}". Of {len(findable)} sets with clusters that can be found, {_called(findable)} were '
+            f"called so by mistake."
         ]
-    lines += fresh_lines(results.found)
-    for title, which in (
-        (("", "now"), (", by the confidence of before,", "before")) if results.found["confidence"] else ()
-    ):
+    lines += fresh_lines(found)
+    if found["cases"]:
+        lines.append(f"- **Bad results.** {used_text(found['cases'])}")
+    if found["confidence"]:
+        error = _mean(calibration_errors(results, "now", HALVES[1]).values())
+        lines.append(
+            f"- **Confidence** was off by {100 * error:.0f} percentage points on average, on sets that were not used "
+            f"to choose anything ({100 * AIM:.0f} was the aim)."
+        )
+    return "\n".join(lines)
+
+
+def details(results: Results) -> str:
+    """The figures of confidence on both halves, and those of earlier versions."""
+    if not results.found["confidence"]:
+        return NOT_YET
+    lines = []
+    for title, which in (("", "now"), (" as earlier versions computed it", "before")):
         errors = [_mean(calibration_errors(results, which, half).values()) for half in HALVES]
         lines.append(
-            f"- Expected calibration error of confidence{title} against fresh ensembles: {errors[0]:.3f} on half A, "
+            f"- Expected calibration error of confidence{title}, against fresh ensembles: {errors[0]:.3f} on half A, "
             f"where settings were chosen, and {errors[1]:.3f} on half B (mean over the kinds of cases with clusters; "
             f"{AIM} was aimed at)."
         )
-    return "\n".join(lines)
+    return "\n".join([summary(results), *lines])
+
+
+def without_clusters(noise: dict[str, Record]) -> list[Record]:
+    """The sets without clusters."""
+    return [record for name, record in noise.items() if " / without / " in name]
+
+
+def with_findable(noise: dict[str, Record]) -> list[Record]:
+    """The sets whose planted clusters can be found."""
+    return [record for record in noise.values() if record.get("findable", 0.0) >= FOUND]
 
 
 def calibration_error(bins: list[list[float]], column: int = 2) -> float:
@@ -149,7 +198,7 @@ an ARI of {FOUND} or more.
 Median time {np.median(seconds):.1f} s of the processor for each set, members and consensus included, \
 at most {max(seconds):.0f} s.
 
-![How often sets without clusters and sets with findable clusters are called structure](images/{ROC})"""
+![How often sets without clusters and sets with findable clusters are called structure](../images/{ROC})"""
 
 
 def _numbers() -> str:
@@ -179,7 +228,7 @@ the share of objects that are in the cluster matched with their class, and the m
 
 {_gaps(results)}
 
-![Confidence, and the share of objects that fresh ensembles place in the same cluster](images/{RELIABILITY})
+![Confidence, and the share of objects that fresh ensembles place in the same cluster](../images/{RELIABILITY})
 
 With confidence a consensus takes {np.median(cost):.1f} times as long (median; at most five times as long in \
 {within} of {len(cost)} cases). Random labels have no clusters; what stays there, stays by chance.

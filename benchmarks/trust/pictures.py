@@ -1,4 +1,4 @@
-"""The pictures of docs/trust.md: reliability diagrams, and how well noise and clusters are told apart."""
+"""The pictures of docs/trust.md and the page behind it: grades, reliability diagrams, noise and clusters apart."""
 
 from __future__ import annotations
 
@@ -10,8 +10,40 @@ import numpy as np
 from benchmarks.trust.confidence import GROUPS
 from benchmarks.trust.noise import FOUND
 from benchmarks.trust.runs import Results
+from quorate._verdict import GRADES
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
+SHADES = (ORANGE, "#BBD7EA", "#5FA4D0", BLUE)
+"""Colours of the grades: no structure, weak, clear, strong."""
+
+
+def draw_short(results: Results, path: Path) -> None:
+    """Left the shares of the grades of sets with and without clusters, right confidence beside what stays in place."""
+    from benchmarks.trust.page import HALVES, of_group, with_findable, without_clusters
+
+    figure, panels = _figure(1, 2, (9.5, 3.4))
+    bars, curve = panels.ravel()
+    noise = results.found["noise"]
+    for place, (title, records) in enumerate(
+        (("clusters that\ncan be found", with_findable(noise)), ("no clusters", without_clusters(noise)))
+    ):
+        _grades(bars, place, f"{title}\n({len(records)} sets)", [record["grade"] for record in records])
+    bars.set(xlim=(0, 1), xlabel="share of the sets")
+    bars.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1), frameon=False, fontsize=9)
+    cases = [record for group in GROUPS[:4] for record in of_group(results, group, HALVES[1]).values()]
+    curve.plot([0, 1], [0, 1], color="0.8", lw=1)
+    if cases:
+        _curve(curve, cases, "now", BLUE)
+    curve.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="confidence of an object", ylabel="share that stays in place")
+    _save(figure, path)
+
+
+def _grades(axes: Any, place: int, title: str, grades: list[str]) -> None:
+    left = 0.0
+    for grade, colour in zip(GRADES, SHADES, strict=True):
+        share = grades.count(grade) / max(1, len(grades))
+        axes.barh(title, share, left=left, color=colour, label=None if place else grade, height=0.55)
+        left += share
 
 
 def draw_reliability(results: Results, path: Path) -> None:

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.trust import confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, numbers, verdicts
+from benchmarks.trust import cases, confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, numbers, verdicts
 
 Record = dict[str, Any]
 NUMBERS = "numbers"
@@ -35,6 +35,7 @@ PARTS = {
         confidence.measure_confidence,
         ("default / iris", "k-means members / wine", "planted labels / 2"),
     ),
+    "cases": Part(cases.names, cases.measure_case, ("labels as planted", "all labels shuffled")),
     "verdict": Part(verdicts.names, verdicts.measure_verdict, ("iris", "shape_hepta")),
     "fresh": Part(fresh_sets.names, fresh.measure_fresh, ("A / moons / 0",)),
     "fresh noise": Part(fresh_noise.names, fresh_noise.measure_fresh_noise, ("A / ball / 2",)),

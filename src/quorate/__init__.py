@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from quorate._trust.divide import divide
     from quorate._trust.over_k import over_k
     from quorate._trust.resolutions import resolutions
+    from quorate._trust.split_tests import SplitTree, significant_splits
     from quorate._types import Consensus, Ensemble, Method, Scores, SoftEnsemble
     from quorate.estimators import ConsensusClustering, EnsembleClustering
     from quorate.estimators.saved_model import load_model, save_model
@@ -68,6 +69,7 @@ __all__ = [
     "Method",
     "Scores",
     "SoftEnsemble",
+    "SplitTree",
     "TreeSplit",
     "accuracy",
     "agreed_names",
@@ -118,6 +120,7 @@ __all__ = [
     "save_labels",
     "save_model",
     "scorer",
+    "significant_splits",
     "solve",
     "splits",
     "update",
@@ -137,6 +140,7 @@ _HOMES = {
     "Method": "_types",
     "Scores": "_types",
     "SoftEnsemble": "_types",
+    "SplitTree": "_trust.split_tests",
     "agreed_names": "_evaluation.hierarchy",
     "accuracy": "_evaluation.scores",
     "ami": "_evaluation.scores",
@@ -188,6 +192,7 @@ _HOMES = {
     "save_labels": "_io",
     "save_model": "estimators.saved_model",
     "scorer": "scoring",
+    "significant_splits": "_trust.split_tests",
     "solve": "_consensus.consensus",
     "update": "_consensus.update",
     "variation_of_information": "_evaluation.scores",

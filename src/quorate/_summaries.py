@@ -497,6 +497,13 @@ class StabilityTable:
             )
         )
 
+    @property
+    def dissolving(self) -> float:
+        """The share of the objects that are in clusters that dissolve."""
+        total = sum(row.objects for row in self.rows)
+        dissolving = sum(row.objects for row in self.rows if row.meaning == DISSOLVES)
+        return dissolving / total if total else 0.0
+
     def as_dict(self) -> dict[str, Any]:
         return {"stability": [row._asdict() for row in self.rows]}
 
@@ -550,16 +557,16 @@ CRITERIA = {
 """The criteria in the order in which they are shown, and their names in words."""
 
 WORDS = {
-    "eigengap": "the gap after that many eigenvalues of the graph of objects and clusters is widest",
-    "merge_gap": "merging two further clusters would cost most",
-    "link_gap": "clusters have fewest links between nearest neighbours, compared with one cluster more",
-    "density_gain": "the density gained by a further split falls most",
-    "lifetime": "the tree's lifetime is longest",
-    "anmi": "ANMI is highest",
-    "stability": "two halves of the members agree best",
-    "pac": "the fewest pairs are ambiguous",
+    "eigengap": "the members divide the objects most clearly into this many parts (eigengap)",
+    "merge_gap": "with one cluster fewer, clusters that the members keep apart would be merged (merge gap)",
+    "link_gap": "clusters share few nearest neighbours, with one cluster more they share many (link gap)",
+    "density_gain": "a further split gains much less density (density gain)",
+    "lifetime": "the tree of merges has this many clusters longest (lifetime)",
+    "anmi": "the consensus agrees best with the members (ANMI)",
+    "stability": "two halves of the members agree best (stability)",
+    "pac": "fewest pairs of objects are ambiguous (PAC)",
 }
-"""What each criterion says about the number that it speaks for."""
+"""What each criterion says about the number that is best by it."""
 MOST_LINES = 20
 """The largest number of lines that a printed choice has."""
 

@@ -333,14 +333,15 @@ class Consensus(ResultTable):
 
     @property
     def method_confidence(self) -> FloatArray | None:
-        """For each object, how sure the method itself is, if it says so; None if it does not, or after `refine`.
+        """For each object, how sure the method itself is, if it says so; None if it does not, after `refine`,
+        or if small clusters were joined to others.
 
         For `mcla` this is the share of the object's known labels that fall into its meta-cluster (Strehl and Ghosh,
         3.4), for `ecpcs` likewise, and for `mixture` the posterior of the label. Unlike `confidence` it is no
         probability that the object stays where it is.
         """
         values = self.info.get("method_confidence")
-        if values is None or "refine" in self.info:
+        if values is None or "refine" in self.info or "min_size" in self.info:
             return None
         own: FloatArray = np.asarray(values)
         return own if self.rows is None else np.where(self.rows < 0, np.nan, own[self.rows])
@@ -465,15 +466,26 @@ class Solving:
     confidence: bool = True
     device: str | None = None
     start: Any = None
+    min_size: int = 1
+    max_clusters: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "min_size", _check.integer(self.min_size, "min_size", low=1))
+        if self.max_clusters is not None:
+            object.__setattr__(self, "max_clusters", _check.integer(self.max_clusters, "max_clusters", low=1))
         object.__setattr__(self, "max_bytes", _check.n_bytes(self.max_bytes))
         _check.choice(self.refine, "refine", (True, False))
         _check.choice(self.confidence, "confidence", (True, False))
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether clusters are limited in size or number."""
+        return self.min_size > 1 or self.max_clusters is not None
+
     def with_options(self, options: MethodOptions) -> Solving:
         """Return it with further options of `consensus` by name; those of no other use are the method's own."""
-        own = {name: options[name] for name in ("coarsen", "max_bytes", "refine", "confidence") if name in options}
+        names = ("coarsen", "max_bytes", "refine", "confidence", "min_size", "max_clusters")
+        own = {name: options[name] for name in names if name in options}
         return replace(self, **own, options={name: options[name] for name in sorted(options) if name not in own})
 
     def keywords(self, *left_out: str) -> dict[str, Any]:
@@ -576,6 +588,11 @@ class Scores:
     """The names of the members of each camp, the largest camp first; None if the members do not fall into camps."""
     # and whether `generate` made the members from measurements
     from_measurements: bool = field(default=False, repr=False)
+
+    @property
+    def dissolving(self) -> float | None:
+        """The share of the objects that are in clusters that dissolve when the consensus is repeated."""
+        return None if self.stability is None else self.stability.dissolving
 
     @property
     def verdict(self) -> Verdict:

@@ -26,13 +26,13 @@ MANY_MORE = 1.5
 """Members have many more clusters than the consensus if they have this many times as many on average."""
 
 CANNOT_TELL = (
-    "The comparison is with labels permuted within each member. Members that were made from the same measurements "
-    "agree more than that even if the measurements have no clusters, and this is not tested."
+    "Chance means that the labels of each clustering are shuffled. Clusterings of the same measurements agree more "
+    "than that even if the measurements have no clusters, and this was not tested."
 )
 REFERENCE_TELLS = (
-    "The reference is drawn evenly from an ellipsoid with the covariance of the measurements. Clusters that touch "
-    "without a valley between them look like measurements without clusters; values in coarse steps, and parts of one "
-    "curved cloud, look like clusters."
+    "The measurements without clusters are random points of one round or elongated cloud, as wide as the data in each "
+    "direction. Clusters that touch without a gap can be missed; values in coarse steps, and parts of one curved "
+    "cloud, can be taken for clusters."
 )
 NO_CLUSTERS = (
     "The clusters are separated no better than those of measurements without clusters: there is no evidence of "
@@ -50,16 +50,16 @@ TRY_MEASUREMENTS = (
 """The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
 BEYOND_REFERENCE = 3.0
 """From this z on, clusters are separated better than those of measurements without clusters."""
-NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how far to believe it."
+NOT_TESTED = "The agreement was not compared with chance, so nothing can be said about how reliable the clusters are."
 
 MEND = (
     "Do not use these clusters. Make them again without coarsening, with another method or linkage, or with another "
     "number of clusters, and compare."
 )
 """What to do about labels that are much worse than a repetition, or nearly all in one cluster."""
-ASK_FOR_CHANCE = 'Ask for the comparison: evaluate(..., null="auto").'
+ASK_FOR_CHANCE = 'To compare it with chance, call evaluate(..., null="auto").'
 SEPARATED = (
-    "The clusters are separated better than those of measurements without clusters; how firmly the members agree on "
+    "The clusters are separated better than those of measurements without clusters. How well the members agree on "
     "them was not measured."
 )
 
@@ -111,29 +111,33 @@ class Evidence(NamedTuple):
     problem: str | None = None
     more_clusters: float | None = None
     camps: tuple[tuple[str, ...], ...] | None = None
+    dissolving: float | None = None
 
 
+MOST_DISSOLVE = 0.5
+"""If this share of the objects is in clusters that dissolve when the consensus is repeated, structure is weak."""
+DISSOLVING = "Most objects are in clusters that are not found again when the consensus is repeated."
 NAMES_SHOWN = 5
 """The number of members of a camp that are named."""
 LOOK_AT_CAMPS = (
-    "The members fall into camps, so look at the clusters of each one before you use these: result.camps(members)."
+    "The members disagree in groups, so look at the clusters of each group before you use these: result.camps(members)."
 )
 TEXTS = {
     NO_STRUCTURE: "Random labels would agree about as well: there is no evidence of structure beyond chance.",
-    WEAK: "The members agree more than by chance, but weakly: the clusters depend on which members are used.",
-    CLEAR: "The members share clear structure, though parts of the clusters depend on which members are used.",
-    STRONG: "The members share strong structure: either half of them leads to much the same clusters.",
+    WEAK: "The members agree more than by chance, but weakly: other members would give other clusters.",
+    CLEAR: "The members agree clearly, though other members would change parts of the clusters.",
+    STRONG: "The members agree strongly: half of them are enough to find much the same clusters.",
 }
 TOO_FEW = (
-    "None of the permuted labels agreed as well, but they are too few to tell that from chance: so far there is no "
-    "evidence of structure beyond chance."
+    "Shuffled labels never agreed as well, but too few shuffles were tried: so far there is no evidence of structure "
+    "beyond chance."
 )
-RARELY = "Random labels rarely agree as well, but too often to be evidence of structure beyond chance."
-ASK_FOR_MORE = "Do not rely on these clusters yet. Ask for more permutations: evaluate(..., null=999), or --null 999."
+RARELY = "Random labels seldom agree as well, but too often for this to be evidence of structure beyond chance."
+ASK_FOR_MORE = "Do not rely on these clusters yet. Try more permutations: evaluate(..., null=999), or --null 999."
 NEXT_STEPS = {
     NO_STRUCTURE: "Do not rely on these clusters. More objects, more members or better members may show more.",
     WEAK: "Use the clusters as a hint only. More members, better members or another number of clusters may help.",
-    CLEAR: "Use the clusters, and check the objects of low confidence; more members may make the rest firmer.",
+    CLEAR: "Use the clusters, and check the objects of low confidence; more members may make the rest clearer.",
     STRONG: "Use the clusters; look at the few objects of low confidence.",
 }
 
@@ -154,7 +158,7 @@ def camps_text(camps: tuple[tuple[str, ...], ...]) -> str:
         for camp in camps
     ]
     groups = "; ".join(f"({place}) {names}" for place, names in enumerate(shown, start=1))
-    return f"The members fall into {len(camps)} camps that disagree more than errors of their own explain: {groups}."
+    return f"The members form {len(camps)} groups (camps) that disagree more than by random errors: {groups}."
 
 
 def _verdict_without_camps(evidence: Evidence) -> Verdict:
@@ -169,11 +173,13 @@ def _verdict_without_camps(evidence: Evidence) -> Verdict:
     is_beyond = beyond_chance(evidence.z, evidence.p_value, evidence.n_permutations)
     grade = grade_of(evidence.z, evidence.p_value, evidence.adjusted, evidence.reproducibility, evidence.n_permutations)
     if evidence.problem and grade != NO_STRUCTURE:
-        about = f"The following is about the members and the method, not about these labels. {_reason(evidence)}"
+        about = f"For the members and the method, rather than these labels: {_reason(evidence)}"
         return Verdict(WEAK, evidence.problem, about, MEND, CANNOT_TELL)
+    if grade in (CLEAR, STRONG) and (evidence.dissolving or 0.0) > MOST_DISSOLVE:
+        return Verdict(WEAK, DISSOLVING, _reason(evidence), NEXT_STEPS[WEAK], CANNOT_TELL)
     text, next_step = TEXTS[grade], NEXT_STEPS[grade]
     if grade == NO_STRUCTURE and is_beyond:
-        text = "The members share structure, but this labelling does not follow it more than by chance."
+        text = "The members agree with one another, but these labels agree with them no more than by chance."
     elif grade == NO_STRUCTURE and not _above(evidence) and evidence.n_permutations:
         text, next_step = TOO_FEW, ASK_FOR_MORE
     elif grade == NO_STRUCTURE and _above(evidence) < SEVERAL and evidence.p_value <= SEVERAL_SHARE:
@@ -212,20 +218,23 @@ def grade_of(
 
 def _reason(evidence: Evidence) -> str:
     parts = [
-        f"The agreement adjusted for chance is {_rounded(evidence.adjusted)} (0 by chance, 1 if members are unanimous; "
-        f"z = {evidence.z:.1f}). {_permutations(evidence)}"
+        f"Agreement with the members, from 0 (chance) to 1 (all members the same), is {_rounded(evidence.adjusted)} "
+        f"(z = {evidence.z:.1f}). {_permutations(evidence)}"
     ]
     if evidence.reproducibility is not None:
-        parts.append(f"The clusters of two halves of the members have an ARI of {_rounded(evidence.reproducibility)}.")
+        parts.append(
+            f"Two halves of the members lead to clusters with an ARI of {_rounded(evidence.reproducibility)} "
+            f"(1 if they are the same)."
+        )
     if evidence.agreement is not None and evidence.agreement_best_member is not None:
         parts.append(
-            f"With members that had no part in it, the consensus has a mean NMI of {evidence.agreement:.2f}, and the "
-            f"best single member one of {evidence.agreement_best_member:.2f}."
+            f"With members that were left out, the consensus agrees by {evidence.agreement:.2f} (mean NMI), and the "
+            f"best single member by {evidence.agreement_best_member:.2f}."
         )
         if is_unfair(evidence.agreement, evidence.agreement_best_member, evidence.more_clusters):
             parts.append(
-                f"Members have {evidence.more_clusters:.2g} times as many clusters as the consensus, and NMI is higher "
-                f"between labellings with as many clusters, so this does not show that a member is better."
+                f"This does not show that a member is better: members have {evidence.more_clusters:.2g} times as many "
+                f"clusters as the consensus, and NMI is higher between labellings with equally many clusters."
             )
     return " ".join(parts)
 
@@ -237,17 +246,17 @@ def is_unfair(agreement: float, best_member: float, more_clusters: float | None)
 
 def _reference(evidence: Evidence) -> str:
     return (
-        f"The valleys around the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; "
-        f"{evidence.n_draws or 0} draws of measurements without clusters have {evidence.expected_valley or 0.0:.1f} "
-        f"(z = {evidence.reference_z:.1f}, by valleys, links between neighbours or sparse borders)."
+        f"The gaps between the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; in "
+        f"{evidence.n_draws or 0} random sets of measurements without clusters it is "
+        f"{evidence.expected_valley or 0.0:.1f}. By gaps, links between neighbours or sparse borders, whichever "
+        f"is clearest, z = {evidence.reference_z:.1f}; {BEYOND_REFERENCE:g} or more is evidence of clusters."
     )
 
 
 def _permutations(evidence: Evidence) -> str:
-    """Tell the p-value as a number of permutations, because after few of them it cannot be small."""
-    return (
-        f"{_above(evidence) or 'None'} of {evidence.n_permutations or 0:,} permutations of the labels agreed as well."
-    )
+    """Give the p-value as a number of permutations, because after few of them it cannot be small."""
+    number = _above(evidence) or "none"
+    return f"Of {evidence.n_permutations or 0:,} random shuffles of the labels, {number} agreed as well."
 
 
 def _above(evidence: Evidence) -> int:

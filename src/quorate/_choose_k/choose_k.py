@@ -142,6 +142,8 @@ BOUNDS = (0.1, 0.9)
 """A pair of objects is ambiguous if its consensus index lies between these values."""
 FINE, FEW_STARTS = "transfer", {"n_init": 3}
 """The method whose many clusters are merged, and its options: it need not find the best of all cuts."""
+COMPARED_OBJECTS, COMPARED_PER_CLUSTER = 2_000, 40
+"""Objects on which numbers of clusters are compared at most, so that the cost of a choice does not grow with them."""
 ALL_TRIED = 6
 """Up to so many numbers the method runs for all of them; of more, it runs for those that have most support."""
 Numbers = int | str | tuple[int, int] | range | None
@@ -281,11 +283,13 @@ def _members_by_number(labels: Mapping[Any, Any], n_clusters: Numbers) -> tuple[
     return parts, joined, n_clusters
 
 
-def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
-    """The numbers of clusters that "auto", (low, high) or a range asks for; None if `wanted` is none of these."""
+def candidates(wanted: Any, ensemble: AnyEnsemble, most: int | None = None) -> range | None:
+    """The numbers of clusters that "auto", (low, high) or a range asks for, up to `most`; None if `wanted` is none."""
     n_rows = ensemble.n_rows
     if isinstance(wanted, str) and wanted == "auto":
-        return range(min(2, n_rows), highest_number(ensemble) + 1)
+        highest = highest_number(ensemble)
+        highest = highest if most is None else min(highest, most)
+        return range(min(2, n_rows, highest), highest + 1)
     if not isinstance(wanted, tuple | range) and not (isinstance(wanted, list) and len(wanted) == 2):
         return None
     if isinstance(wanted, range):
@@ -301,7 +305,24 @@ def candidates(wanted: Any, ensemble: AnyEnsemble) -> range | None:
             f"n_clusters up to {high:,} were asked for, but there are only {n_rows:,} distinct label rows, and equal "
             f"rows cannot be told apart; ask for at most {n_rows:,}, or for 'auto'."
         )
-    return range(low, high + 1)
+    within_limit(low, most)
+    return range(low, (high if most is None else min(high, most)) + 1)
+
+
+def limit_info(wanted: Any, ensemble: AnyEnsemble, most: int | None) -> dict[str, Any]:
+    """Return what `info` says of `max_clusters` if it left out numbers to choose from; nothing if it did not."""
+    free = None if most is None else candidates(wanted, ensemble)
+    if free is None or most is None or free.stop - 1 <= most:
+        return {}
+    return {"max_clusters": {"max_clusters": most, "highest_compared_before": free.stop - 1}}
+
+
+def within_limit(n_clusters: Any, most: int | None) -> None:
+    """Refuse a number of clusters that is given and larger than `max_clusters`."""
+    if most is not None and isinstance(n_clusters, numbers.Integral) and int(n_clusters) > most:
+        raise ValueError(
+            f"n_clusters must be at most max_clusters={most:,}, got {int(n_clusters):,}; ask for fewer clusters."
+        )
 
 
 def choose(ensemble: Ensemble, wanted: Wanted, solving: Solving) -> tuple[Choice, Consensus]:
@@ -311,17 +332,28 @@ def choose(ensemble: Ensemble, wanted: Wanted, solving: Solving) -> tuple[Choice
     seed = int(given if isinstance(given, numbers.Integral) else _check.generator(given).integers(2**62))
     solving = replace(solving, random_state=seed)
     run: Run = partial(_run, ensemble, solving)
+    part = _compared_part(ensemble, max(wanted.numbers), seed)
+    trial: Run = run if part is ensemble else partial(_run, part, solving)
     shared = shared_structure(in_content_order(ensemble), seed % 2**32) if wanted.null else None
     if wanted.is_open and shared is not None and not shared.is_beyond:
         return _nothing_shared(shared, solving.method), run(solving.method, 1)
-    values, drawn = _profiles(ensemble, wanted, run, solving)
+    values, drawn = _profiles(ensemble, part, wanted, trial, solving)
     tried = list(wanted.numbers)
     if len(tried) > ALL_TRIED:
         tried = shortlist(supports(values), ALL_TRIED)
-    answers, failed = _answers(wanted.numbers, tried, solving.method, run)
-    values["anmi"] = {k: anmi(ensemble, part.labels, part.n_clusters) for k, part in answers.items()}
+    answers, failed = _answers(wanted.numbers, tried, solving.method, trial)
+    values["anmi"] = {k: anmi(part, found.labels, found.n_clusters) for k, found in answers.items()}
     values["stability"] = halves_agree(ensemble, list(answers), solving)
     decision = decide(values, list(answers), failed, list(wanted.numbers))
+    while part is not ensemble:
+        try:
+            answers[decision.n_clusters] = run(solving.method, decision.n_clusters)
+            break
+        except (ValueError, MemoryError) as error:
+            failed[decision.n_clusters] = str(error)
+            del answers[decision.n_clusters]
+            _refuse_without_answer(answers, failed, solving.method)
+            decision = decide(values, list(answers), failed, list(wanted.numbers))
     table = tuple(_row(k, values, decision) for k in wanted.numbers if k not in failed)
     choice = Choice(
         decision.n_clusters,
@@ -345,22 +377,36 @@ def _run(ensemble: Ensemble, solving: Solving, method: str, k: int) -> Consensus
     return run_method(ensemble, k, solving)
 
 
+def _compared_part(ensemble: Ensemble, most: int, seed: int) -> Ensemble:
+    """Draw the objects on which numbers of clusters are compared: all of them, unless they are very many."""
+    size = max(COMPARED_OBJECTS, COMPARED_PER_CLUSTER * most)
+    rng = np.random.default_rng((seed, 2))
+    part = some_objects(in_content_order(ensemble), size, rng) if ensemble.n_objects > size else ensemble
+    if part is ensemble:
+        return ensemble
+    rows, _ = compress(part)
+    return rows if rows.n_rows > most else ensemble
+
+
 def _profiles(
-    ensemble: Ensemble, wanted: Wanted, run: Run, solving: Solving
+    ensemble: Ensemble, part: Ensemble, wanted: Wanted, run: Run, solving: Solving
 ) -> tuple[dict[str, dict[int, float]], int]:
-    """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC."""
+    """The values of the criteria that need no consensus for each number, and the number of pairs drawn for PAC.
+
+    `run` runs methods on the part of the objects on which numbers are compared.
+    """
     compared, parts, rng = wanted.numbers, wanted.parts, np.random.default_rng(solving.random_state)
     most = max(compared)
-    fine = _fine(ensemble, most, run, solving.max_bytes) if most > 1 else None
-    gains = density_gains(ensemble, most, run)
+    fine = _fine(part, most, run, solving.max_bytes) if most > 1 else None
+    gains = density_gains(part, most, run)
     if parts is None:
         same = {k: np.flatnonzero(ensemble.n_clusters == k) for k in compared}
         parts = {k: select_members(ensemble, members) for k, members in same.items() if len(members)}
     pac, drawn = ambiguities({k: part for k, part in parts.items() if k in compared}, rng, wanted.bounds)
-    lasting = tree_lifetimes(ensemble, None, run)
+    lasting = tree_lifetimes(part, None, run)
     values = {
         "eigengap": eigengaps(ensemble, compared, rng) if most > 1 else {},
-        "merge_gap": {} if fine is None else merge_gaps(ensemble, fine.labels, compared),
+        "merge_gap": {} if fine is None else merge_gaps(part, fine.labels, compared),
         "link_gap": link_gaps(wanted.links, compared),
         "density_gain": {k: gains[k] for k in compared if k in gains},
         "density_fall": falls(gains, compared),
@@ -394,9 +440,14 @@ def _answers(
             failed[k] = str(error)
         share = done / max(len(tried), done)
         logger.info("choose_k: %d of %d numbers of clusters tried", done, len(tried), extra={"share": share})
-    if not answers:
-        raise ValueError(f"method {method!r} answered for no n_clusters in {compared}: {failed[compared[0]]}")
+    _refuse_without_answer(answers, failed, method)
     return answers, failed
+
+
+def _refuse_without_answer(answers: Mapping[int, Consensus], failed: Mapping[int, str], method: str) -> None:
+    if not answers:
+        first = min(failed)
+        raise ValueError(f"method {method!r} answered for no n_clusters from {first} to {max(failed)}: {failed[first]}")
 
 
 def _row(k: int, values: Mapping[str, Mapping[int, float]], decision: Decision) -> Candidate:
@@ -415,7 +466,7 @@ def _nothing_shared(shared: Shared, method: str) -> Choice:
 def _doubt(shared: Shared | None) -> str:
     if shared is None or shared.is_beyond:
         return ""
-    return " But the members have no more in common than permuted labels have, so there may be no clusters at all."
+    return " But the members agree no more than shuffled labels do, so there may be no clusters at all."
 
 
 def _as_facts(shared: Shared | None) -> dict[str, float]:

@@ -41,15 +41,19 @@ def eigengaps(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generat
 
     With eigenvalues v, of which the first is 1, the gap after k of them is the logarithm of the ratio of -log(v) on
     both sides of it. Edges are weighted by the certainty of their cluster. If the members have very many clusters,
-    nothing is returned, because so many eigenvalues cannot be computed in a short time.
+    nothing is returned, because so many eigenvalues cannot be computed in a short time. The graph of H members with d
+    clusters has at most d - H + 1 eigenvalues above 0 if no label is missing: the gap after so many says how many
+    clusters the members have, not how many there are, so that such numbers are left out.
     """
-    if int(ensemble.offsets[-1]) > DENSE_CLUSTERS:
+    n_clusters = int(ensemble.offsets[-1])
+    if n_clusters > DENSE_CLUSTERS:
         return {}
+    rank = n_clusters - ensemble.n_members + 1 if ensemble.n_members > 1 else n_clusters + 1
     weights = edge_weights(ensemble, cluster_certainty(ensemble, CERTAINTY_SCALE))
     values = leading_values(ensemble, weights, max(numbers) + 1, rng)
     missing = max(0, max(numbers) + 1 - len(values))
     lost = -np.log(np.clip(np.append(values, np.zeros(missing)), 1e-12, 1.0)) + EIGENVALUE_FLOOR
-    return {k: float(np.log(lost[k] / lost[k - 1])) for k in numbers if k <= len(values)}
+    return {k: float(np.log(lost[k] / lost[k - 1])) for k in numbers if k <= len(values) and k < rank}
 
 
 def merge_gaps(ensemble: Ensemble, labels: NDArray[np.int32], numbers: Sequence[int]) -> dict[int, float]:
@@ -250,22 +254,22 @@ def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], w
     undecided = bool(others) and support[others[0]] >= NEARLY * support[best]
     reason = _reason(best, others, votes, undecided, len(answered))
     if best in (wanted[0], wanted[-1]) and len(wanted) > 2:
-        reason += " It is the end of the range tried."
+        reason += " It is the end of the range that was tried."
     if failed:
-        reason += f" No answer for {', '.join(map(str, failed))}."
+        reason += f" The method gave no answer for {', '.join(map(str, failed))}."
     return Decision(best, (best, *others), undecided, every, reason)
 
 
 def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecided: bool, n_tried: int) -> str:
-    terms = {k: " and ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
+    terms = {k: "; ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
     if not votes:
         only = "it is the only number to choose from"
-        return f"{best} clusters: {only if n_tried == 1 else 'no criterion tells the numbers apart'}."
-    why = f"{terms[best]} there" if terms[best] else "no criterion is best there, but together they speak most for it"
+        return f"{best} clusters: {only if n_tried == 1 else 'all criteria are the same for every number'}."
+    why = terms[best] or "best by all criteria together, though by none of them alone"
     reason = f"{best} clusters: {why}."
     if others:
         parts = [f"{k} ({terms[k]})" if terms[k] else f"{k}" for k in others]
-        reason += f" Other candidates: {'; '.join(parts)}."
+        reason += f" The next best numbers: {'; '.join(parts)}."
     if undecided:
-        reason += f" Undecided: {others[0]} has nearly as much support."
+        reason += f" The choice is not clear: {others[0]} has nearly as much support, so look at both."
     return reason

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose_k.choose_k import Wanted, candidates, choose
+from quorate._choose_k.choose_k import Wanted, candidates, choose, limit_info
 from quorate._data.rows import compress
 from quorate._solve.run_method import AUTO, resolve
 from quorate._summaries import Choice
@@ -32,10 +32,16 @@ EXPLORING = "spectral"
 """The members by which the number of clusters is chosen if the caller leaves the base to us."""
 
 
+HOPELESS = 1.0
+"""Clusters of members that are made without a trial are judged once more with it from this z on."""
+
+
 class How(NamedTuple):
     """How objects are clustered: the members, the consensus function and its options, the seed, and how they are run.
 
-    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters.
+    `ensembles` collects the ensembles of all objects that were made, with their models, by the number of clusters;
+    `suited` the base and the method that suit the data: those of the exploring members, and after a trial its own; and
+    `judged` the comparisons that were made, so that equal labels by equal members are not judged twice.
     """
 
     request: Request
@@ -43,6 +49,18 @@ class How(NamedTuple):
     entropy: int
     options: Options
     ensembles: dict[int, tuple[Ensemble, list[Any]]]
+    suited: dict[str, str]
+    judged: dict[tuple[str, str, bytes], Any]
+
+    def quick(self) -> How:
+        """Return it without further trials of members: with the base and the method of the trial before."""
+        if not is_auto(self.request.base):
+            return self
+        solving = self.solving
+        if solving.method == AUTO and not solving.options and "method" in self.suited:
+            solving = replace(solving, method=self.suited["method"])
+        request = self.request._replace(base=self.suited["base"])
+        return self._replace(request=request, solving=solving, ensembles={}, suited={})
 
 
 class Contrast(Protocol):
@@ -53,6 +71,9 @@ class Contrast(Protocol):
 
     @property
     def expected(self) -> float: ...
+
+    @property
+    def z(self) -> float: ...
 
     @property
     def is_beyond(self) -> bool: ...
@@ -67,23 +88,25 @@ Judge = Callable[[Features, How, int], Contrast | None]
 class Explored(NamedTuple):
     """A number of clusters, its reasons, the comparison with a reference, and the members that were made for it.
 
-    `ensembles` holds those that were made of all objects to judge a number of clusters, with their models.
+    `ensembles` holds those that were made of all objects to judge a number of clusters, with their models; `limit` says
+    which numbers `max_clusters` left out.
     """
 
     choice: Choice
     reference: Contrast | None
     ensemble: Ensemble
     ensembles: Mapping[int, tuple[Ensemble, list[Any]]]
+    limit: Mapping[str, Any] = {}
 
     def made(self) -> tuple[Ensemble, list[Any]] | None:
         """Return the ensemble, with its models, from which the answer follows, if it was made to judge the number."""
-        # towards one cluster members are made as towards two
-        return self.ensembles.get(max(self.choice.n_clusters, 2))
+        # whether any members find one cluster is no question, so that those are taken that are there
+        return self.ensembles.get(self.choice.n_clusters)
 
     def info(self) -> dict[str, Any]:
         """Return what the info of a result says about the choice."""
         found = {} if self.reference is None else {"reference_test": dict(self.reference._asdict())}
-        return {"choice": self.choice, **found}
+        return {"choice": self.choice, **self.limit, **found}
 
 
 def chooses_number(n_clusters: Any, method: str) -> bool:
@@ -126,44 +149,53 @@ def explore(
     """
     exploring = request._replace(base=EXPLORING) if is_auto(request.base) else request
     options = Options(n_jobs, keep_models=True, made=MadeMembers(features))
-    ensemble, _ = generate_with_models(features, exploring, entropy, options)
-    rows, _ = compress(ensemble)
+    made = generate_with_models(features, exploring, entropy, options)
+    rows, _ = compress(made[0])
     asked_for = AUTO if n_clusters is None else n_clusters
-    wanted = candidates(asked_for, rows)
+    wanted = candidates(asked_for, rows, solving.max_clusters)
     if wanted is None:
         raise ValueError(f"n_clusters must be a number, 'auto', None or (lowest, highest), got {n_clusters!r}.")
+    limit = limit_info(asked_for, rows, solving.max_clusters)
     named, _ = resolve(rows, wanted, replace(solving, random_state=entropy % 2**62, refine=False))
     links = links_between_cells(features, entropy)
     is_open = isinstance(asked_for, str)
     # members of the same measurements always have something in common, so permuted labels can tell nothing
     choice, _ = choose(rows, Wanted(wanted, is_open, null=False, links=links), named)
     if judge is None:
-        return Explored(choice, None, ensemble, {})
-    how = How(request, solving, entropy, options, {})
-    judged = _judged(choice, partial(judge, features, how), is_open)
-    return Explored(*judged, ensemble, how.ensembles)
+        return Explored(choice, None, made[0], {}, limit)
+    how = How(request, solving, entropy, options, {}, {"base": EXPLORING}, {})
+    judged = _judged(choice, partial(judge, features), how, is_open)
+    return Explored(*judged, made[0], {**how.ensembles, 1: made}, limit)
 
 
-def _judged(choice: Choice, compare: Callable[[int], Contrast | None], is_open: bool) -> tuple[Choice, Contrast | None]:
+def _judged(
+    choice: Choice, compare: Callable[[How, int], Contrast | None], how: How, is_open: bool
+) -> tuple[Choice, Contrast | None]:
     """Take the first candidate whose clusters are separated better than those of measurements without clusters.
 
-    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from.
+    If there is none, the answer is 1, or stays as it is if 1 is not among the numbers to choose from. Rivals are
+    compared without a trial of members first. Those that may be separated better are compared once more with it,
+    because that is how the answer is made.
     """
     first: Contrast | None = None
     for k in choice.candidates or (choice.n_clusters,):
-        found = compare(k)
+        # a number without rivals is the answer on most data with clusters, so that it is judged at once
+        quick = how.quick() if len(choice.candidates) > 1 else how
+        found = compare(quick, k)
+        if quick is not how and (found is None or found.z >= HOPELESS):
+            found = compare(how, k)
         first = found if first is None else first
         if found is None or found.is_beyond:
             return _taken(choice, k), found
     if first is None:
         return choice, None
     told = (
-        f"measurements without clusters give clusters that are separated as well (valleys of {first.valley:.1f} "
-        f"standard errors, expected {first.expected:.1f})"
+        f"random measurements without clusters can be divided as clearly (gaps of {first.expected:.1f} standard "
+        f"errors; here {first.valley:.1f})"
     )
     if not is_open:
         return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all."), first
-    reason = f"1 cluster: {told}. With clusters it would be: {choice.reason}"
+    reason = f"1 cluster: {told}. If you need clusters nevertheless: {choice.reason}"
     return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False), first
 
 
@@ -173,8 +205,8 @@ def _taken(choice: Choice, k: int) -> Choice:
         return choice
     others = tuple(other for other in choice.candidates if other != k)
     reason = (
-        f"{k} clusters: they are separated better than those of measurements without clusters. More criteria speak for "
-        f"another number, whose clusters are not: {choice.reason}"
+        f"{k} clusters: they are separated better than those of random measurements without clusters. Another number "
+        f"has more support, but its clusters are not: {choice.reason}"
     )
     return replace(choice, n_clusters=k, reason=reason, candidates=(k, *others), undecided=True)
 

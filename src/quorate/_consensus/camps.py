@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quorate._consensus.consensus import solve_objects
+from quorate._consensus.consensus import camp_consensus
 from quorate._data.soft_members import harden, soft_or_labels
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._types import Consensus, Ensemble, Solving
 from quorate.solvers.camps import between, camps_within, within
-from quorate.solvers.members import MOST_MEMBERS, information_beyond_chance, with_members
+from quorate.solvers.members import MOST_MEMBERS, information_beyond_chance
 
 
 class Camp(NamedTuple):
@@ -103,19 +101,3 @@ def camps(
         result = camp_consensus(ensemble, group, n_clusters, solving)
         found.append(Camp(names, within(group, agreement), with_others, result))
     return tuple(found)
-
-
-def camp_consensus(
-    ensemble: Ensemble, members: NDArray[np.intp], n_clusters: int | None, solving: Solving
-) -> Consensus:
-    """Return the consensus of some members; objects that none of them knows have the label -1."""
-    part = with_members(ensemble, members)
-    known = part.labels.max(axis=1) >= 0
-    if known.all():
-        return solve_objects(part, n_clusters, solving).objects
-    ids = None if part.object_ids is None else part.object_ids[known]
-    seen = replace(part, labels=part.labels[known], counts=part.counts[known], object_ids=ids)
-    result = solve_objects(seen, n_clusters, solving).objects
-    labels = np.full(len(known), -1, dtype=np.int32)
-    labels[known] = result.labels
-    return replace(result, labels=labels, runner_up=None, rows=None, tree=None, object_ids=part.object_ids)

@@ -14,18 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose
+from quorate._choose_k.choose_k import Numbers, Wanted, candidates, choose, limit_info
 from quorate._coarsening.coarsen import MAX_ROWS, coarsen_by_option, coarsen_to_fit
 from quorate._consensus.confidence import with_confidence
+from quorate._consensus.limits import limited, refuse_limits
+from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
 from quorate._data.outside import inside_rows, noise_values, part_inside
 from quorate._data.proof import proven
-from quorate._data.rows import compress, select_rows
+from quorate._data.rows import ARRAYS, at_places, compress, expand, expand_on_card, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
 from quorate._data.tables import holds_matrices
-from quorate._device.choose import DEVICES, Kind, card_for, in_kind, is_out_of_memory, kind_of, lives_on_card
+from quorate._device.choose import DEVICES, card_for, is_out_of_memory, kind_of, lives_on_card
 from quorate._progress import steps
 from quorate._solve.procedure import Procedure, some_rows
 from quorate._solve.run_method import AUTO, DEFAULT_METHOD, collapsed, refined, resolve, run_method
@@ -34,8 +36,8 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
-from quorate.solvers.contingency import anmi, contingency
-from quorate.solvers.members import agree_little, in_content_order
+from quorate.solvers.contingency import anmi
+from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
 """The advice that ends every refusal of soft members."""
@@ -51,6 +53,8 @@ def solve(
     refine: bool = False,
     confidence: bool = True,
     start: Any = None,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Run a method on the rows of a compressed or coarsened ensemble; labels and confidence are those of rows.
@@ -62,7 +66,7 @@ def solve(
     ----------
     ensemble : Ensemble or SoftEnsemble
         Rows are expected to be distinct, as `compress` and `merge` leave them.
-    n_clusters, method, random_state, max_bytes, refine, confidence, start, **options
+    n_clusters, method, random_state, max_bytes, refine, confidence, start, min_size, max_clusters, **options
         As in `consensus`.
 
     Returns
@@ -84,9 +88,11 @@ def solve(
     """
     proven(ensemble)
     solving = Solving(
-        _named(method), options, None, random_state, max_bytes, refine=refine, confidence=confidence, start=start
+        _named(method), options, None, random_state, max_bytes, refine, confidence, None, start, min_size, max_clusters
     )
-    return solve_rows(ensemble, *started(ensemble, n_clusters, solving))
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
+    return solve_rows(ensemble, n_clusters, solving)
 
 
 def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Consensus:
@@ -96,22 +102,27 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if n_clusters is None and not (given.method == solving.method and method.finds_k):
         # only a method that finds the number itself, and that was asked for by name, is left to find it
         n_clusters = AUTO
-    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble)
+    if solving.is_limited:
+        refuse_limits(ensemble, n_clusters, solving)
+    compared = None if isinstance(n_clusters, int) else candidates(n_clusters, ensemble, solving.max_clusters)
     info: dict[str, Any] = {"auto": reason} if reason else {}
     if isinstance(ensemble, SoftEnsemble):
         _refuse_soft(solving, compared is not None)
     if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
         solving = replace(solving, refine=True)
-    if ensemble.card is not None and (compared is not None or solving.refine or method.combines):
+    several = compared is not None or solving.refine or method.combines or solving.is_limited
+    if ensemble.card is not None and several:
         ensemble = ensemble.on_host()
         why = (
-            "numbers of clusters are compared" if compared is not None else "several methods or single moves are tried"
+            "numbers of clusters are compared" if compared is not None else "several methods, moves or joins are tried"
         )
         info["device"] = f"the processor: {why}, on rows that the card compressed"
     if compared is None or isinstance(ensemble, SoftEnsemble):
         result = run_method(ensemble, n_clusters, solving)
     else:
         info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+        info |= limit_info(n_clusters, ensemble, solving.max_clusters)
+    result = limited(ensemble, result, solving) if solving.is_limited else result
     if solving.options:
         info["options"] = dict(solving.options)
     if solving.start is not None:
@@ -124,10 +135,10 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["collapsed"] = problem
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
-    return _with_confidence(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+    return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
 
 
-def _with_confidence(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
+def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
     """Estimate the confidence of labels of these rows, which a method of these options made."""
     # confidence has a seed in any case, so that a deterministic method without a seed stays deterministic
     seed = 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
@@ -175,10 +186,13 @@ def consensus(
     ids: Any = None,
     check: bool = True,
     device: str | None = None,
+    features: Any = None,
     progress: bool = False,
     start: Any = None,
     noise: Any = None,
     skip_empty: bool | str = False,
+    min_size: int = 1,
+    max_clusters: int | None = None,
     **options: Any,
 ) -> Consensus:
     """Combine many labellings of the same objects into one.
@@ -232,6 +246,13 @@ def consensus(
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
         Results are arrays of the same library, and ``info["device"]`` says where the method ran; see docs/gpu.md.
+    features : array or sparse matrix of shape (n_objects, n_columns), optional
+        Measurements of the same objects in the same order, which judge the members: how few links between nearest
+        neighbours a member's clusters cut, how compact they are, and so on (docs/judge.md). Members with a low mark
+        count less, and members that say the same count once. The answer is the weighted consensus, unless that of
+        all members alike, that of a camp or a single member has a much higher mark. ``info["judge"]`` says which and
+        why, ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the
+        members of each camp, if there are several. Only on the processor.
     progress : bool
         Whether to show the step and the time left on standard error, as `progress` does.
     start : Consensus or labels, optional
@@ -247,6 +268,14 @@ def consensus(
     skip_empty : bool or "keep", default False
         What to do with objects without any label: refuse the table, leave them out (they need ids), or keep them with
         the label -1.
+    min_size : int
+        The least number of objects in a cluster. While a cluster is smaller, the smallest one is joined to the cluster
+        with which it has the highest mean co-association, so that there are fewer clusters than were asked for or
+        chosen. ``info["min_size"]`` then says how many there were before; `objective` and the tree are those before.
+    max_clusters : int, optional
+        The highest number of clusters. It bounds the numbers that are compared, and a method that finds more by itself
+        is run again with this number; a larger number that is given is refused. ``info["max_clusters"]`` says how many
+        clusters the method found, or up to which number would have been compared.
     **options
         The method's own options.
 
@@ -268,13 +297,32 @@ def consensus(
     >>> consensus(segments, 2, random_state=0).labels
     array([0, 0, 1, 1, 1], dtype=int32)
     """
+    if features is not None:
+        _check.choice(device, "device with features", ("cpu", None))
+        if start is not None:
+            raise ValueError("start must be None with features, which weigh the members anew.")
     reading = Reading(missing, weights, skip_empty, check=check, orientation=orientation, ids=ids, noise=noise)
     if start is not None:
         if device == "cuda" or lives_on_card(labels):
             raise ValueError("start must be None on a card; pass labels in host memory, and device='cpu'.")
         device = None
-    solving = Solving(_named(method), options, coarsen, random_state, max_bytes, refine, confidence, device, start)
+    solving = Solving(
+        _named(method),
+        options,
+        coarsen,
+        random_state,
+        max_bytes,
+        refine,
+        confidence,
+        device,
+        start,
+        min_size,
+        max_clusters,
+    )
     with steps(is_shown=progress)("finding the consensus"):
+        if features is not None:
+            on_host = labels.on_host() if isinstance(labels, Ensemble) else labels
+            return _judged_consensus(_read(on_host, reading), n_clusters, solving, features)
         return _consensus(labels, n_clusters, reading, solving)
 
 
@@ -301,6 +349,66 @@ def _consensus(labels: Any, n_clusters: Numbers, reading: Reading, solving: Solv
             return result
     _check.choice(solving.device, "device", DEVICES)
     return solve_objects(_read(labels, reading), n_clusters, solving).objects
+
+
+def _judged_consensus(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving, features: Any) -> Consensus:
+    """Do what `consensus` does with `features`: judge the weighted consensus, that of each camp and the best member."""
+    # only this needs measurements, and what reads them
+    from quorate._consensus.judged import ALIKE, ALL, judging_of
+
+    members = harden(ensemble) if isinstance(ensemble, SoftEnsemble) else ensemble
+    info: dict[str, Any] = {}
+    if not isinstance(n_clusters, numbers.Integral):
+        open_number = solve_objects(members, n_clusters, replace(solving, confidence=False)).objects
+        n_clusters, info = open_number.n_clusters, {"choice": open_number.info.get("choice")}
+    k, seed = int(n_clusters), 0 if solving.random_state is None else abs(_check.known_seed(solving.random_state) or 0)
+    judging = judging_of(members, k, features, seed)
+    if judging is None:
+        return solve_objects(members, n_clusters, solving).objects
+    quick = replace(solving, confidence=False)
+    whole = solve_objects(judging.weighted(), k, solving)
+    found = {ALL: whole.objects.labels, ALIKE: solve_objects(members, k, quick).objects.labels}
+    for name, camp in judging.named_camps().items():
+        labels = camp_consensus(members, camp, k, quick).labels
+        found |= {name: labels} if labels.min() >= 0 else {}
+    chosen, told = judging.answer({**found, **judging.best_member()})
+    result = whole.objects if chosen.name != ALIKE else solve_objects(members, k, solving).objects
+    if chosen.name not in (ALL, ALIKE):
+        result = _with_labels(result, judging.everyone(), chosen.labels, solving)
+    return replace(result, info={**result.info, **told, **{key: value for key, value in info.items() if value}})
+
+
+def _with_labels(whole: Consensus, members: Ensemble, labels: NDArray[np.int32], solving: Solving) -> Consensus:
+    """Return the result with other labels, whose objective is the mean NMI with the weighted members.
+
+    Equal rows of labels have equal labels, because these follow from the members. Confidence is that of these labels
+    when the weighted consensus is repeated.
+    """
+    rows, inverse = compress(members)
+    first = np.zeros(rows.n_rows, dtype=np.intp)
+    first[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    kept = {name: value for name, value in whole.info.items() if name not in ("confidence", "method_confidence")}
+    k = int(labels.max()) + 1
+    objective = anmi(rows, labels[first], k)
+    result = Consensus(labels[first], objective, info={**kept, "n_rows": rows.n_rows}, method=whole.method)
+    result = confident(rows, result, solving) if solving.confidence else result
+    return replace(expand(result, inverse, members.object_ids), id_name=members.id_name)
+
+
+def camp_consensus(
+    ensemble: Ensemble, members: NDArray[np.intp], n_clusters: int | None, solving: Solving
+) -> Consensus:
+    """Return the consensus of some members; objects that none of them knows have the label -1."""
+    part = with_members(ensemble, members)
+    known = part.labels.max(axis=1) >= 0
+    if known.all():
+        return solve_objects(part, n_clusters, solving).objects
+    ids = None if part.object_ids is None else part.object_ids[known]
+    seen = replace(part, labels=part.labels[known], counts=part.counts[known], object_ids=ids)
+    result = solve_objects(seen, n_clusters, solving).objects
+    labels = np.full(len(known), -1, dtype=np.int32)
+    labels[known] = result.labels
+    return replace(result, labels=labels, runner_up=None, rows=None, tree=None, object_ids=part.object_ids)
 
 
 def _read(labels: Any, reading: Reading) -> AnyEnsemble:
@@ -333,28 +441,30 @@ def solve_objects(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) 
     inside = inside_rows(ensemble) if isinstance(ensemble, Ensemble) else None
     if inside is not None:
         return _solve_inside(cast(Ensemble, ensemble), inside, n_clusters, solving)
-    n_clusters, solving = started(ensemble, n_clusters, solving)
+    if solving.start is not None:
+        n_clusters, solving = started(ensemble, n_clusters, solving)
     rows, inverse = compress(ensemble)
     if isinstance(rows, SoftEnsemble) and (_is_open(n_clusters, solving) or _needs_labels(solving)):
         return _solve_soft(cast(SoftEnsemble, ensemble), n_clusters, solving)
-    solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, ensemble.counts, rows.n_rows)
     merged = coarsened(rows, n_clusters, solving)
     if merged is None:
         result = solve_rows(rows, n_clusters, solving)
         objects = expand(result, inverse, ensemble.object_ids)
         return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
     few, joined, done = merged
-    begun = carried(solving, joined, rows.counts, few.n_rows)
+    begun = solving if solving.start is None else carried(solving, joined, rows.counts, few.n_rows)
     result = solve_rows(few, n_clusters, replace(begun, confidence=False))
     if solving.coarsen is not None and few.n_rows < rows.n_rows:
         sampled, done = _measured(cast(Ensemble, rows), expand(result, joined), n_clusters, solving, done)
         if sampled is not None:
-            few, result, joined = rows, sampled, np.arange(rows.n_rows)
+            few, result, joined = rows, limited(rows, sampled, solving), np.arange(rows.n_rows)
     result = replace(result, info={**result.info, "coarsen": done})
     objects = expand(result, joined[inverse], ensemble.object_ids)
     if solving.confidence:
         # of the rows as they were before they were merged, so that confidence says what merging lost
-        sure = _with_confidence(rows, expand(result, joined), solving)
+        sure = confident(rows, expand(result, joined), solving)
         confidence = None if sure.confidence is None else taken_rows(sure.confidence, inverse)
         objects = replace(objects, confidence=confidence, info=sure.info)
     return Solved(few, result, replace(objects, id_name=ensemble.id_name))
@@ -368,64 +478,11 @@ def _solve_inside(ensemble: Ensemble, inside: NDArray[np.intp], n_clusters: Numb
     solved = solve_objects(part_inside(ensemble, inside), n_clusters, solving)
     found, n_rows = solved.objects, ensemble.n_rows
     n_outside = int(ensemble.counts.sum() - ensemble.counts[inside].sum())
-    spread = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
-    arrays = {name: _spread(getattr(found, name), inside, n_rows, fill) for name, fill in spread.items()}
+    gaps = {"labels": -1, "confidence": np.nan, "runner_up": -1, "rows": -1}
+    arrays = {name: at_places(getattr(found, name), inside, n_rows, fill) for name, fill in gaps.items()}
     info = {**found.info, "outside": n_outside}
     objects = replace(found, **arrays, tree=None, object_ids=ensemble.object_ids, info=info)
     return solved._replace(objects=objects)
-
-
-def _spread(values: Any, places: NDArray[np.intp], n_rows: int, fill: float) -> Any:
-    """Return an array of n_rows values that has these values at these places."""
-    if values is None:
-        return None
-    whole = np.full(n_rows, fill, dtype=values.dtype)
-    whole[places] = values
-    return whole
-
-
-class Start(NamedTuple):
-    """Labels to begin from: a code for each row, -1 where there is none, and the number of objects that had a label."""
-
-    codes: NDArray[np.int32]
-    n_labelled: int
-
-
-def started(ensemble: AnyEnsemble, n_clusters: Numbers, solving: Solving) -> tuple[Numbers, Solving]:
-    """Match the labels to start from with the rows, and say how many clusters and which method there are then."""
-    given = solving.start
-    if given is None or isinstance(given, Start):
-        return n_clusters, solving
-    method = solving.method
-    if method == AUTO:
-        made = given.method if isinstance(given, Consensus) else ""
-        method = made if made in METHODS and METHODS[made].warm else "kmeans"
-    if not METHODS[_check.choice(method, "method", (AUTO, *METHODS))].warm:
-        able = ", ".join(name for name, entry in METHODS.items() if entry.warm)
-        raise ValueError(f"method {method!r} cannot start from labels; methods that can: {able}.")
-    codes, k = matched_labels(given, "start", ensemble)
-    if not (n_clusters is None or n_clusters == AUTO):
-        wanted = _check.integer(n_clusters, "n_clusters", low=1)
-        if wanted < k:
-            raise ValueError(
-                f"n_clusters must be at least {k}, the clusters of start, got {wanted}; merge some of them."
-            )
-        k = wanted
-    begin = Start(codes, int(ensemble.counts[codes >= 0].sum()))
-    return k, replace(solving, method=method, start=begin)
-
-
-def carried(solving: Solving, inverse: NDArray[Any], counts: NDArray[np.int64], n_rows: int) -> Solving:
-    """Carry the labels to start from to fewer rows: each gets the label that most of its objects have."""
-    if solving.start is None:
-        return solving
-    codes = solving.start.codes
-    pairs = contingency(codes, inverse, int(codes.max()) + 1, n_rows, counts)
-    order = np.lexsort((pairs.first, -pairs.counts, pairs.second))
-    seen, first = np.unique(pairs.second[order], return_index=True)
-    labels = np.full(n_rows, -1, dtype=np.int32)
-    labels[seen] = pairs.first[order[first]]
-    return replace(solving, start=solving.start._replace(codes=labels))
 
 
 def _needs_labels(solving: Solving) -> bool:
@@ -446,21 +503,24 @@ def _solve_soft(soft: SoftEnsemble, n_clusters: Numbers, solving: Solving) -> So
     """
     if _is_open(n_clusters, solving):
         labels = compress(harden(soft))[0]
-        compared = candidates(AUTO if n_clusters is None else n_clusters, labels)
+        asked_for = AUTO if n_clusters is None else n_clusters
+        compared = candidates(asked_for, labels, solving.max_clusters)
         assert compared is not None, "a number that is open has candidates"
         wanted = Wanted(compared, n_clusters is None or isinstance(n_clusters, str))
         plain = replace(solving, refine=False, coarsen=None)
         choice = choose(labels, wanted, resolve(labels, compared, plain)[0])[0]
         solved = solve_objects(soft, choice.n_clusters, solving)
-        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, "choice": choice}))
+        told = {"choice": choice, **limit_info(asked_for, labels, solving.max_clusters)}
+        return solved._replace(objects=replace(solved.objects, info={**solved.objects.info, **told}))
     rows, inverse = compress(soft)
     drawn = drawn_labels(in_content_order(rows))
-    solving = carried(solving, inverse, soft.counts, rows.n_rows)
+    if solving.start is not None:
+        solving = carried(solving, inverse, soft.counts, rows.n_rows)
     whole = solve_objects(drawn, n_clusters, replace(solving, confidence=False))
     assert whole.objects.rows is not None, "the rows of the labels that were drawn"
     result = with_standing(rows, replace(whole.objects, rows=None))
     result = replace(result, info={**result.info, "drawn_labels": drawn.n_members})
-    result = _with_confidence(rows, result, solving) if solving.confidence else replace(result, confidence=None)
+    result = confident(rows, result, solving) if solving.confidence else replace(result, confidence=None)
     objects = expand(result, inverse, soft.object_ids)
     return Solved(whole.ensemble, whole.rows, replace(objects, rows=whole.objects.rows[inverse], id_name=soft.id_name))
 
@@ -481,7 +541,8 @@ def _measured(
     clusters. The loss is the share by which the merged rows' mean NMI with the members is below that of this labelling.
     If it is too large, "auto" takes this labelling, and a theta that was given leads to a warning.
     """
-    k = None if n_clusters is None and METHODS[merged.method].finds_k else merged.n_clusters
+    is_found = n_clusters is None and METHODS[merged.method].finds_k and solving.max_clusters is None
+    k = None if is_found else merged.n_clusters
     plain = replace(solving, method=merged.method, refine=False, start=None)
     sampled = _sampled(rows, k, plain, min(SAMPLE, info.get("max_rows", SAMPLE)))
     if sampled is None:
@@ -536,21 +597,6 @@ def coarsened(rows: Any, n_clusters: Numbers, solving: Solving) -> Any:
     budget = min(MAX_ROWS, max(1, math.isqrt(solving.max_bytes // 8)))
     return coarsen_by_option(rows, solving.coarsen, n_clusters=n_clusters, max_rows=budget)
 
-
-def expand(result: Consensus, inverse: NDArray[Any], object_ids: NDArray[Any] | None = None) -> Consensus:
-    """From rows to objects: rows are in order of first appearance, so canonical labels stay canonical."""
-    return replace(
-        result,
-        labels=taken_rows(result.labels, inverse),
-        confidence=None if result.confidence is None else taken_rows(result.confidence, inverse),
-        runner_up=None if result.runner_up is None else taken_rows(result.runner_up, inverse),
-        rows=inverse,
-        object_ids=object_ids,
-    )
-
-
-ARRAYS = ("labels", "confidence", "runner_up")
-"""The arrays of a Consensus with one entry per object."""
 
 logger = logging.getLogger("quorate")
 
@@ -620,25 +666,3 @@ def _solve_on_card(ensemble: Any, n_clusters: Numbers, solving: Solving) -> Solv
             raise
         raise MemoryError(f"the card's memory does not suffice: {' '.join(str(error).split())}") from error
     return Solved(rows, result, replace(objects, id_name=ensemble.id_name))
-
-
-def expand_on_card(result: Consensus, inverse: Any, ensemble: Any) -> Consensus:
-    """From rows to objects, as `expand` does; the arrays come back as the caller's library has them."""
-    card = ensemble.card
-    arrays = {name: returned(card, _of_objects(card, getattr(result, name), inverse), ensemble.kind) for name in ARRAYS}
-    rows = returned(card, inverse, ensemble.kind)
-    rows = rows.astype(np.intp) if isinstance(rows, np.ndarray) else rows
-    return replace(result, **arrays, rows=rows, object_ids=ensemble.object_ids)
-
-
-def _of_objects(card: Any, array: Any, inverse: Any) -> Any:
-    if array is None:
-        return None
-    return (card.to_card(array) if isinstance(array, np.ndarray) else array)[inverse]
-
-
-def returned(card: Any, array: Any, kind: Kind) -> Any:
-    """Return an array on the card in the caller's library: NumPy, CuPy or PyTorch."""
-    if array is None:
-        return None
-    return card.to_host(array) if kind == "numpy" else in_kind(array, kind)

@@ -225,7 +225,9 @@ def recut(result: Consensus, n_clusters: int) -> Consensus:
     if result.tree is None and highest < len(result.info["leaves"]):
         advice = f"the tree was grown to {highest:,} clusters; make it larger with the option grow of bisecting"
     n_clusters = _check.integer(n_clusters, "n_clusters", low=1, high=highest, advice=advice)
-    if n_clusters == result.n_clusters:
+    # a result whose small clusters were joined to others is no cut of the tree
+    made = result.info.get("min_size", {}).get("n_clusters_before", result.n_clusters)
+    if n_clusters == result.n_clusters == made:
         return result
     labels: NDArray[np.int32]
     if result.tree is not None:
@@ -233,8 +235,8 @@ def recut(result: Consensus, n_clusters: int) -> Consensus:
         objective = float(result.tree[-n_clusters, 2]) if n_clusters <= len(result.tree) else 0.0
     else:
         labels = _nodes_of(result, n_clusters)
-        gains = [split[5] for split in _grown(result)]
-        objective = result.objective + sum(gains[: n_clusters - 1]) - sum(gains[: result.n_clusters - 1])
+        gains = [split[5] for split in grown_splits(result)]
+        objective = result.objective + sum(gains[: n_clusters - 1]) - sum(gains[: made - 1])
     rows = np.arange(len(labels)) if result.rows is None else result.rows
     info = {name: result.info[name] for name in KEPT if name in result.info}
     return replace(
@@ -250,7 +252,7 @@ def recut(result: Consensus, n_clusters: int) -> Consensus:
 
 def _nodes_of(result: Consensus, n_clusters: int) -> NDArray[np.int32]:
     """The node of each row after the first splits of `bisecting`; split t makes the nodes 2 t + 1 and 2 t + 2."""
-    splits = _grown(result)
+    splits = grown_splits(result)
     above = np.arange(2 * len(splits) + 1, dtype=np.int32)
     for split in splits[n_clusters - 1 :]:
         # nodes are made in order, so that the node that is split already knows where it belongs
@@ -259,7 +261,7 @@ def _nodes_of(result: Consensus, n_clusters: int) -> NDArray[np.int32]:
     return nodes
 
 
-def _grown(result: Consensus) -> list[tuple[Any, ...]]:
+def grown_splits(result: Consensus) -> list[tuple[Any, ...]]:
     """The splits of `bisecting`, which are mappings in a result that was read from a file."""
     return [tuple(split.values() if isinstance(split, Mapping) else split) for split in result.info["splits"]]
 
@@ -294,7 +296,7 @@ def splits(result: Consensus, most: int = 50) -> list[TreeSplit]:
     if result.tree is None:
         return [
             TreeSplit(place + 2, int(part[3] + part[4]), int(part[3]), int(part[4]), None, None, float(part[5]))
-            for place, part in enumerate(_grown(result)[:most])
+            for place, part in enumerate(grown_splits(result)[:most])
         ]
     tree, spans = result.tree, lifetimes(result.tree)
     counts = np.ones(len(tree) + 1) if result.rows is None else np.bincount(result.rows, minlength=len(tree) + 1)

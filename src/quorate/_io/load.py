@@ -390,7 +390,7 @@ def load_labelling(
     n_rows = ensemble.n_rows if isinstance(ensemble, Ensemble) else ensemble.n_objects
     if table.n_rows != n_rows:
         raise ValueError(
-            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the other table has "
+            f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table has "
             f"{n_rows:,}; rows are matched by order unless both files have an id column (--id)."
         )
     if table.labels[:, 0].min() < 0:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._choose_k.choose_k import Numbers
-from quorate._consensus.consensus import expand, solve_objects
+from quorate._consensus.consensus import solve_objects
 from quorate._data.blocks import Settled
 from quorate._data.coding import DEFAULT
+from quorate._data.rows import expand
 from quorate._io.opening import Columns, by_columns, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import Budget, as_budget, peak_bytes

@@ -239,8 +239,11 @@ def read_labelled(
     memory: Any,
 ) -> LabelledTable:
     """Read a table and a labelling of its objects side by side."""
-    table = open_source(source, by_columns(wanted._replace(beside=truth)), sep, ids=wanted.ids)
-    beside = open_source(labelling, _labelling_columns(table, wanted.ids, label, truth), ids=wanted.ids)
+    ids = wanted.ids
+    if not (ids is None or isinstance(ids, str)):
+        raise ValueError("ids (--id) must be one column for tables in blocks; name the columns of ids alike.")
+    table = open_source(source, by_columns(wanted._replace(beside=truth)), sep, ids=ids)
+    beside = open_source(labelling, _labelling_columns(table, ids, label, truth), ids=ids)
     if truth is not None and truth not in (*table.names, *beside.names):
         raise ValueError(f"neither {table.title} nor {beside.title} has a column {truth!r}")
     members = [name for name in table.names if name != truth]

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from quorate._data.labelling import Labelling
 from quorate._data.rows import as_objects, permuted, select_members
 from quorate._solve.procedure import (
+    MOST_EIGENVECTORS,
     Procedure,
     draw_objects,
     jaccard_with,
@@ -217,6 +218,9 @@ FEWEST, MOST = 19, 99
 """Permutations before a clear answer may end the test, and permutations after which it ends in any case."""
 MUCH_WORSE, LEAST_LOSS = 0.15, 0.03
 """A labelling is much worse than a repetition if it loses this share of the ANMI, and more than this of it."""
+FIRM, FIRMER, OTHER_NUMBER = 0.8, 0.2, 1.5
+"""Halves of the members that have this ARI agree on the clusters. Another number is told of if they agree on it like
+that, and by so much more; and it is tried if it is larger or smaller by more than this factor."""
 CLEAR_Z = 6.0
 """Standard deviations above the permuted values at which the answer is clear."""
 ENOUGH_ABOVE = 5
@@ -378,9 +382,11 @@ def trust_in(
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
     stability = result.stability if isinstance(result, Consensus) else None
     halvings = halved_members(drawn, procedure) if stability is None and labelling.n_clusters > 1 else None
+    # measurements may rightly prefer what few members say, so agreement with all of them shows no fault then
+    is_judged = isinstance(result, Consensus) and "judge" in result.info
     sizes = np.bincount(labelling.codes[labelling.codes >= 0], ensemble.counts[labelling.codes >= 0])
     trust = Trust(
-        problem=collapsed(sizes, ensemble) or worse_than_repeated(drawn, procedure),
+        problem=collapsed(sizes, ensemble) or (None if is_judged else worse_than_repeated(drawn, procedure)),
         agreement=held_out.consensus,
         agreement_mean_member=held_out.mean_member,
         agreement_best_member=held_out.best_member,
@@ -417,9 +423,29 @@ def worse_than_repeated(drawn: Drawn, procedure: Procedure) -> str | None:
     repeated = anmi(drawn.ensemble, other, int(other.max()) + 1)
     if repeated - own <= max(MUCH_WORSE * repeated, LEAST_LOSS):
         return None
-    what = "a repetition of their method" if procedure.is_known else "a consensus with as many clusters"
+    what = "their method when it is run again" if procedure.is_known else "a consensus with as many clusters"
+    return f"These labels agree with the members much less than {what}: mean NMI {own:.2f} instead of {repeated:.2f}."
+
+
+def firmer_number(drawn: Drawn, procedure: Procedure, repeated: float | None) -> str | None:
+    """Say if the members follow as many clusters as they have themselves much more firmly than those of a labelling.
+
+    The number that most members have is tried if it differs much from that of the labelling, and if the halves of the
+    members do not agree on the latter anyway. None if there is nothing to say.
+    """
+    members = drawn.ensemble
+    usual = round(float(np.median(members.n_clusters)))
+    few, many = sorted((max(usual, 1), procedure.n_clusters))
+    if repeated is None or repeated >= FIRM or usual < 2 or many <= OTHER_NUMBER * few or usual > MOST_EIGENVECTORS:
+        return None
+    other = procedure._replace(n_clusters=min(usual, members.n_rows))
+    firm = reproducibility(drawn, halved_members(drawn, other))
+    if firm is None or firm < max(FIRM, repeated + FIRMER):
+        return None
     return (
-        f"These labels agree with the members much less than {what} does: mean NMI {own:.2f} instead of {repeated:.2f}."
+        f"The members agree on {usual} clusters rather than {procedure.n_clusters}: with {usual}, as many as most "
+        f"members have, two halves of them lead to much the same clusters (ARI {firm:.2f}); with "
+        f"{procedure.n_clusters} they do not (ARI {repeated:.2f})."
     )
 
 
@@ -431,9 +457,11 @@ def reference_facts(found: Info | None) -> dict[str, Any]:
 
 def _with_chance(trust: Trust, found: Chance, drawn: Drawn, procedure: Procedure, halvings: Halvings | None) -> Trust:
     repeated = reproducibility(drawn, halvings or halved_members(drawn, procedure))
+    other_number = trust.problem or firmer_number(drawn, procedure, repeated)
     if repeated is not None and not procedure.is_known:
         repeated = min(repeated, _likeness(drawn, procedure))
     return trust._replace(
+        problem=other_number,
         expected=found.expected,
         z=found.z,
         p_value=found.p_value,
@@ -516,7 +544,7 @@ def evaluate(
         The measurements that the members were made from, or others of the same objects in the same order. The clusters
         are then compared with those of measurements without clusters.
     reference : "auto", int or None
-        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 5 to 19 times,
+        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 3 to 19 times,
         until the answer is clear.
 
     Returns
@@ -537,6 +565,9 @@ def evaluate(
         repeated on halves of the members (a Consensus: of the objects, too), as a mean Jaccard similarity, and in
         words. From .85 on a cluster is highly stable, from .75 on stable, from .6 on a pattern that is uncertain;
         below, it dissolves. For other labellings than a Consensus the default method stands for the procedure.
+
+        `camps` holds the names of the members of each camp, if up to 100 members fall into several (see
+        `quorate.camps`); the verdict names them, too.
 
         With `null`, `expected` is the ANMI that the same procedure reaches on permuted labels, `p_value` and `z`
         compare the observed one with it, `adjusted` is 0 by chance and 1 for unanimous members, and `reproducibility`

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._consensus.confidence import with_confidence
-from quorate._consensus.consensus import expand, solve
+from quorate._consensus.consensus import solve
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, code_beside
-from quorate._data.rows import as_objects, compress, permuted, select_members
+from quorate._data.rows import as_objects, compress, expand, permuted, select_members
 from quorate._evaluation.scores import mean_density_within, score_labelling
 from quorate._solve.own_method import method_names
 from quorate._solve.procedure import draw_objects, procedure_of

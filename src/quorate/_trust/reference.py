@@ -6,7 +6,9 @@ reference has the same covariance as the measurements, and is clustered by the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,7 +21,7 @@ from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of, until_clear
 from quorate._types import Ensemble, FloatArray
-from quorate.generation.bases import BASES
+from quorate.generation.bases import BASES, is_auto
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.k_rules import k_within
@@ -167,8 +169,9 @@ def valley_depth(counts: FloatArray) -> float:
 
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
-FEWEST, MOST = 5, 19
-"""Draws of the reference before a clear answer may end the comparison, and after which it ends in any case."""
+LEAST, FEWEST, MOST = 3, 5, 19
+"""Draws of the reference before an answer below their mean, or any clear answer, may end the comparison, and after
+which it ends in any case."""
 BEYOND = 3.0
 """From this z on, clusters are separated better than those of the reference."""
 CLEAR = (1.0, 6.0)
@@ -301,7 +304,7 @@ def compare_with_reference(
         The procedure, which takes measurements and the number of a draw, and returns labels.
     seed : int
     n_draws : int
-        How often to draw; 0 for 5 to 19 times, until the answer is clear.
+        How often to draw; 0 for 3 to 19 times, until the answer is clear.
 
     Returns
     -------
@@ -323,17 +326,19 @@ def compare_with_reference(
 
     is_clear = partial(_is_clear, observed)
     step = "drawing measurements without clusters"
-    found = until_clear(draw, is_clear, limits=(FEWEST, MOST), wanted=n_draws, step=step)
+    found = until_clear(draw, is_clear, limits=(LEAST, MOST), wanted=n_draws, step=step)
     return _compared(observed, found, len(points))
 
 
 def _is_clear(observed: Separation, found: list[Separation]) -> bool:
-    return not CLEAR[0] < float(_scores([observed], found)[0]) < CLEAR[1]
+    z = float(_scores([observed], found)[0])
+    # no further draws bring what lies below their mean beyond it
+    return z < 0 or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
 
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
-    own, drawn = _compared_values(judged), _compared_values(found)
+    own, drawn = compared_values(judged), compared_values(found)
     each = [
         _z(values - allowance, others, least)
         for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
@@ -342,7 +347,7 @@ def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     return np.asarray(np.fmax.reduce(each))
 
 
-def _compared_values(parts: list[Separation]) -> FloatArray:
+def compared_values(parts: list[Separation]) -> FloatArray:
     """Return valleys, logarithms of cuts, and borders, one row each; more means better separated."""
     values = np.array(parts, dtype=np.float64).T
     values[1] = -np.log(values[1] + FEW_LINKS)
@@ -398,9 +403,25 @@ def judged_clusters(features: Features, how: How, n_clusters: int, *, draws: int
     # options belong to the method that was named
     named = how.solving.method
     method = named if how.solving.options else method_towards(named, ensemble, n_clusters)
+    base = str(ensemble.info["base"]).partition(":")[0]
+    if is_auto(how.request.base):
+        how.suited.update(base=base, method=method)
     solving = replace(how.solving, method=method, random_state=how.entropy % 2**62, confidence=False)
-    result = solve_objects(ensemble, n_clusters, solving).objects
-    return reference_of(result, result.labels, ensemble, part, draws)
+    with _without_warnings():
+        result = solve_objects(ensemble, n_clusters, solving).objects
+    key = base, result.method, result.labels.tobytes()
+    if key not in how.judged:
+        how.judged[key] = reference_of(result, result.labels, ensemble, part, draws)
+    found: Reference | None = how.judged[key]
+    return found
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep warnings about clusters back that are made for a comparison: nobody gets them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def judging(draws: int | None) -> Judge | None:
@@ -439,7 +460,8 @@ def procedure(request: Request, method: str, method_options: dict[str, Any], n_c
         ensemble, _ = generate_with_models(as_features(points), few, number, options)
         rows, inverse = compress(ensemble)
         wanted = min(n_clusters, rows.n_rows)
-        result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
+        with _without_warnings():
+            result = solve(rows, wanted, method=method, random_state=number, confidence=False, **method_options)
         labels: NDArray[Any] = result.labels[inverse]
         return labels
 

@@ -35,6 +35,7 @@ from quorate.cli.label_commands import (
     add_report,
     add_resolutions,
     add_score,
+    add_splits,
     add_update,
 )
 from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate, add_predict
@@ -131,6 +132,7 @@ EPILOG = """examples:
   quorate names celltypes.csv --id cell --parents ontology.csv --clusters consensus.csv
   quorate compare labels.csv --id customer -k 2:9
   quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
+  quorate splits ensemble.zarr --features features.csv --picture splits.png
   quorate generate features.csv --members 20 --k 10:40 -o ensemble.zarr
   quorate cluster features.csv -k 10 -o labels.csv
   quorate predict model.npz new.csv --id customer -o labels.csv
@@ -336,6 +338,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_cut(commands)
     add_compare(commands)
     add_resolutions(commands)
+    add_splits(commands)
     add_generate(commands)
     add_cluster(commands)
     add_predict(commands)

@@ -67,6 +67,13 @@ def add_consensus(commands: Any) -> None:
     add_rows_options(parser)
     add_device_option(parser)
     parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of measurements of the same objects, which judge the clusterings: those that do not fit them count "
+        "less, and the answer is the best of the consensus, that of a camp and a single clustering",
+    )
+    parser.add_argument("--scale", choices=["z"], help="with --features: standardise each of its columns")
+    parser.add_argument(
         "--max-bytes",
         metavar="BYTES",
         help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
@@ -82,12 +89,23 @@ def add_consensus(commands: Any) -> None:
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
+    if arguments.scale is not None and arguments.features is None:
+        raise ValueError("--scale is about measurements; name their table with --features")
     n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
     step = steps_of(arguments)
     with step("loading"):
         from quorate._io.paths import refuse_large_tables
-        from quorate.cli.work import find_consensus, read_labels, refuse_outputs, tell_outcome, write_results
+        from quorate.cli.work import (
+            find_consensus,
+            read_judging_measurements,
+            read_labels,
+            refuse_outputs,
+            tell_outcome,
+            write_results,
+        )
     if works_in_blocks(arguments, *arguments.labels):
+        if arguments.features is not None:
+            raise ValueError("--features needs a table of labels in memory; leave it out, or --memory")
         from quorate.cli.block_commands import consensus_in_blocks
 
         consensus_in_blocks(arguments, n_clusters, solving, step)
@@ -96,7 +114,8 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     if arguments.max_bytes is not None:
         refuse_large_tables(arguments.labels, solving.max_bytes)
     ensemble = read_labels(arguments, step)
-    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step)
+    judges = None if arguments.features is None else read_judging_measurements(arguments, ensemble, step)
+    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step, judges=judges)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
 
@@ -410,6 +429,55 @@ def run_resolutions(arguments: argparse.Namespace) -> None:
     tell(arguments, found.as_dict(), f"{found}\n")
 
 
+def add_splits(commands: Any) -> None:
+    """Add `quorate splits`."""
+    parser = add_command(
+        commands, "splits", run_splits, "test which splits of the tree of a consensus are real, and write the clusters"
+    )
+    add_table_options(parser)
+    add_orientation_option(parser)
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the measurements that the clusterings were made from, with the same --id; splits are then "
+        "compared with measurements without clusters (default: with permuted labels)",
+    )
+    parser.add_argument("--alpha", metavar="SHARE", default="0.05", help="family-wise error (default: %(default)s)")
+    parser.add_argument(
+        "--min-size", metavar="INT", default="10", help="least number of objects in a part (default: %(default)s)"
+    )
+    add_seed_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write the labels to; - is standard output")
+    parser.add_argument("--picture", metavar="FILE", help="file for the picture of the tree: .png, .svg or .pdf")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_splits(arguments: argparse.Namespace) -> None:
+    """Read the tables, test the splits, write the labels, the picture and the table of splits."""
+    refuse_clashes(arguments)
+    alpha = number(arguments.alpha, "--alpha", wanted="a number from 0 to 1")
+    least, seed = integer(arguments.min_size, "--min-size"), integer(arguments.seed, "--seed")
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import significant_splits
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_beside, read_labels, refuse_picture, write_picture, write_split_labels
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    if arguments.picture is not None:
+        refuse_picture(arguments.picture, arguments.force)
+    ensemble = read_labels(arguments, step)
+    features = None if arguments.features is None else read_beside(arguments, ensemble, step)
+    with step("testing splits"):
+        found = significant_splits(ensemble, features, alpha=alpha, min_size=least, random_state=seed)
+    if arguments.output is not None:
+        write_split_labels(arguments, found)
+    if arguments.picture is not None:
+        write_picture(arguments.picture, found, arguments.force)
+    tell(arguments, {**found.as_dict(), "output": arguments.output}, f"{found}\n")
+
+
 def add_report(commands: Any) -> None:
     """Add `quorate report`."""
     parser = add_command(
@@ -437,13 +505,13 @@ def run_report(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import report
-        from quorate.cli.work import read_beside, read_labels_and_labelling
+        from quorate.cli.work import read_columns_beside, read_labels_and_labelling
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
     ambiguous = ambiguity_threshold(arguments)
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     title = {} if arguments.title is None else {"title": arguments.title}
-    features = None if arguments.features is None else read_beside(arguments, ensemble, step)
+    features = None if arguments.features is None else read_columns_beside(arguments, ensemble, step)
     with step(f"writing {arguments.output}"):
         path = report(
             labelling.named(),

@@ -360,6 +360,10 @@ def add_rows_options(parser: argparse.ArgumentParser) -> None:
         help="do not estimate the confidence of each object, which takes about two more runs of the method: the "
         "probability that the same procedure would place it in the same cluster on a fresh ensemble",
     )
+    parser.add_argument(
+        "--min-size", metavar="INT", help="join clusters of fewer objects than this to their most similar cluster"
+    )
+    parser.add_argument("--max-clusters", metavar="INT", help="find at most this many clusters")
 
 
 def add_labels_output(parser: argparse.ArgumentParser) -> None:
@@ -416,7 +420,7 @@ def add_reference_option(parser: argparse.ArgumentParser) -> None:
         "--reference",
         metavar="N",
         default="auto",
-        help="compare with N draws of measurements without clusters, or auto for 5 to 19 (default: %(default)s)",
+        help="compare with N draws of measurements without clusters, or auto for 3 to 19 (default: %(default)s)",
     )
     choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
 
@@ -499,6 +503,8 @@ _OWN_OPTIONS = {
     "refine": "--refine",
     "max_bytes": "--max-bytes",
     "confidence": "--no-confidence",
+    "min_size": "--min-size",
+    "max_clusters": "--max-clusters",
 }
 _ALWAYS_SET = ("n_clusters", "method", "random_state", "device")
 
@@ -521,6 +527,9 @@ def _rows_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {"refine": True} if given.get("refine") else {}
     if given.get("no_confidence"):
         options["confidence"] = False
+    for name in ("min_size", "max_clusters"):
+        if given.get(name) is not None:
+            options[name] = integer(given[name], _OWN_OPTIONS[name])
     if given.get("max_bytes") is not None:
         options["max_bytes"] = n_bytes(arguments.max_bytes, "--max-bytes")
     if given.get("keep") is not None and given["coarsen"] in (None, "auto"):

@@ -195,7 +195,8 @@ def _member_text(facts: dict[str, Any]) -> str:
 
 def consensus_facts(result: Consensus, ensemble: Ensemble, seconds: float) -> dict[str, Any]:
     """Return the facts about a consensus, and about the choices that the library made, if there were any."""
-    chosen = {name: result.info[name] for name in ("auto", "coarsen") if name in result.info}
+    kept = ("auto", "coarsen", "judge", "weights", "camps", "min_size", "max_clusters")
+    chosen = {name: result.info[name] for name in kept if name in result.info}
     if "choice" in result.info:
         chosen["choice"] = result.info["choice"].as_dict()
     return {
@@ -219,11 +220,13 @@ def consensus_summary(facts: dict[str, Any], scores: Scores) -> str:
     lines = {"base": facts["base"], "members": facts["k"]} if "k" in facts else {}
     lines |= {
         "method": _method_line(facts),
+        **({"judged": facts["judge"]["reason"]} if "judge" in facts else {}),
         "objects": f"{facts['n_objects']:,} ({_distinct_rows(facts):,} distinct rows)",
         **_coarsen_lines(facts),
         **_table_lines(facts),
         "clusters": f"{facts['n_clusters']:,}",
         "sizes": _sizes_line(facts["sizes"]),
+        **_limit_lines(facts),
         **({"outside": f"{facts['outside']:,} objects belong to no cluster"} if "outside" in facts else {}),
         **_stability_lines(scores),
         **_ambiguous_lines(facts),
@@ -279,6 +282,24 @@ def _coarsen_lines(facts: dict[str, Any]) -> dict[str, str]:
     if done.get("way", "merged") != "merged":
         return {"coarsen": f"{done['way']}, the others placed, instead of merged rows with {how}{lost}"}
     return {"coarsen": f"{done['n_distinct_rows']:,} distinct rows became {done['n_rows']:,} ({how}){lost}"}
+
+
+def _limit_lines(facts: dict[str, Any]) -> dict[str, str]:
+    """Say what --min-size and --max-clusters changed; nothing if they did not bind."""
+    lines = {}
+    if "min_size" in facts:
+        told = facts["min_size"]
+        lines["joined"] = (
+            f"{told['n_too_small']:,} of {told['n_clusters_before']:,} clusters had fewer than {told['min_size']:,} "
+            f"objects, and {told['n_clusters_before']:,} became {facts['n_clusters']:,}"
+        )
+    if "max_clusters" in facts:
+        told = facts["max_clusters"]
+        before = "highest_compared_before"
+        what = f"up to {told[before]:,} would have been compared" if before in told else ""
+        what = what or f"the method found {told['n_clusters_before']:,}"
+        lines["limit"] = f"at most {told['max_clusters']:,} clusters were allowed; {what}"
+    return lines
 
 
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:

@@ -29,6 +29,7 @@ from quorate import (
 )
 from quorate._data.coding import DEFAULT, as_number, object_array
 from quorate._data.ensemble import EmptyMemberError
+from quorate._data.ids import order_of
 from quorate._data.joining import join_ensembles
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from quorate._data.typed_columns import TypedTable
     from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
+    from quorate._trust.split_tests import SplitTree
     from quorate.estimators.saved_model import FittedMembers
     from quorate.generation.plans import Request
 
@@ -138,7 +140,7 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
-def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> TypedTable:
+def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> TypedTable:
     """Return the columns of --features, and the names of their objects if the table of labels has names."""
     with step(f"reading {arguments.features}"):
         return load_typed(
@@ -150,6 +152,28 @@ def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -
             formulas=formulas_of(arguments),
             encoding=arguments.encoding,
         )
+
+
+def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features, in the order of the objects of an ensemble."""
+    from quorate.generation.features import as_features
+
+    path = arguments.features
+    with step(f"reading {path}"):
+        table = load_features(
+            path, ids=arguments.id, columns=None, drop=[], sep=arguments.sep, encoding=arguments.encoding
+        )
+    order = order_of(ensemble.object_ids, table.ids, "--features")
+    values = as_features(table.values).data
+    return values if order is None else values[order]
+
+
+def write_split_labels(arguments: argparse.Namespace, found: SplitTree) -> None:
+    """Write the clusters that follow from significant splits, and the names of the objects if they have any."""
+    column = Column("label", found.labels, object_array(list(range(found.n_clusters))))
+    id_name = id_column(arguments.id, ("label",))
+    formulas = formulas_of(arguments, arguments.output)
+    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def read_parents(path: str, step: Step) -> dict[str, str | None]:
@@ -208,11 +232,11 @@ def refuse_picture(path: str, force: bool) -> None:
     refuse_place(path, force)
 
 
-def write_picture(path: str, found: Resolutions, force: bool) -> None:
-    """Draw the clustering tree into a file."""
-    from quorate import plot
+def write_picture(path: str, found: Resolutions | SplitTree, force: bool) -> None:
+    """Draw the tree of clusters over resolutions, or that of splits, into a file."""
+    from quorate import SplitTree, plot
 
-    figure: Any = plot.clustering_tree(found).figure
+    figure: Any = (plot.split_tree(found) if isinstance(found, SplitTree) else plot.clustering_tree(found)).figure
     kind = Path(path).suffix.lower().removeprefix(".")
     write_aside(path, lambda file: figure.savefig(file, format=kind, dpi=120), overwrite=force)
 
@@ -347,6 +371,7 @@ def find_consensus(
     start: float | None = None,
     info: Mapping[str, Any] | None = None,
     features: Any = None,
+    judges: Any = None,
 ) -> Outcome:
     """Find the consensus and score it.
 
@@ -366,10 +391,12 @@ def find_consensus(
         Why the number of clusters was chosen, for the info of the result.
     features : array, optional
         The measurements that the clusterings were made from, if there are any.
+    judges : array, optional
+        Measurements that judge the clusterings.
     """
     start = time.perf_counter() if start is None else start
     with step(f"finding the consensus of {ensemble.n_members} clusterings of {ensemble.n_objects:,} objects"):
-        result = consensus(ensemble, n_clusters, **solving.keywords())
+        result = consensus(ensemble, n_clusters, features=judges, **solving.keywords())
     result = replace(result, info={**result.info, **(info or {})})
     if features is not None:
         result = _with_reference(arguments, result, ensemble, features, step)
@@ -591,6 +618,28 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             encoding=arguments.encoding,
         )
         return table if arguments.scale is None else _scaled(table)
+
+
+def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
+
+    Each column is standardised with --scale z.
+    """
+    with step(f"reading {arguments.features}", share_read):
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
+        values = (table if arguments.scale is None else _scaled(table)).values
+    if table.ids is None or ensemble.object_ids is None:
+        return values
+    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
+    wanted = [str(name) for name in ensemble.object_ids.tolist()]
+    absent = [name for name in wanted if name not in place]
+    if absent:
+        raise ValueError(
+            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
+            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
+        )
+    rows = np.array([place[name] for name in wanted], dtype=np.intp)
+    return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
 def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:

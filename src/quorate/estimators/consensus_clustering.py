@@ -44,6 +44,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         A method that would need more memory than this raises a MemoryError before it starts.
     progress : bool
         Whether to show the step and the time left on standard error.
+    min_size : int, default 1
+        The least number of objects in a cluster; smaller ones are joined to the most similar one, as in `consensus`.
+    max_clusters : int, optional
+        The highest number of clusters, as in `consensus`.
 
     Attributes
     ----------
@@ -83,8 +87,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     array([0, 0, 1, 1], dtype=int32)
     """
 
-    # estimators that were pickled before it existed have no value of their own for it
+    # estimators that were pickled before these existed have no values of their own for them
     progress: bool = False
+    min_size: int = 1
+    max_clusters: int | None = None
 
     def __init__(
         self,
@@ -97,6 +103,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         random_state: Any = None,
         max_bytes: int = MAX_BYTES,
         progress: bool = False,
+        min_size: int = 1,
+        max_clusters: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.method = method
@@ -106,6 +114,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.max_bytes = max_bytes
         self.progress = progress
+        self.min_size = min_size
+        self.max_clusters = max_clusters
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column per member; y is ignored, as scikit-learn expects."""
@@ -132,6 +142,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             random_state=self.random_state,
             max_bytes=self.max_bytes,
             progress=self.progress,
+            min_size=self.min_size,
+            max_clusters=self.max_clusters,
             **(self.method_options or {}),
         )
         self.labels_ = self.consensus_.labels

@@ -11,13 +11,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from quorate import _check
+from quorate._choose_k.choose_k import within_limit
 from quorate._choose_k.explore import chooses_number, explore
-from quorate._consensus.consensus import expand, solve_objects
+from quorate._consensus.consensus import solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import Labelling
 from quorate._data.mixed_columns import mixed_columns
 from quorate._data.proof import prove_sparse
+from quorate._data.rows import expand
 from quorate._data.tables import in_memory
 from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._device.choose import copied_in_kind, lives_on_card
@@ -34,6 +36,9 @@ from quorate.generation.plans import Request, entropy_of
 from quorate.generation.runner import Options
 from quorate.generation.trial import method_towards
 from quorate.solvers.label_rows import in_host_memory
+
+LIMITS = {"min_size": 1, "max_clusters": None}
+"""The options that limit the clusters, as estimators have them that were pickled before these existed."""
 
 
 class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -66,13 +71,17 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     reference : "auto", int or None, default "auto"
         Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
-        "auto" draws 5 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
+        "auto" draws 3 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
         ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
     n_jobs, device, progress
         As for `generate`; progress shows all steps. If X lives on a card, `labels_` and `confidence_` are arrays of
         the same library.
+    min_size : int, default 1
+        The least number of objects in a cluster; smaller ones are joined to the most similar one, as in `consensus`.
+    max_clusters : int, optional
+        The highest number of clusters, as in `consensus`.
 
     Attributes
     ----------
@@ -129,6 +138,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     reference: Any = "auto"
     scale: str | None = None
     progress: bool = False
+    min_size: int = 1
+    max_clusters: int | None = None
     _standard: Standard | None = None
 
     def __init__(
@@ -148,6 +159,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         n_jobs: int | None = None,
         device: str | None = None,
         progress: bool = False,
+        min_size: int = 1,
+        max_clusters: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_members = n_members
@@ -163,6 +176,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.n_jobs = n_jobs
         self.device = device
         self.progress = progress
+        self.min_size = min_size
+        self.max_clusters = max_clusters
 
     def fit(self, X: Any, y: Any = None) -> EnsembleClustering:
         """Cluster X many times and find the consensus; y is ignored, as scikit-learn expects.
@@ -278,7 +293,8 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _solving(self) -> Solving:
         """Return the consensus function with its options."""
-        return Solving(self.method).with_options(self.method_options or {})
+        limits = Solving(self.method, min_size=self.min_size, max_clusters=self.max_clusters)
+        return limits.with_options(self.method_options or {})
 
     def _number(
         self, read: Callable[[], Features], entropy: int
@@ -288,6 +304,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Last come the members of all objects, with their models, if they were made to choose the number.
         """
         draws = checked_draws(self.reference)
+        within_limit(self.n_clusters, self._solving().max_clusters)
         if not chooses_number(self.n_clusters, self.method):
             return None if self.n_clusters is None else _check.integer(self.n_clusters, "n_clusters", low=1), {}, None
         explored = explore(
@@ -397,7 +414,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled estimator; one that version 0.1 pickled lacks the options that are new since then."""
-        super().__setstate__({"reference": "auto", "device": None, "scale": None, "progress": False, **state})
+        super().__setstate__({"reference": "auto", "device": None, "scale": None, "progress": False, **LIMITS, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,8 @@
 - `generating`: `generate`; `plans` draws what each member does, `runner` and `members` do it, `checkpoint` stores it.
 - `features`: the measurements, checked once and read in blocks; `sampling`: the part of them that a member sees.
 - `bases`: what makes members: `kmeans`, `spectral` (with `landmarks`), `clusterers`, and those given by the user.
-- `k_rules`: the number of clusters of each member. `trial`: which base and method suit the data.
+- `k_rules`: the number of clusters of each member. `trial`: which base and method suit the data, by the
+  marks of `judge`.
 - `prototypes`: few objects that stand for many, the rivals of the CA-tree.
 - `block_members`, `on_card`: members of measurements in blocks, and on a card.
 """

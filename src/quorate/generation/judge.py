@@ -6,6 +6,7 @@ the clusters. It never looks at whether labellings agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate._types import FloatArray
 from quorate.generation.features import WHOLE, Features
-from quorate.generation.landmarks import Landmarks, SparseLandmarks, unit_rows
+from quorate.generation.landmarks import Landmarks, Near, SparseLandmarks, unit_rows
 from quorate.ops.threads import one_blas_thread
 
 Labels = NDArray[Any]
@@ -24,19 +25,24 @@ FEW_ZEROS = 0.1
 found by distance."""
 AXES = 8
 """Gaussians are fitted in so many principal directions, at most."""
+DIRECT = 256
+"""Up to so many columns, directions are found from the covariances of all columns."""
 STEPS = 60
 """Steps of the search for the weakest place inside each cluster."""
+EVEN = 1e-9
+"""A function on a cluster that varies less than this is constant but for rounding."""
 
 
 class Scene(NamedTuple):
     """Measurements as the judge looks at them.
 
-    `near` (n, 11) holds the nearest objects of each object, itself included; `rows` the rows, dense or CSR, whose
-    Euclidean distances count; `axes` (n, at most 8) their coordinates in principal directions, whitened together.
+    `near` (n, 10) holds the nearest other objects of each object, the nearest first, and `radius` (n,) the distance to
+    the last of them; `rows` are the rows, dense or CSR, whose Euclidean distances count; `axes` (n, at most 8) their
+    coordinates in principal directions, each with variance 1.
     """
 
     near: NDArray[np.int32]
-    squared: FloatArray
+    radius: FloatArray
     rows: Any
     axes: FloatArray
 
@@ -46,34 +52,62 @@ class Scene(NamedTuple):
 
 
 def scene_of(features: Features) -> Scene:
-    """Find neighbours and principal directions: by cosine for texts, by distance for all others."""
+    """Find neighbours and principal directions: by cosine for texts, by distance for all others.
+
+    Objects are put into the order of their values first, so that ties between distances do not depend on their order.
+    """
     rows = features.prepared(slice(None), WHOLE)
     if features.is_sparse and rows.nnz > FEW_ZEROS * rows.shape[0] * rows.shape[1]:
         rows = rows.toarray()
+    order = _content_order(rows)
+    near, squared = _nearest(rows[order])
+    unsorted = np.empty_like(order)
+    unsorted[order] = np.arange(len(order))
+    near, radius = order[near[unsorted]].astype(np.int32), np.sqrt(squared[unsorted, -1].astype(np.float64))
     if isinstance(rows, np.ndarray):
-        nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-        near, squared = Landmarks(rows, NEIGHBOURS + 1, None, *nothing).search(rows)
-        rows = rows[:, : features.n_columns].astype(np.float64)
+        rows = rows.astype(np.float64)
         rows -= rows.mean(axis=0)
     else:
         rows = unit_rows(rows)
-        near, squared = SparseLandmarks(rows, NEIGHBOURS + 1).search(rows)
-    return Scene(near, squared.astype(np.float64), rows, _principal_axes(rows))
+    return Scene(near, radius, rows, _principal_axes(rows))
+
+
+def _content_order(rows: Any) -> NDArray[np.intp]:
+    """Return an order of the rows that follows from their values alone."""
+    if isinstance(rows, np.ndarray):
+        return np.lexsort(rows.T[::-1])
+    ends = rows.indptr
+    parts = [slice(ends[row], ends[row + 1]) for row in range(rows.shape[0])]
+    keys = [(rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+
+
+def _nearest(rows: Any) -> Near:
+    """Return the nearest other rows of each row, and their squared distances."""
+    wanted = min(NEIGHBOURS, rows.shape[0] - 1)
+    if isinstance(rows, np.ndarray):
+        nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
+        near, squared = Landmarks(rows, wanted + 1, None, *nothing).search(rows)
+    else:
+        near, squared = SparseLandmarks(unit_rows(rows), wanted + 1).search(rows)
+    others = near != np.arange(len(near))[:, None]
+    others[others.all(axis=1), -1] = False  # a row that has many copies may not be among its own neighbours
+    return near[others].reshape(-1, wanted), squared[others].reshape(-1, wanted)
 
 
 def _principal_axes(rows: Any) -> FloatArray:
     """Return coordinates in the directions of largest variance, each with variance 1; constant ones are left out."""
     from scipy.sparse.linalg import svds
 
-    wanted = min(AXES, *(size - 1 for size in rows.shape))
     with one_blas_thread():
-        if min(rows.shape) <= 2 * AXES or (isinstance(rows, np.ndarray) and rows.shape[1] <= 256):
-            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-            values, vectors = np.linalg.eigh(dense.T @ dense)
-            coordinates = dense @ vectors[:, ::-1][:, :AXES]
+        if isinstance(rows, np.ndarray) and rows.shape[1] <= DIRECT:
+            coordinates = rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :AXES]
+        elif min(rows.shape) <= 2 * AXES or not abs(rows).sum():
+            left, values, _ = np.linalg.svd(rows if isinstance(rows, np.ndarray) else rows.toarray(), False)
+            coordinates = (left * values)[:, :AXES]
         else:
-            v0 = np.asarray(abs(rows).sum(axis=1 if rows.shape[0] <= rows.shape[1] else 0)).ravel()
-            left, values, _ = svds(rows, k=max(1, wanted), v0=v0.astype(np.float64))
+            start = np.asarray(abs(rows).sum(axis=1 if rows.shape[0] <= rows.shape[1] else 0), dtype=np.float64)
+            left, values, _ = svds(rows, k=AXES, v0=start.ravel())
             coordinates = (left * values)[:, ::-1]
     spread = coordinates.std(axis=0)
     kept = spread > 1e-6 * max(float(spread.max(initial=0.0)), 1e-300)
@@ -81,32 +115,67 @@ def _principal_axes(rows: Any) -> FloatArray:
     return centred
 
 
-NAMES = (
-    "cut4", "worst4", "total4", "cut10", "worst10", "total10", "inner10", "weakest10", "pieces4",
-    "entropy", "smallest", "silhouette", "calinski", "davies", "gaussians", "border",
-)  # fmt: skip
-"""What is measured of a labelling, in the order of `measured`."""
+WEIGHTS = {
+    "cut, 4 neighbours (log)": -1.73,
+    "worst cluster's cut, 4 (log)": -0.22,
+    "links cut, 4 (log)": -3.29,
+    "cut, 10 neighbours (log)": -1.37,
+    "worst cluster's cut, 10 (log)": -0.12,
+    "links cut, 10 (log)": -2.50,
+    "cut, 10 neighbours": 4.39,
+    "worst cluster's cut, 10": 8.71,
+    "cut inside clusters (log)": 0.99,
+    "weakest place inside (log)": 0.56,
+    "pieces of clusters": 8.31,
+    "entropy of sizes": 7.07,
+    "smallest cluster (log)": 1.34,
+    "silhouette": 4.86,
+    "calinski-harabasz (log)": 0.64,
+    "davies-bouldin (log)": 8.48,
+    "gaussians": 19.91,
+    "sparse borders": 1.19,
+}
+"""How much each term counts, as `make judge` found it. It was fitted to draw labellings with chances proportional to
+exp(mark)."""
+CUT = list(WEIGHTS).index("cut, 10 neighbours")
+LEAST = 0.002
+"""Added to shares of links before logarithms are taken."""
 
 
-def measured(labels: Labels, scene: Scene) -> FloatArray:
-    """Return the numbers named in NAMES for labels 0, 1, ..., none of them empty."""
+def marks(labellings: Sequence[Labels], scene: Scene) -> FloatArray:
+    """Return a mark for each labelling of the same objects into the same number of clusters; the highest is best.
+
+    Labels are 0, 1, ..., none of them empty. Only differences between marks mean anything.
+    """
+    return np.array([mark(terms(labels, scene)) for labels in labellings])
+
+
+def mark(measured: FloatArray) -> float:
+    """Return the mark that follows from the terms of a labelling."""
+    return float(measured @ np.array(list(WEIGHTS.values())))
+
+
+def terms(labels: Labels, scene: Scene) -> FloatArray:
+    """Return what is measured of a labelling: the terms of WEIGHTS in their order."""
     sizes = np.bincount(labels).astype(np.float64)
     share = sizes / sizes.sum()
     k = len(sizes)
-    few = _cuts(labels, scene.near[:, 1 : FEW_NEIGHBOURS + 1], k)
-    many = _cuts(labels, scene.near[:, 1:], k)
+    few = _cuts(labels, scene.near[:, :FEW_NEIGHBOURS], k)
+    many = _cuts(labels, scene.near, k)
     inner = inner_cuts(labels, scene)
-    entropy = float(-(share * np.log(share)).sum() / np.log(max(k, 2)))
+    silhouette, calinski, davies = _compactness(labels, scene.rows, sizes)
     return np.array(
         [
-            *few,
-            *many,
-            float(inner.mean()),
-            float(inner.min()),
-            _pieces(labels, scene.near[:, 1 : FEW_NEIGHBOURS + 1]),
-            entropy,
-            float(np.log(share.min() * k)),
-            *_compactness(labels, scene.rows, sizes),
+            *np.log(np.array([*few, *many]) + LEAST),
+            *many[:2],
+            float(np.log(inner.mean() + LEAST)),
+            float(np.log(inner.min() + LEAST)),
+            _pieces(labels, scene.near[:, :FEW_NEIGHBOURS]),
+            float(-(share * np.log(share)).sum() / np.log(max(k, 2))),
+            max(float(np.log(share.min() * k)), -4.0),
+            silhouette,
+            float(np.clip(calinski, -2.0, 12.0)),
+            float(np.clip(davies, -3.0, 3.0)),
             _gaussian_gain(labels, scene.axes, sizes),
             _border(labels, scene),
         ]
@@ -132,7 +201,7 @@ def inner_cuts(labels: Labels, scene: Scene) -> FloatArray:
     from scipy.sparse import csr_array
 
     n, k = scene.n_objects, int(labels.max()) + 1
-    source, target = np.repeat(np.arange(n), scene.near.shape[1] - 1), scene.near[:, 1:].ravel()
+    source, target = np.repeat(np.arange(n), scene.near.shape[1]), scene.near.ravel()
     inside = labels[source] == labels[target]
     source, target = source[inside], target[inside]
     links = csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
@@ -144,7 +213,7 @@ def inner_cuts(labels: Labels, scene: Scene) -> FloatArray:
     for _ in range(STEPS):
         value = value - (np.bincount(labels, degree * value, k) / np.maximum(volume, 1.0))[labels]
         norm = np.sqrt(np.bincount(labels, degree * value**2, k))
-        value = value / np.maximum(norm, 1e-300)[labels]
+        value = value * np.where(norm > EVEN, 1.0 / np.maximum(norm, EVEN), 0.0)[labels]
         value = 0.5 * (value + weight * (links @ value))
     return _sweep(labels, value, degree, (source, target))
 
@@ -243,9 +312,8 @@ def _davies_bouldin(means: FloatArray, variance: FloatArray, lengths: FloatArray
     apart = np.sqrt(np.maximum(lengths[:, None] - 2 * means @ means.T + lengths, 0.0))
     spread = np.sqrt(variance)
     np.fill_diagonal(apart, np.inf)
-    worst = ((spread[:, None] + spread) / np.maximum(apart, 1e-9 * max(float(lengths.max()), 1e-300) ** 0.5)).max(
-        axis=1
-    )
+    least = 1e-9 * max(float(lengths.max()), 1e-300) ** 0.5
+    worst = ((spread[:, None] + spread) / np.maximum(apart, least)).max(axis=1)
     return float(np.log(np.clip(worst.mean(), 1e-3, 1e3)))
 
 
@@ -269,12 +337,11 @@ def _gaussian_gain(labels: Labels, axes: FloatArray, sizes: FloatArray) -> float
 
 def _border(labels: Labels, scene: Scene) -> float:
     """How much further apart neighbours are where links leave a cluster than they usually are within it (logarithm)."""
-    radius = scene.squared[:, -1]
-    middle = float(np.median(radius))
+    middle = float(np.median(scene.radius))
     if not middle > 0:
         return 0.0
-    sparse = 0.5 * np.log(np.maximum(radius / middle, 1e-4))
-    near = scene.near[:, 1 : FEW_NEIGHBOURS + 1]
+    sparse = np.log(np.maximum(scene.radius / middle, 0.01))
+    near = scene.near[:, :FEW_NEIGHBOURS]
     source, target = np.repeat(np.arange(len(labels)), near.shape[1]), near.ravel()
     leaving = labels[source] != labels[target]
     usual = np.bincount(labels, sparse) / np.bincount(labels)

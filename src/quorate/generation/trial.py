@@ -1,6 +1,7 @@
 """base="auto": choose k-means or spectral members, and the consensus function, by a trial on some of the objects.
 
-The kind and the method whose consensus has the lowest normalised cut in the graph of nearest neighbours are chosen.
+The kind and the method are chosen whose consensus has the lowest normalised cut in the graph of nearest neighbours,
+unless the judge of labellings (`generation.judge`) clearly prefers another one.
 """
 
 from __future__ import annotations
@@ -14,15 +15,9 @@ from quorate._data.rows import compress
 from quorate._solve.run_method import AUTO, pick
 from quorate._types import MAX_BYTES, Ensemble
 from quorate.generation.features import WHOLE, Features
+from quorate.generation.judge import CUT, Scene, mark, scene_of, terms
 from quorate.generation.k_rules import first_k, k_within
-from quorate.generation.landmarks import (
-    DIRECTIONS,
-    Landmarks,
-    SparseLandmarks,
-    principal_directions,
-    projected,
-    unit_rows,
-)
+from quorate.generation.landmarks import DIRECTIONS, principal_directions, projected
 from quorate.generation.members import Member, Plan
 from quorate.generation.plans import Request, make_plans
 from quorate.generation.runner import FinishedMembers, Options, as_coded, run_plans
@@ -40,11 +35,8 @@ METHODS_TRIED = ("lwgp", "transfer", "lwea")
 """The consensus functions that are compared; the first is taken if they are equal, and it is the one that "auto" takes.
 If only a part of the objects is on trial, the first alone is used: the method that is best for a part of the objects is
 not always right for all of them."""
-NEIGHBOURS = 10
-
-FEW_ZEROS = 0.1
-"""If the share of stored values is above this, sparse rows are taken for measurements, not text, and neighbours are
-found by distance."""
+SURE = 1.0
+"""The judge overrules the lowest cut if the mark of another consensus is higher by more than this."""
 
 _TRIAL = 2**32 - 3
 """The key among the children of a seed under which the trial draws."""
@@ -58,14 +50,23 @@ class TrialOutcome(NamedTuple):
     method: str | None = None
 
 
+class Judged(NamedTuple):
+    """A consensus of one kind by one method: its mark, and the share of a cluster's links that leave it on average."""
+
+    base: str
+    method: str
+    mark: float
+    cut: float
+
+
 class Trial:
     """A trial of both kinds of members, which decides from the features alone which kind suits them.
 
     First all objects, or a sample of them, are clustered by TRIAL_MEMBERS members of each kind. Then the consensus of
     each kind is computed, by several methods if the trial is of all objects. The kind and the method whose consensus
-    has the lowest normalised cut in the graph of nearest neighbours are chosen. This needs the number of clusters of
-    the consensus, which is the lowest number that the rule for k is given. The number of members asked for and the
-    shares of objects and columns that they get are not used, so that the choice does not depend on them.
+    has the lowest normalised cut are chosen, unless the mark of another one is clearly higher. This needs the number of
+    clusters of the consensus, which is the lowest number that the rule for k is given. The number of members asked for
+    and the shares of objects and columns that they get are not used, so that the choice does not depend on them.
     """
 
     def __init__(self, features: Features, request: Request, entropy: int, options: Options) -> None:
@@ -85,16 +86,17 @@ class Trial:
             return TrialOutcome(
                 self._request._replace(base="kmeans"), "kmeans: too few objects to try kinds of members"
             )
-        cuts = self._cuts(sample, n_clusters)
-        best, other = sorted(KINDS, key=lambda base: cuts[base][0])
-        self._base = best if sample is self._features else ""
+        best, rivals = _chosen(self._judged(sample, n_clusters))
+        self._base = best.base if sample is self._features else ""
         seen = "all objects" if sample is self._features else f"{sample.n_objects:,} of the objects"
+        other = min((one for one in rivals if one.base != best.base), key=lambda one: one.cut)
         reason = (
-            f"{best}: their consensus by {cuts[best][1]} cuts {cuts[best][0]:.2%} of the links between nearest "
-            f"neighbours, that of {other} members by {cuts[other][1]} {cuts[other][0]:.2%} ({seen}, {n_clusters:,} "
-            f"clusters)"
+            f"{best.base}: their consensus by {best.method} cuts {best.cut:.2%} of the links between nearest "
+            f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}, and its mark is "
+            f"{abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
+            f"({seen}, {n_clusters:,} clusters)"
         )
-        return TrialOutcome(self._request._replace(base=best), reason, cuts[best][1] if self._base else None)
+        return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)
 
     def kept(self, plans: list[Plan]) -> dict[int, Member]:
         """Return the members of the trial that equal those of these plans: of the chosen kind, and of all objects."""
@@ -126,17 +128,16 @@ class Trial:
             directions = principal_directions(rows, rng)
         return Features(projected(rows, directions), np.zeros(DIRECTIONS), 1.0)
 
-    def _cuts(self, sample: Features, n_clusters: int) -> dict[str, tuple[float, str]]:
-        """Return for each kind the lowest normalised cut, and the method that reached it."""
-        near = _neighbours(sample)
+    def _judged(self, sample: Features, n_clusters: int) -> list[Judged]:
+        """Judge the consensus of each kind by each method that is tried."""
+        scene = scene_of(sample)
         tried = METHODS_TRIED if sample is self._features else METHODS_TRIED[:1]
-        cuts = {}
-        for base in KINDS:
-            ensemble = self._ensemble(sample, base)
-            found = {method: _cut(ensemble, n_clusters, near, (self._entropy, method)) for method in tried}
-            method = min(tried, key=lambda name: found[name])
-            cuts[base] = found[method], method
-        return cuts
+        ensembles = {base: self._ensemble(sample, base) for base in KINDS}
+        return [
+            _judged(ensembles[base], n_clusters, scene, (self._entropy, base, method))
+            for base in KINDS
+            for method in tried
+        ]
 
     def _ensemble(self, sample: Features, base: str) -> Ensemble:
         request = Request(TRIAL_MEMBERS, k_within(self._request.k, sample.n_objects), base, 1.0, 1.0)
@@ -161,29 +162,26 @@ def method_towards(method: str, ensemble: Ensemble, n_clusters: int | None) -> s
     return str(suited)
 
 
-def _neighbours(sample: Features) -> NDArray[np.int32]:
-    """Return the nearest objects of each object, which include the object itself."""
-    rows = sample.prepared(slice(None), WHOLE)
-    n_near = NEIGHBOURS + 1
-    if sample.is_sparse and rows.nnz > FEW_ZEROS * rows.shape[0] * rows.shape[1]:
-        rows = rows.toarray()
-    if isinstance(rows, np.ndarray):
-        nothing = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int32)
-        return Landmarks(rows, n_near, None, *nothing).search(rows)[0]
-    return SparseLandmarks(unit_rows(rows), n_near).search(rows)[0]
-
-
-def _cut(ensemble: Ensemble, n_clusters: int, near: NDArray[np.int32], how: tuple[int, str]) -> float:
-    """Return the normalised cut of the ensemble's consensus; `how` is the entropy of the draws and the method."""
+def _judged(ensemble: Ensemble, n_clusters: int, scene: Scene, how: tuple[int, str, str]) -> Judged:
+    """Judge the ensemble's consensus; `how` is the entropy of the draws, the kind of the members and the method."""
     from quorate.methods import METHODS
 
-    entropy, method = how
+    entropy, base, method = how
     rows, inverse = compress(ensemble)
     if rows.n_rows < n_clusters:
-        return float("inf")
+        return Judged(base, method, -float("inf"), float("inf"))
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_TRIAL, n_clusters)))
-    consensus = METHODS[method].solve(rows, n_clusters, rng=rng)
-    return normalised_cut(consensus.labels[inverse], near)
+    labels = METHODS[method].solve(rows, n_clusters, rng=rng).labels[inverse]
+    found = terms(labels, scene)
+    return Judged(base, method, mark(found), float(found[CUT]))
+
+
+def _chosen(found: list[Judged]) -> tuple[Judged, list[Judged]]:
+    """Return the consensus with the lowest cut, or with the highest mark if the judge is sure, and the others."""
+    lowest = min(found, key=lambda one: one.cut)
+    highest = max(found, key=lambda one: one.mark)
+    best = highest if highest.mark > lowest.mark + SURE else lowest
+    return best, [one for one in found if one is not best]
 
 
 def normalised_cut(labels: NDArray[Any], near: NDArray[np.int32]) -> float:

@@ -257,6 +257,8 @@ def _numbered(inverse: NDArray[np.intp], block: int) -> NDArray[np.intp]:
     return first
 
 
+FEW_ROWS = 1_024
+"""Up to so many rows a dictionary takes a fifth of a millisecond, and the kernel three seconds to compile at first."""
 PARTED_FROM = 65_536
 """Rows from which a table is divided into parts: below, one hash table fits the cache and is as fast."""
 MOST_PARTED = 2**31
@@ -268,11 +270,28 @@ def distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np
 
     labels (n, H) holds integers of any type; inverse (n,) is written; the result has the shape (m,) and is increasing.
     """
+    if len(labels) <= FEW_ROWS:
+        return _few_distinct_rows(labels, inverse)
     if PARTED_FROM <= len(labels) < MOST_PARTED:
         return distinct_rows_in_parts(as_words(labels), inverse)
     # bytes, so that the kernel is compiled only once for tables of any width and any type
     first: NDArray[np.intp] = one_table(as_words(labels, 1), inverse)
     return first
+
+
+def _few_distinct_rows(labels: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Do what `distinct_rows` does with a dictionary, which needs no compiled kernel."""
+    words = as_words(labels, 1)
+    text, width = words.tobytes(), words.shape[1]
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    for row in range(len(words)):
+        key = text[row * width : (row + 1) * width]
+        number = seen.setdefault(key, len(seen))
+        if number == len(first):
+            first.append(row)
+        inverse[row] = number
+    return np.array(first, dtype=np.intp)
 
 
 def added_counts(inverse: NDArray[np.intp], counts: NDArray[np.int64], n_distinct: int) -> NDArray[np.int64]:
@@ -334,7 +353,8 @@ def _grow(slots, hashes):
 def _twice(array):
     """Return a copy of an array with room for twice as many entries."""
     larger = np.empty(2 * array.size, dtype=array.dtype)
-    larger[: array.size] = array
+    for place in range(array.size):  # an assignment to a slice takes a second to compile
+        larger[place] = array[place]
     return larger
 
 

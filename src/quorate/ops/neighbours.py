@@ -281,7 +281,8 @@ def nearest_rows_by_bits(labels, offsets, sets, n_planes, start, stop, near, val
 def _twice(array):
     """Return a copy of an array with room for twice as many entries."""
     larger = np.empty(2 * array.size, dtype=array.dtype)
-    larger[: array.size] = array
+    for place in range(array.size):  # an assignment to a slice takes a second to compile
+        larger[place] = array[place]
     return larger
 
 

@@ -62,12 +62,16 @@ def nmi_with_later(columns, n_clusters, counts, member, geometric, values, share
     m = columns.shape[1]
     for other in range(member, columns.shape[0]):
         table = np.zeros((n_clusters[member], n_clusters[other]), dtype=np.int64)
+        first, second = np.zeros(n_clusters[member], dtype=np.int64), np.zeros(n_clusters[other], dtype=np.int64)
+        total = 0
         for row in range(m):
             label, other_label = columns[member, row], columns[other, row]
             if label >= 0 and other_label >= 0:
                 table[label, other_label] += counts[row]
-        first, second = table.sum(axis=1), table.sum(axis=0)
-        n_objects = float(first.sum())
+                first[label] += counts[row]
+                second[other_label] += counts[row]
+                total += counts[row]
+        n_objects = float(total)
         shared[other] = n_objects
         if n_objects > 0:
             values[other] = _nmi(table, first, second, n_objects, geometric)

@@ -5,12 +5,14 @@ The kernel must release the interpreter lock, as all kernels of this package do.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -24,6 +26,8 @@ PIECE = 4 * BLOCK
 """Rows that a thread works on before it returns to Python, where Ctrl-C is noticed: well below a second of work."""
 
 
+UNLIMITED = 1 << 20
+"""Cores of a process without a quota."""
 TASK_ROWS = 2_048
 """With fewer rows than this, a task is over before another thread has begun."""
 
@@ -37,9 +41,9 @@ def map_blocks(kernel: Callable[[int, int], T], n_rows: int, *, work: int = 1) -
     called from several threads at once (as Dask does) with every threading layer. The environment variable
     NUMBA_NUM_THREADS sets the number of threads.
     """
-    n_threads = min(numba.config.NUMBA_NUM_THREADS, max(1, n_rows * work // BLOCK))
-    n_pieces = max(n_threads, -(-n_rows * work // PIECE))
-    return _map_pieces(kernel, [n_rows * part // n_pieces for part in range(n_pieces + 1)], n_threads)
+    n_workers = min(n_threads(), max(1, n_rows * work // BLOCK))
+    n_pieces = max(n_workers, -(-n_rows * work // PIECE))
+    return _map_pieces(kernel, [n_rows * part // n_pieces for part in range(n_pieces + 1)], n_workers)
 
 
 def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -> list[T]:
@@ -48,14 +52,14 @@ def map_fixed_blocks(kernel: Callable[[int, int], T], n_rows: int, block: int) -
     This is needed if each block adds up floating-point numbers, because their sum depends on the blocks.
     """
     edges = [*range(0, n_rows, block), n_rows]
-    return _map_pieces(kernel, edges, min(numba.config.NUMBA_NUM_THREADS, len(edges) - 1))
+    return _map_pieces(kernel, edges, min(n_threads(), len(edges) - 1))
 
 
-def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_threads: int) -> list[T]:
+def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_workers: int) -> list[T]:
     """Call the kernel for the pieces between the edges; after Ctrl-C no further piece is begun."""
-    if n_threads <= 1:
+    if n_workers <= 1:
         return [kernel(start, stop) for start, stop in pairwise(edges)]
-    pool = ThreadPoolExecutor(n_threads)
+    pool = ThreadPoolExecutor(n_workers)
     try:
         return list(pool.map(kernel, edges[:-1], edges[1:]))
     finally:
@@ -63,8 +67,43 @@ def _map_pieces(kernel: Callable[[int, int], T], edges: list[int], n_threads: in
 
 
 def n_threads() -> int:
-    """Return the number of threads that kernels use together, which NUMBA_NUM_THREADS sets."""
-    return int(numba.config.NUMBA_NUM_THREADS)
+    """Return the number of threads that kernels use together: as many as the process may keep busy.
+
+    NUMBA_NUM_THREADS sets it, by default to the cores that the process is bound to; a container or a service whose
+    share of the processor is limited to less (a quota of cgroups) has fewer.
+    """
+    return min(int(numba.config.NUMBA_NUM_THREADS), granted_cores())
+
+
+@cache
+def granted_cores(root: str = "/sys/fs/cgroup", groups: str = "/proc/self/cgroup") -> int:
+    """Return how many cores the quotas of this process's control groups add up to, rounded up; many without quotas."""
+    try:
+        lines = Path(groups).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return UNLIMITED
+    places = [line.split(":", 2) for line in lines if line.count(":") >= 2]
+    paths = [name for _, kind, name in places if kind == "" or "cpu" in kind.split(",")]
+    shares = [share for name in paths for share in _quotas(Path(root), name)]
+    return max(1, math.ceil(min(shares, default=UNLIMITED)))
+
+
+def _quotas(root: Path, group: str) -> Iterator[float]:
+    """Yield the quotas in cores of a control group and those above it, in both versions of control groups."""
+    for place in (Path(group), *Path(group).parents):
+        inside = place.relative_to("/") if place.is_absolute() else place
+        try:
+            quota, period = (root / inside / "cpu.max").read_text(encoding="utf-8").split()
+            yield int(quota) / int(period)
+        except (OSError, ValueError):  # there is no such file, or it says "max"
+            pass
+        try:
+            folder = root / "cpu" / inside
+            microseconds = int((folder / "cpu.cfs_quota_us").read_text(encoding="utf-8"))
+            if microseconds > 0:
+                yield microseconds / int((folder / "cpu.cfs_period_us").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            pass
 
 
 def map_tasks(task: Callable[[S], T], items: list[S], n_rows: int) -> list[T]:
@@ -72,7 +111,7 @@ def map_tasks(task: Callable[[S], T], items: list[S], n_rows: int) -> list[T]:
 
     The results are in the order of the items, and do not depend on the number of threads.
     """
-    n_workers = min(int(numba.config.NUMBA_NUM_THREADS), len(items))
+    n_workers = min(n_threads(), len(items))
     if n_workers < 2 or n_rows < TASK_ROWS:
         return [task(item) for item in items]
     with ThreadPoolExecutor(n_workers) as pool:
@@ -184,6 +223,11 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _keeper.end()
+
+
+def blas_waits() -> bool:
+    """Whether BLAS has more threads than the process may keep busy, so that they would wait for each other."""
+    return any(library["num_threads"] > n_threads() for library in _blas().info() if library["user_api"] == "blas")
 
 
 @cache

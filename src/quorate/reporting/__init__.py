@@ -1,4 +1,9 @@
-"""The report: one HTML page about the quality of a consensus, which opens offline and needs nothing else."""
+"""The report: one HTML page about the quality of a consensus, which opens offline and needs nothing else.
+
+- `writing`: `report`, its options and the file; `page`: the page from its parts.
+- `points`: what is said first; `evidence`: the numbers behind it; `figures`: the data of its charts.
+- `slider`: the same for other numbers of clusters.
+"""
 
 from quorate.reporting.writing import report
 

@@ -33,11 +33,11 @@ def comparisons(trust: Trust) -> list[ExpectedAndMeasured]:
     # a single cluster has an ANMI of 0 in any case, so that there is nothing to compare
     if trust.expected is not None and trust.adjusted is not None and trust.expected > 0:
         measured = trust.expected + trust.adjusted * (1 - trust.expected)
-        title = "Agreement with the members (ANMI), beside that of permuted labels"
+        title = "Agreement with the members (ANMI), compared with shuffled labels"
         rows.append(ExpectedAndMeasured(title, measured, trust.expected, 0.0, 1.0, 2))
     if trust.valley is not None and trust.expected_valley is not None:
         values = (trust.valley, trust.expected_valley)
-        title = "Depth of the valleys between clusters, beside that of measurements without clusters"
+        title = "Depth of the gaps between clusters, compared with measurements without clusters"
         rows.append(ExpectedAndMeasured(title, *values, min(0.0, *values), max(5.0, 1.15 * max(values)), 1))
     return rows
 
@@ -48,7 +48,7 @@ def null_picture(trust: Trust) -> str:
     if not rows:
         return ""
     height = ROW * len(rows) + 6
-    caption = "The open circle is what is expected without any structure, the full one is what was measured."
+    caption = "The open circle shows what to expect without any structure, the full one what was measured."
     if rows[0].high == 1.0:
         caption += f" {ANMI_IN_WORDS}"
     told = "; ".join(
@@ -99,7 +99,7 @@ def candidate_table(choice: Choice | None) -> str:
     rows = "".join(_candidate(by_number[k], choice) for k in choice.candidates if k in by_number)
     if not rows:
         return f'<div class="candidates"><h2>How many clusters</h2>{told}</div>'
-    columns = {"clusters": "", "support": "", "what speaks for it": ' class="profile"'}
+    columns = {"clusters": "", "support": "", "reasons": ' class="profile"'}
     head = "".join(f'<th scope="col"{style}>{name}</th>' for name, style in columns.items())
     return (
         f'<div class="candidates"><h2>How many clusters</h2>{told}<div class="scroll" tabindex="0" role="region" '
@@ -113,16 +113,16 @@ def _told(choice: Choice) -> str:
         return choice.reason
     if choice.undecided:
         return (
-            f"The criteria do not agree: {choice.candidates[0]} clusters have most support, and "
-            f"{choice.candidates[1]} have nearly as much. Look at both before you decide."
+            f"The number of clusters is not clear: {choice.candidates[0]} has most support, and "
+            f"{choice.candidates[1]} nearly as much. Look at both before you decide."
         )
-    return f"{choice.candidates[0]} clusters have most support, clearly more than any other number."
+    return f"{choice.candidates[0]} clusters have clearly more support than any other number."
 
 
 def _candidate(entry: Candidate, choice: Choice) -> str:
     k = entry.n_clusters
     words = choice.evidence(k)
-    spoken = _sentence("; ".join(words) if words else "no criterion is best here, but several come close")
+    spoken = _sentence("; ".join(words) if words else "best by no criterion, but close to the best by several")
     values = [
         f"{title}\u00a0{getattr(entry, name):.2f}"
         for name, title in CRITERIA.items()

@@ -12,6 +12,10 @@ from quorate.solvers.members import CLEAR, Beyond, information_beyond_chance
 
 APART = 0.5
 """Two groups are camps if they agree less than this share of what one truth, seen by both with errors, would give."""
+COPIES = 0.97
+"""Members that agree more than this may be copies of one another, whose agreement says nothing about their errors."""
+APART_FROM_COPIES = 0.2
+"""The share instead of `APART` if a group may be copies: it may be one member, seen once, with errors of any size."""
 NOISE = 3.0
 """The agreement of two groups is taken to be higher than measured, by as many standard deviations of chance."""
 FIRM = 0.1
@@ -102,6 +106,7 @@ def _are_apart(first: NDArray[np.intp], second: NDArray[np.intp], found: Beyond)
     """Whether two groups see different truths; a single member does not tell how reliable it is."""
     if min(len(first), len(second)) < FEWEST:
         return False
-    expected = float(np.sqrt(within(first, found.agreement) * within(second, found.agreement)))
+    own, other = within(first, found.agreement), within(second, found.agreement)
+    share = APART_FROM_COPIES if max(own, other) > COPIES else APART
     unsure = NOISE * between(first, second, found.noise)
-    return between(first, second, found.agreement) + unsure < APART * expected
+    return between(first, second, found.agreement) + unsure < share * float(np.sqrt(own * other))

@@ -13,7 +13,7 @@ from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
 from quorate.ops.euclidean import add_points, nearest_points
 from quorate.ops.landmarks import recurrence
-from quorate.ops.threads import map_blocks, map_tasks, one_blas_thread
+from quorate.ops.threads import blas_waits, map_blocks, map_tasks, one_blas_thread
 from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count, weighted_total
 from quorate.solvers.local_weights import cluster_overlap
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
@@ -117,7 +117,7 @@ def leading_eigenvectors(matrix: FloatArray, n_components: int) -> tuple[FloatAr
     it returns nothing at all (https://github.com/scipy/scipy/issues/13913) or stops with "Internal Error.". Its answer
     is therefore checked, and all eigenvectors are computed by another routine where it is missing or wrong.
     """
-    with one_blas_thread() if len(matrix) < MANY_ROWS else nullcontext():
+    with one_blas_thread() if len(matrix) < MANY_ROWS or blas_waits() else nullcontext():
         wanted = min(n_components, len(matrix))
         found = _part(matrix, wanted)
         if found is None:
