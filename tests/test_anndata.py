@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from quorate import consensus
-from quorate.anndata import consensus_anndata
+from quorate.anndata import consensus_anndata, explain_anndata
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed: adata.obs is a data frame")
 
@@ -99,3 +99,52 @@ def test_anndata_and_its_files(tmp_path: Path) -> None:
     again = anndata.read_h5ad(tmp_path / "cells.h5ad")
     assert again.obs["joint"].tolist() == adata.obs["joint"].tolist()
     assert again.uns["joint"]["n_clusters"] == 3
+
+
+def cells(matrix: Any) -> Any:
+    """Sixty cells of three kinds, with a gene that is high in each kind, and two that are not."""
+    obs = pd.DataFrame({"kind": pd.Categorical([f"k{place % 3}" for place in range(60)])})
+    obs.loc[0, "kind"] = None
+    return SimpleNamespace(
+        obs=obs, uns={}, X=matrix, layers={"raw": matrix}, var_names=[f"gene {place}" for place in range(5)]
+    )
+
+
+def expressed() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    values = rng.poisson(1.0, (60, 5)).astype(float)
+    for kind in range(3):
+        values[kind::3, kind] += 8
+    return values
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "layer"])
+def test_markers_are_the_genes_of_each_kind(kind: str) -> None:
+    import scipy.sparse
+
+    values = expressed()
+    adata = cells(scipy.sparse.csr_matrix(values) if kind == "sparse" else values)
+    found = explain_anndata(adata, "kind", layer="raw" if kind == "layer" else None, most=2)
+    for number, name in enumerate(("k0", "k1", "k2")):
+        first = found.of(name)[0]
+        own = np.array([label == name for label in adata.obs["kind"]])
+        others = np.array([label == label and label is not None and label != name for label in adata.obs["kind"]])
+        assert first.column == f"gene {number}"
+        assert first.value == pytest.approx(values[own, number].mean())
+        assert first.others == pytest.approx(values[others, number].mean())
+        assert len(found.of(name)) <= 2
+    assert list(adata.uns) == ["kind_traits"]
+    assert adata.uns["kind_traits"]["column"].tolist() == [trait.column for trait in found.traits]
+
+
+def test_wrong_cells_are_refused() -> None:
+    adata = cells(expressed())
+    with pytest.raises(KeyError, match="no column 'leiden'"):
+        explain_anndata(adata, "leiden")
+    with pytest.raises(KeyError, match="no layer 'counts'"):
+        explain_anndata(adata, "kind", layer="counts")
+    with pytest.raises(TypeError, match="must be an AnnData object"):
+        explain_anndata(adata.obs, "kind")
+    adata.X = None
+    with pytest.raises(ValueError, match="has no X"):
+        explain_anndata(adata, "kind")

@@ -95,6 +95,8 @@ def _write_features(folder: Path) -> None:
     rounded = np.where(values > 3, values, 0)
     save_npz(folder / "csr.npz", csr_matrix(rounded))
     save_npz(folder / "csc.npz", csc_matrix(rounded))
+    model = quorate.EnsembleClustering(3, n_members=3, base="kmeans", random_state=0)
+    quorate.save_model(folder / "model.npz", model.fit(table[["x", "y", "z"]]))
     import zarr
 
     zarr.save(str(folder / "features.zarr"), values)

@@ -17,6 +17,7 @@ WORDS = Path(__file__).parent / "page.md"
 TOPICS = {
     "arrays": "headers, types and shapes of .npy and .npz files",
     "checkpoints": "folders of checkpoints",
+    "clusters": "explain, update, resolutions, predict, divide and names; noise, repeated ids and encodings",
     "columns": "the choice of columns, ids and weights",
     "damaged": "every format, damaged in up to 28 ways",
     "found": "files that mutation found",

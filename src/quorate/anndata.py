@@ -1,4 +1,4 @@
-"""Consensus in an AnnData object: of columns of `obs`, or of many clusterings of the cells that are made here."""
+"""Consensus in an AnnData object: of columns of `obs`, or of clusterings made here; and the genes of each cluster."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from quorate import _check
 from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
+from quorate._evaluation.explanation import Explanation, explain
 from quorate._types import Consensus, FloatArray, IntArray
 
-__all__ = ["cluster_cells", "consensus_anndata"]
+__all__ = ["cluster_cells", "consensus_anndata", "explain_anndata"]
 
 
 def consensus_anndata(
@@ -326,6 +327,55 @@ def _write(
     }
     if result.stability is not None:
         adata.uns[key_added]["stability"] = np.asarray(result.stability)
+
+
+def explain_anndata(
+    adata: Any, key: str = "consensus", *, layer: str | None = None, most: int = 50, key_added: str | None = None
+) -> Explanation:
+    """Return the genes in which each cluster of ``adata.obs`` differs most from all other cells.
+
+    Parameters
+    ----------
+    adata : anndata.AnnData
+        ``uns[key_added]`` receives the table of the genes; nothing else is changed.
+    key : str
+        Column of ``adata.obs`` with the clusters. Cells without a cluster are left out.
+    layer : str, optional
+        The layer to compare, by default ``adata.X``: logarithms of normalised counts are usual. A sparse matrix is
+        not made dense.
+    most : int
+        The largest number of genes for each cluster.
+    key_added : str, optional
+        Name in ``adata.uns``; by default the key and "_traits".
+
+    Returns
+    -------
+    Explanation
+        As `quorate.explain` returns it, with the names of ``adata.var_names``.
+
+    Notes
+    -----
+    There are no p-values: if the clusters were made from these genes, a test would always find some. As for
+    `consensus_anndata`, the package anndata is not imported: `obs`, `uns`, `X`, `layers` and `var_names` are used.
+    """
+    import pandas as pd
+
+    if not (isinstance(getattr(adata, "obs", None), pd.DataFrame) and isinstance(getattr(adata, "uns", None), Mapping)):
+        raise TypeError(
+            f"adata must be an AnnData object, with a data frame obs and a mapping uns, got {type(adata).__name__}."
+        )
+    if key not in adata.obs.columns:
+        raise KeyError(f"adata.obs has no column {key!r}; it has {list(adata.obs.columns)}.")
+    if layer is not None and layer not in adata.layers:
+        raise KeyError(f"adata has no layer {layer!r}; it has {list(adata.layers)}.")
+    matrix = adata.X if layer is None else adata.layers[layer]
+    if matrix is None:
+        raise ValueError("adata has no X; name a layer.")
+    found = explain(adata.obs[key].to_numpy(), matrix, names=[str(name) for name in adata.var_names], most=most)
+    # AnnData writes columns of texts, and no column that mixes texts with nothing
+    frame = found.to_frame().drop(columns=["kind", "category"])
+    adata.uns[f"{key}_traits" if key_added is None else key_added] = frame
+    return found
 
 
 def _refuse_keys(keys: Sequence[str] | None, columns: list[str], key_added: str) -> None:

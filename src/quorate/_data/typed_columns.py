@@ -58,6 +58,20 @@ class TypedTable(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return self.matrix_names if self.matrix is not None else tuple(column.name for column in self.columns)
 
+    def in_order(self, places: NDArray[np.intp]) -> TypedTable:
+        """Return the objects at these places, in this order."""
+        columns, useless = (
+            tuple(column._replace(values=column.values[places]) for column in part)
+            for part in (self.columns, self.useless)
+        )
+        return self._replace(
+            columns=columns,
+            useless=useless,
+            n_objects=len(places),
+            object_ids=None if self.object_ids is None else self.object_ids[places],
+            matrix=None if self.matrix is None else self.matrix[places],
+        )
+
 
 def typed_table(table: Any, *, ids: str | None = None, names: Sequence[str] | None = None) -> TypedTable:
     """Return the columns of a data frame, a mapping, an array or a sparse matrix, each with its kind.

@@ -90,6 +90,8 @@ def write_table(
     if ids is not None:
         columns = [Column(id_name, ids), *columns]
     kind = format_of(path)
+    if kind not in (*DELIMITERS, "parquet", "xlsx"):
+        raise ValueError(f"{name_of(path)} must be a .csv, .tsv, .txt, .xlsx or .parquet file, which hold tables.")
     if style is not None and kind not in DELIMITERS:
         raise ValueError(f"sep and decimal (--out-sep, --decimal) are for text files, and {name_of(path)} is .{kind}.")
     if kind == "parquet":

@@ -487,6 +487,13 @@ def add_report(commands: Any) -> None:
     add_labelling_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the .html file to write")
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the same objects, whose columns explain the clusters on a first page",
+    )
+    parser.add_argument("--language", choices=("en", "de"), help="language of the first page, in everyday words")
+    parser.add_argument("--logo", metavar="FILE", help="picture for the first page: .png, .jpg or .svg")
     add_ambiguous_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -498,12 +505,13 @@ def run_report(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import report
-        from quorate.cli.work import read_labels_and_labelling
+        from quorate.cli.work import read_columns_beside, read_labels_and_labelling
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
     ambiguous = ambiguity_threshold(arguments)
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     title = {} if arguments.title is None else {"title": arguments.title}
+    features = None if arguments.features is None else read_columns_beside(arguments, ensemble, step)
     with step(f"writing {arguments.output}"):
         path = report(
             labelling.named(),
@@ -513,6 +521,9 @@ def run_report(arguments: argparse.Namespace) -> None:
             ambiguous=ambiguous,
             command=shlex.join(arguments.command_line),
             overwrite=arguments.force,
+            features=features,
+            language=arguments.language,
+            logo=arguments.logo,
             **title,
         )
     facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}

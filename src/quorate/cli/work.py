@@ -66,6 +66,7 @@ from quorate.cli.output import consensus_facts, consensus_summary, printable, sc
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
+    from quorate._data.typed_columns import TypedTable
     from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
     from quorate._trust.split_tests import SplitTree
@@ -137,6 +138,20 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     id_name = id_column(arguments.id, (arguments.label,))
     formulas = formulas_of(arguments, arguments.output)
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
+def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> TypedTable:
+    """Return the columns of --features, and the names of their objects if the table of labels has names."""
+    with step(f"reading {arguments.features}"):
+        return load_typed(
+            arguments.features,
+            ids=id_of_file(arguments, arguments.features) if ensemble.object_ids is not None else None,
+            columns=None,
+            drop=[],
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
+        )
 
 
 def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:

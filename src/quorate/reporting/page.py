@@ -369,6 +369,7 @@ def page(
     made_by: str,
     choice: Choice | None = None,
     memberships: FloatArray | None = None,
+    front: str = "",
 ) -> str:
     """Return the whole text of the file."""
     scripts = [_asset("echarts/echarts.min.js"), _our_script()]
@@ -378,6 +379,7 @@ def page(
         {
             "policy": _policy(scripts),
             "title": escape(title),
+            "front": front,
             "style": _asset("assets/report.css"),
             "subtitle": escape(_subtitle(subject)),
             "headline": escape(headline),

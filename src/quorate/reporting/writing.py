@@ -9,7 +9,7 @@ import os
 import platform
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from quorate.reporting.page import ROWS_OF_TABLES, page
 from quorate.reporting.points import headline, points
 from quorate.reporting.slider import ambiguous_rows, download, object_table, stops
 
+if TYPE_CHECKING:
+    from quorate.reporting.first_page import Front
+
 
 def report(
     result: Any,
@@ -41,6 +44,10 @@ def report(
     random_state: int | None = None,
     command: str | None = None,
     overwrite: bool = False,
+    features: Any = None,
+    coordinates: Any = None,
+    language: str | None = None,
+    logo: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write one HTML page about the quality of a consensus, which opens offline and fetches nothing.
 
@@ -75,6 +82,16 @@ def report(
         The shell command that repeats the work, if it was done from a shell.
     overwrite : bool, default False
         Whether an existing file may be replaced.
+    features : data frame, array or mapping, optional
+        A table of the same objects in the same order, or with the same names: then the first page says in sentences
+        what defines each cluster, as `explain` finds it, and has a map of the objects.
+    coordinates : array of shape (n_objects, 2), optional
+        The places of the objects on the map, such as a UMAP; by default the two main directions of `features`.
+    language : {"en", "de"}, optional
+        The language of the first page, which is in everyday words for people who do not know clustering. The page is
+        there if any of these four options is given; its language is English by default. The rest is in English.
+    logo : path, optional
+        A picture for the first page: .png, .jpg or .svg, which is copied into the file.
 
     Returns
     -------
@@ -102,6 +119,7 @@ def report(
     refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
+    front = _front(features, coordinates, language, logo)
     members = soft_or_labels(ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
     subject = subject_of(result, labels, truth, ambiguous=ambiguous)
@@ -110,15 +128,17 @@ def report(
     _refuse_many_clusters(subject)
     seed = _seed(subject, random_state)
     slider = stops(subject, numbers, seed)
+    shown = figures(subject, slider, choice)
     text = page(
         subject,
+        front="" if front is None else front.text(subject, str(title), shown["colours"]),
         title=str(title),
         headline=headline(subject),
         points=points(subject),
         facts=facts(subject, choice, seed),
         redo=redo(subject, seed, command),
         data={
-            **figures(subject, slider, choice),
+            **shown,
             "objects": object_table(subject, slider),
             "ambiguous": subject.ambiguous,
             "n_ambiguous": int(subject.ensemble.counts[ambiguous_rows(subject)].sum()),
@@ -134,6 +154,15 @@ def report(
     )
     write_aside(path, lambda file: _write(file, text), overwrite=overwrite)
     return Path(path)
+
+
+def _front(features: Any, coordinates: Any, language: str | None, logo: Any) -> Front | None:
+    """Check the options of the first page; None if none of them is given, and there is no such page."""
+    if features is None and coordinates is None and language is None and logo is None:
+        return None
+    from quorate.reporting.first_page import checked_front
+
+    return checked_front(features, coordinates, language, logo)
 
 
 MOST_MEMBERSHIPS = 20_000_000

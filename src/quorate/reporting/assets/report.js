@@ -289,7 +289,19 @@ async function start() {
   document.documentElement.dataset.ready = "yes";
 }
 
-start().catch((error) => {
+/** Holds back the event `load`, which browsers without a window wait for before they print, until the figures are there. */
+function heldLoad() {
+  const frame = element("iframe", undefined, { hidden: "", title: "loading" });
+  document.body.append(frame);
+  frame.contentDocument.open();
+  return () => {
+    frame.contentDocument.close();
+    frame.remove();
+  };
+}
+
+const ready = heldLoad();
+start().finally(ready).catch((error) => {
   byId("trouble").hidden = false;
   byId("trouble").textContent =
     `The figures cannot be drawn in this browser (${error.message}); a browser from 2023 or later can.`;
