@@ -340,3 +340,15 @@ def test_the_number_is_chosen_on_some_objects_and_the_answer_is_of_all() -> None
     chosen = consensus(labels, random_state=0)
     assert chosen.n_clusters == 4
     assert chosen.labels.tolist() == consensus(labels, 4, random_state=0).labels.tolist()
+
+
+def test_the_number_of_all_clusters_together_is_no_gap() -> None:
+    """Four members with five clusters each, and gaps: 20 clusters, the rank of their graph, were the answer."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 5, 900)
+    labels = np.stack([np.where(rng.random(900) < 0.25, rng.integers(0, 5, 900), truth) for _ in range(4)], axis=1)
+    labels[rng.random(labels.shape) < 0.25] = -1
+    labels = labels[labels.max(axis=1) >= 0]
+    found = choose_k(labels, "auto", random_state=0)
+    assert found.n_clusters == 5
+    assert max(found.candidates) < 17

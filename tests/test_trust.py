@@ -387,3 +387,14 @@ def test_words_for_p_values_and_members_of_many_clusters() -> None:
     assert "members have 8 times as many clusters as the consensus" in scores.verdict.reason
     few = evaluate(consensus(table // 8, 3, orientation="objects"), as_ensemble(table // 8, orientation="objects"))
     assert "times as many clusters" not in few.verdict.reason
+
+
+def test_clusters_that_are_not_found_again_are_not_recommended() -> None:
+    """Twenty clusters of a table with five: most dissolve when the consensus is repeated, and the verdict says so."""
+    _, labels = noisy_with_truth(3, 1_200, 5, 4, noise=0.35)
+    many = evaluate(consensus(labels, 20, random_state=0), labels, null=19)
+    assert many.dissolving > 0.5
+    assert "use the clusters as a hint only" in str(many.verdict).lower()
+    right = evaluate(consensus(labels, 5, random_state=0), labels, null=19)
+    assert right.dissolving < 0.5
+    assert "use the clusters" in str(right.verdict).lower()

@@ -497,6 +497,13 @@ class StabilityTable:
             )
         )
 
+    @property
+    def dissolving(self) -> float:
+        """The share of the objects that are in clusters that dissolve."""
+        total = sum(row.objects for row in self.rows)
+        dissolving = sum(row.objects for row in self.rows if row.meaning == DISSOLVES)
+        return dissolving / total if total else 0.0
+
     def as_dict(self) -> dict[str, Any]:
         return {"stability": [row._asdict() for row in self.rows]}
 

@@ -584,6 +584,11 @@ class Scores:
     from_measurements: bool = field(default=False, repr=False)
 
     @property
+    def dissolving(self) -> float | None:
+        """The share of the objects that are in clusters that dissolve when the consensus is repeated."""
+        return None if self.stability is None else self.stability.dissolving
+
+    @property
     def verdict(self) -> Verdict:
         """How far the labelling can be believed, as a grade and in words; see docs/trust.md."""
         return verdict_of(Evidence(*(getattr(self, name) for name in Evidence._fields)))

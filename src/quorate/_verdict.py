@@ -111,8 +111,12 @@ class Evidence(NamedTuple):
     problem: str | None = None
     more_clusters: float | None = None
     camps: tuple[tuple[str, ...], ...] | None = None
+    dissolving: float | None = None
 
 
+MOST_DISSOLVE = 0.5
+"""If this share of the objects is in clusters that dissolve when the consensus is repeated, structure is weak."""
+DISSOLVING = "Most objects are in clusters that are not found again when the consensus is repeated."
 NAMES_SHOWN = 5
 """The number of members of a camp that are named."""
 LOOK_AT_CAMPS = (
@@ -171,6 +175,8 @@ def _verdict_without_camps(evidence: Evidence) -> Verdict:
     if evidence.problem and grade != NO_STRUCTURE:
         about = f"For the members and the method, rather than these labels: {_reason(evidence)}"
         return Verdict(WEAK, evidence.problem, about, MEND, CANNOT_TELL)
+    if grade in (CLEAR, STRONG) and (evidence.dissolving or 0.0) > MOST_DISSOLVE:
+        return Verdict(WEAK, DISSOLVING, _reason(evidence), NEXT_STEPS[WEAK], CANNOT_TELL)
     text, next_step = TEXTS[grade], NEXT_STEPS[grade]
     if grade == NO_STRUCTURE and is_beyond:
         text = "The members agree with one another, but these labels agree with them no more than by chance."

@@ -41,15 +41,19 @@ def eigengaps(ensemble: Ensemble, numbers: Sequence[int], rng: np.random.Generat
 
     With eigenvalues v, of which the first is 1, the gap after k of them is the logarithm of the ratio of -log(v) on
     both sides of it. Edges are weighted by the certainty of their cluster. If the members have very many clusters,
-    nothing is returned, because so many eigenvalues cannot be computed in a short time.
+    nothing is returned, because so many eigenvalues cannot be computed in a short time. The graph of H members with d
+    clusters has at most d - H + 1 eigenvalues above 0 if no label is missing: the gap after so many says how many
+    clusters the members have, not how many there are, so that such numbers are left out.
     """
-    if int(ensemble.offsets[-1]) > DENSE_CLUSTERS:
+    n_clusters = int(ensemble.offsets[-1])
+    if n_clusters > DENSE_CLUSTERS:
         return {}
+    rank = n_clusters - ensemble.n_members + 1 if ensemble.n_members > 1 else n_clusters + 1
     weights = edge_weights(ensemble, cluster_certainty(ensemble, CERTAINTY_SCALE))
     values = leading_values(ensemble, weights, max(numbers) + 1, rng)
     missing = max(0, max(numbers) + 1 - len(values))
     lost = -np.log(np.clip(np.append(values, np.zeros(missing)), 1e-12, 1.0)) + EIGENVALUE_FLOOR
-    return {k: float(np.log(lost[k] / lost[k - 1])) for k in numbers if k <= len(values)}
+    return {k: float(np.log(lost[k] / lost[k - 1])) for k in numbers if k <= len(values) and k < rank}
 
 
 def merge_gaps(ensemble: Ensemble, labels: NDArray[np.int32], numbers: Sequence[int]) -> dict[int, float]:

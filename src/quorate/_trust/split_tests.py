@@ -52,8 +52,8 @@ MOST_OF_SMALL = 499
 """Draws after which a test of a small node ends, whose level fewer draws could not reach."""
 ENOUGH = 5
 """So many draws that are divided as well end a test: the split is not significant."""
-REFERENCE_MEMBERS = 8
-"""The number of members from which each draw of measurements without clusters is divided."""
+REFERENCE_MEMBERS = 20
+"""The number of members from which each draw of measurements without clusters is divided, at most."""
 GUMBEL = float(np.sqrt(6.0) / np.pi), 0.5772156649015329
 """Scale and shift of a Gumbel distribution of standard deviation 1 and mean 0."""
 
@@ -499,7 +499,7 @@ def _test_of_measurements(
     def draw(place: int) -> FloatArray:
         entropy = int(np.random.SeedSequence((seed, number, place)).generate_state(1)[0])
         drawn = drawn_reference(points, np.random.default_rng(entropy))
-        request = Request(REFERENCE_MEMBERS, k, "kmeans", 1.0, 1.0)
+        request = Request(min(whole.n_members, REFERENCE_MEMBERS), k, "kmeans", 1.0, 1.0)
         ensemble, _ = generate_with_models(as_features(drawn), request, entropy, Options(told=""))
         split = divide(ensemble, share)
         if split is None:

@@ -18,7 +18,7 @@ from quorate._data.rows import compress
 from quorate._evaluation.binning import LabelledRows, mean_co_association, with_places
 from quorate._evaluation.member_table import profiles_of_pairs
 from quorate._evaluation.scores import Scored, densities_within, score_labelling, score_pairs, scores_of_truth
-from quorate._summaries import AMBIGUOUS, Profiles
+from quorate._summaries import AMBIGUOUS, Profiles, StabilityTable
 from quorate._trust.agreement import AFFORDABLE_SECONDS, Trust, trust_in
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray
 from quorate._verdict import Evidence, Verdict, verdict_of
@@ -149,7 +149,8 @@ class Subject:
     @cached_property
     def verdict(self) -> Verdict:
         """The same in words."""
-        known = {**self.trust._asdict(), "mean_member": self.member_scores[0]}
+        table = StabilityTable.of(range(self.n_clusters), self.labelled.sizes, self.cluster_stability)
+        known = {**self.trust._asdict(), "mean_member": self.member_scores[0], "dissolving": table.dissolving}
         return verdict_of(Evidence(*(known[name] for name in Evidence._fields)))
 
     @cached_property
