@@ -165,3 +165,36 @@ def test_the_shell_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
     assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--scale", "z"], ["--mixed"], ["--base", "kmeans", "--row-share", "0.7"]])
+def test_the_shell_saves_the_model_of_its_labels(options: list[str], tmp_path: Path) -> None:
+    _, frame = customers()
+    table = frame.rename_axis("id") if "--mixed" in options else pd.DataFrame(measured(), columns=["x", "y", "z"])
+    table.rename_axis("id").to_csv(tmp_path / "table.csv")
+    files = {name: str(tmp_path / name) for name in ("table.csv", "a.csv", "b.csv", "c.csv", "model.npz")}
+    line = ["cluster", files["table.csv"], "--id", "id", "-k", "3", "--members", "6", "--no-null", "--quiet", *options]
+    assert main([*line, "-o", files["a.csv"]]) == 0
+    assert main([*line, "-o", files["b.csv"], "--model", files["model.npz"]]) == 0
+    labels = pd.read_csv(files["a.csv"])["label"]
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert main(["predict", files["model.npz"], files["table.csv"], "--id", "id", "-o", files["c.csv"], "--quiet"]) == 0
+    assert pd.read_csv(files["c.csv"])["label"].tolist() == labels.tolist()
+
+
+def test_a_model_that_the_shell_cannot_save_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, model = tmp_path / "table.csv", tmp_path / "model.npz"
+    pd.DataFrame(measured(), columns=["x", "y", "z"]).to_csv(table, index=False)
+    line = ["cluster", str(table), "-k", "3", "--members", "3"]
+    for more, message in (
+        (["--model", "model.csv"], "must end in .npz"),
+        (["--model", str(model), "--base", "birch"], "needs members of kmeans or spectral"),
+        (["--model", str(model), "--memory", "1GB"], "leave --memory out"),
+        (["--model", str(model), "--checkpoint", str(tmp_path / "kept")], "leave --checkpoint out"),
+        (["--model", str(model), "-o", str(model)], "both write to"),
+    ):
+        assert main([*line, *more]) == 2
+        assert message in capsys.readouterr().err
+    assert not model.exists()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from quorate._evaluation.cluster_rules import rules
     from quorate._evaluation.co_association import CoAssociation, TreeSplit, co_association, linkage, recut, splits
     from quorate._evaluation.explanation import explain
+    from quorate._evaluation.hierarchy import agreed_names
     from quorate._evaluation.member_table import members, profiles
     from quorate._evaluation.scores import (
         accuracy,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from quorate._progress import progress
     from quorate._trust.agreement import evaluate
     from quorate._trust.compare import compare
+    from quorate._trust.divide import divide
     from quorate._trust.over_k import over_k
     from quorate._trust.resolutions import resolutions
     from quorate._trust.split_tests import SplitTree, significant_splits
@@ -70,6 +72,7 @@ __all__ = [
     "SplitTree",
     "TreeSplit",
     "accuracy",
+    "agreed_names",
     "ami",
     "anmi",
     "ari",
@@ -84,6 +87,7 @@ __all__ = [
     "compress",
     "consensus",
     "density",
+    "divide",
     "element_similarities",
     "element_similarity",
     "evaluate",
@@ -137,6 +141,7 @@ _HOMES = {
     "Scores": "_types",
     "SoftEnsemble": "_types",
     "SplitTree": "_trust.split_tests",
+    "agreed_names": "_evaluation.hierarchy",
     "accuracy": "_evaluation.scores",
     "ami": "_evaluation.scores",
     "anmi": "_evaluation.scores",
@@ -152,6 +157,7 @@ _HOMES = {
     "compress": "_data.rows",
     "consensus": "_consensus.consensus",
     "density": "_evaluation.scores",
+    "divide": "_trust.divide",
     "element_similarities": "_evaluation.scores",
     "element_similarity": "_evaluation.scores",
     "evaluate": "_trust.agreement",

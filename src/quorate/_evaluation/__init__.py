@@ -5,5 +5,6 @@
 - `explanation`, `cluster_rules`: the columns of a table in which clusters differ, and a short rule for each.
 - `co_association`: the sparse matrix of how often two objects are put together.
 - `consensus_index`: the same over members that label both objects; ambiguity, item consensus, silhouettes.
+- `hierarchy`: names by the deepest ancestor on which labels of a hierarchy agree.
 - `binning`: objects in the order of a picture, in as many bins as it has room for; clusters matched by colour.
 """

@@ -474,13 +474,14 @@ class Measurements(NamedTuple):
     """A table of measurements, with column names and ids if the file has them.
 
     `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
-    `coding` says how columns of any kind became these numbers, if they did.
+    `coding` says how columns of any kind became these numbers, and `standard` how columns were scaled, if they were.
     """
 
     values: Any
     names: tuple[str, ...] | None = None
     ids: Array | None = None
     coding: MixedColumns | None = None
+    standard: Any = None
 
 
 def load_features(

@@ -28,7 +28,9 @@ from quorate.cli.label_commands import (
     add_consensus,
     add_cut,
     add_demo,
+    add_divide,
     add_methods,
+    add_names,
     add_place,
     add_report,
     add_resolutions,
@@ -126,6 +128,8 @@ EPILOG = """examples:
   quorate report labels.csv consensus.csv --id customer -o report.html
   quorate place labels.csv consensus.csv new.csv --id customer -o placed.csv
   quorate update may.csv june.csv --id customer -o june-with-lasting-ids.csv
+  quorate divide labels.csv consensus.csv --id customer --cluster 2 -o divided.csv
+  quorate names celltypes.csv --id cell --parents ontology.csv --clusters consensus.csv
   quorate compare labels.csv --id customer -k 2:9
   quorate resolutions leiden.csv --id cell --groups "leiden_([0-9.]+)" --picture tree.png
   quorate splits ensemble.zarr --features features.csv --picture splits.png
@@ -329,6 +333,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_report(commands)
     add_place(commands)
     add_update(commands)
+    add_divide(commands)
+    add_names(commands)
     add_cut(commands)
     add_compare(commands)
     add_resolutions(commands)

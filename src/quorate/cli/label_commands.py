@@ -566,3 +566,86 @@ def run_demo(arguments: argparse.Namespace) -> None:
     from quorate.cli.demo import demo
 
     sys.stdout.write(demo(arguments.output, overwrite=arguments.force))
+
+
+def add_divide(commands: Any) -> None:
+    """Add `quorate divide`."""
+    parser = add_command(commands, "divide", run_divide, "divide one cluster of a labelling into sub-clusters")
+    add_table_options(parser)
+    add_labelling_options(parser)
+    parser.add_argument(
+        "--cluster", metavar="NAME", required=True, help="the cluster to divide, as the labelling has it"
+    )
+    parser.add_argument("-k", metavar="K", help="number of sub-clusters, auto, or a range (default: auto)")
+    parser.add_argument("-m", "--method", default="auto", help="consensus function (default: %(default)s)")
+    add_seed_option(parser)
+    add_null_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write all labels to; - is standard output")
+    add_style_options(parser)
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_divide(arguments: argparse.Namespace) -> None:
+    """Read the table and the labelling, divide the cluster, write the labels of all objects and the verdict."""
+    refuse_clashes(arguments)
+    n_clusters, seed = number_of_clusters(arguments.k), integer(arguments.seed, "--seed")
+    test = null_test(arguments, 0.0)
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import divide, save_labels
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_labels_and_labelling
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
+    with step(f"dividing cluster {arguments.cluster}"):
+        options = {"method": arguments.method, "random_state": seed, "null": test.null}
+        found = divide(labelling.named(), arguments.cluster, ensemble, n_clusters, **options)
+    if arguments.output is not None:
+        style = {"sep": arguments.out_sep, "decimal": arguments.decimal}
+        formulas = formulas_of(arguments, arguments.output)
+        save_labels(arguments.output, found.result, overwrite=arguments.force, formulas=formulas, **style)
+    labels = {} if arguments.output is None else {"labels": place_of(arguments.output)}
+    tell(arguments, {**found.as_dict(), "output": arguments.output}, f"{found}\n{aligned(labels)}")
+
+
+def add_names(commands: Any) -> None:
+    """Add `quorate names`."""
+    parser = add_command(commands, "names", run_names, "name objects by the deepest ancestor that clusterings agree on")
+    add_table_options(parser)
+    parser.add_argument(
+        "--parents", metavar="FILE", required=True, help=".csv file of the hierarchy: columns node and parent"
+    )
+    parser.add_argument("--clusters", metavar="FILE", help="file with a labelling, whose clusters are named, too")
+    parser.add_argument(
+        "--label", metavar="COLUMN", default="label", help="column of that file with the labels (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--share", metavar="SHARE", default="0.5", help="least share that agrees (default: %(default)s)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv file to write the names to; - is standard output")
+    add_force_option(parser)
+    add_talk_options(parser)
+
+
+def run_names(arguments: argparse.Namespace) -> None:
+    """Read the table, the hierarchy and the labelling, name the objects and the clusters, write the names."""
+    refuse_clashes(arguments)
+    share = number(arguments.share, "--share", wanted="a number from 0 to 1")
+    step = steps_of(arguments)
+    with step("loading"):
+        from quorate import agreed_names, load_labels
+        from quorate._io import refuse_output
+        from quorate.cli.work import read_clusters, read_parents, table_options, write_names
+    if arguments.output is not None:
+        refuse_output(arguments.output, arguments.force)
+    with step(f"reading {', '.join(arguments.labels)}"):
+        ensemble = load_labels(arguments.labels, **table_options(arguments))
+    parents = read_parents(arguments.parents, step)
+    clusters = None if arguments.clusters is None else read_clusters(arguments, ensemble, step)
+    found = agreed_names(ensemble, parents, clusters=clusters, share=share)
+    if arguments.output is not None:
+        write_names(arguments, ensemble, found)
+    names_in = {} if arguments.output is None else {"names": place_of(arguments.output)}
+    tell(arguments, {**found.as_dict(), "output": arguments.output}, f"{found}\n{aligned(names_in)}")

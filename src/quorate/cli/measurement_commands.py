@@ -68,6 +68,9 @@ def add_cluster(commands: Any) -> None:
     add_ambiguous_option(parser)
     add_labels_output(parser)
     parser.add_argument("--ensemble", metavar="FILE", help="also write the generated clusterings to this file")
+    parser.add_argument(
+        "--model", metavar="FILE", dest="model_out", help="also save the model to this .npz file, for `quorate predict`"
+    )
     add_force_option(parser)
     add_talk_options(parser)
 
@@ -166,34 +169,32 @@ def run_cluster(arguments: argparse.Namespace) -> None:
             choose_number,
             find_consensus,
             generating_towards,
-            make_ensemble,
+            make_members,
             read_measurements,
-            refuse_ensemble_output,
-            refuse_outputs,
+            refuse_made,
             tell_outcome,
-            write_ensemble,
-            write_results,
+            write_made,
         )
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import cluster_in_blocks
+        from quorate.cli.work import refuse_model
 
+        refuse_model(arguments)
         cluster_in_blocks(arguments, given, generating, solving, step)
         return
-    refuse_outputs(arguments)
-    refuse_ensemble_output(arguments, arguments.ensemble)
+    refuse_made(arguments)
     start = time.perf_counter()
     table = read_measurements(arguments, step)
     n_clusters, info = choose_number(arguments, table, given, generating, solving, step)
     generating = generating_towards(table, generating, n_clusters)
-    ensemble = make_ensemble(arguments, table, generating, step)
+    ensemble, fitted = make_members(arguments, table, generating, step)
     if not arguments.option:
         solving = replace(solving, method=method_towards(solving.method, ensemble, n_clusters))
     outcome = find_consensus(
         arguments, ensemble, n_clusters, solving, step, start=start, info=info, features=table.values
     )
-    write_results(arguments, outcome, step)
-    write_ensemble(arguments, arguments.ensemble, ensemble, step)
+    write_made(arguments, outcome, fitted, step)
     tell_outcome(arguments, outcome, "base", "k")
 
 

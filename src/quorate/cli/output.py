@@ -20,7 +20,7 @@ MAX_SIZES = 12
 def outputs_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the places that the command writes to, by option."""
     names = ("ensemble", "report", "save", "tree", "picture")
-    options = {"-o": "output", **{f"--{name}": name for name in names}}
+    options = {"-o": "output", **{f"--{name}": name for name in names}, "--model": "model_out"}
     places = {option: getattr(arguments, name, None) for option, name in options.items()}
     return {option: place for option, place in places.items() if place is not None}
 
@@ -56,7 +56,18 @@ def _inputs_of(arguments: argparse.Namespace) -> list[str]:
 
     single = [
         getattr(arguments, name, None)
-        for name in ("features", "labelling", "new", "result", "table", "before", "after", "model")
+        for name in (
+            "features",
+            "labelling",
+            "new",
+            "result",
+            "table",
+            "before",
+            "after",
+            "model",
+            "parents",
+            "clusters",
+        )
     ]
     more = getattr(arguments, "more_new", None) or []
     named = [path for path in (*getattr(arguments, "labels", []), *more, *single) if path not in (None, "-")]

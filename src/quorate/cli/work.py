@@ -66,8 +66,10 @@ from quorate.cli.output import consensus_facts, consensus_summary, printable, sc
 
 if TYPE_CHECKING:
     from quorate._consensus.update import Update
+    from quorate._evaluation.hierarchy import AgreedNames
     from quorate._trust.resolutions import Resolutions
     from quorate._trust.split_tests import SplitTree
+    from quorate.estimators.saved_model import FittedMembers
     from quorate.generation.plans import Request
 
 
@@ -157,6 +159,54 @@ def write_split_labels(arguments: argparse.Namespace, found: SplitTree) -> None:
     id_name = id_column(arguments.id, ("label",))
     formulas = formulas_of(arguments, arguments.output)
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
+
+
+def read_parents(path: str, step: Step) -> dict[str, str | None]:
+    """Return the hierarchy in a file with the columns node and parent; an empty parent makes a root."""
+    with step(f"reading {path}"):
+        read = load_chosen(path, lambda columns: _hierarchy_columns(columns, path), Reading(orientation="objects"))
+    labels, (known,) = read.labels[:, 0], read.categories
+    found = [None if code < 0 else str(known[code]) for code in labels.tolist()]
+    return dict(zip(map(str, _ids_of(read, path)), found, strict=True))
+
+
+def _hierarchy_columns(columns: tuple[str, ...], path: str) -> Choice:
+    if not {"node", "parent"} <= set(columns):
+        raise ValueError(f"{path} must have the columns node and parent, got {', '.join(columns[:10]) or 'no names'}")
+    return Choice("node", ("parent",))
+
+
+def _ids_of(read: Ensemble, path: str) -> list[Any]:
+    if read.object_ids is None:
+        raise ValueError(f"{path} has no column node")
+    names: list[Any] = read.object_ids.tolist()
+    return names
+
+
+def read_clusters(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return the labelling of --clusters in the order of the objects of the table."""
+    with step(f"reading {arguments.clusters}"):
+        found = load_labelling(
+            arguments.clusters,
+            ensemble,
+            column=arguments.label,
+            ids=arguments.id,
+            sep=arguments.sep,
+            formulas=formulas_of(arguments),
+            encoding=arguments.encoding,
+        )
+    return found.named()
+
+
+def write_names(arguments: argparse.Namespace, ensemble: Ensemble, found: AgreedNames) -> None:
+    """Write the name of each object, and the share that agrees with it."""
+    known = list(dict.fromkeys(name for name in found.names.tolist() if name is not None))
+    code = {name: place for place, name in enumerate(known)}
+    codes = np.array([-1 if name is None else code[name] for name in found.names.tolist()])
+    columns = [Column("name", codes, object_array(known)), Column("share", np.round(found.shares, 6))]
+    formulas = formulas_of(arguments, arguments.output)
+    id_name = id_column(ensemble.id_name, ("name", "share"))
+    write_table(arguments.output, columns, ensemble.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def refuse_picture(path: str, force: bool) -> None:
@@ -421,6 +471,76 @@ def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
+def make_members(
+    arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step
+) -> tuple[Ensemble, FittedMembers | None]:
+    """Make the ensemble and, for --model, what labels new objects."""
+    if arguments.model_out is None:
+        return make_ensemble(arguments, table, generating, step), None
+    return make_with_models(arguments, table, generating, step)
+
+
+def refuse_made(arguments: argparse.Namespace) -> None:
+    """Raise if a file that `quorate cluster` is to write cannot be written."""
+    refuse_model(arguments)
+    refuse_outputs(arguments)
+    refuse_ensemble_output(arguments, arguments.ensemble)
+
+
+def write_made(arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, step: Step) -> None:
+    """Write the files of `quorate cluster`: labels, report, model and members."""
+    write_results(arguments, outcome, step)
+    if fitted is not None:
+        write_model(arguments, fitted, outcome, step)
+    write_ensemble(arguments, arguments.ensemble, outcome.ensemble, step)
+
+
+def make_with_models(
+    arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step
+) -> tuple[Ensemble, FittedMembers]:
+    """Make the same ensemble as `make_ensemble`, and keep what labels new objects as its members do."""
+    from quorate.estimators.saved_model import FittedMembers
+    from quorate.generation.features import as_features, warn_of_scales
+    from quorate.generation.generating import generate_with_models
+    from quorate.generation.runner import Options
+
+    with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
+        features = as_features(table.values)
+        warn_of_scales(features, 3)
+        options = Options(generating.n_jobs, keep_models=True)
+        made, models = generate_with_models(features, request_of(generating), generating.random_state, options)
+    named = as_ensemble(made, ids=table.ids)
+    fitted = FittedMembers(models, (features.shift, features.scale), features.n_columns, table)
+    return named if table.ids is None else vary(named, id_name=arguments.id), fitted
+
+
+def refuse_model(arguments: argparse.Namespace) -> None:
+    """Raise if the model cannot be written, or its members could not label new objects."""
+    if arguments.model_out is None:
+        return
+    if not arguments.model_out.lower().endswith(".npz"):
+        raise ValueError(f"--model must end in .npz, got {arguments.model_out!r}")
+    for option in ("checkpoint", "memory"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--model needs members that are made in this run, in memory; leave --{option} out")
+    if arguments.device not in (None, "cpu"):
+        raise ValueError("--model needs members that are made on the processor; leave --device out")
+    if arguments.base not in ("auto", "kmeans", "spectral"):
+        raise ValueError(
+            f"--model needs members of kmeans or spectral, which label new objects, got {arguments.base!r}"
+        )
+    refuse_output(arguments.model_out, arguments.force)
+
+
+def write_model(arguments: argparse.Namespace, fitted: FittedMembers, outcome: Outcome, step: Step) -> None:
+    """Write the model that labels new objects."""
+    from quorate.estimators.saved_model import model_of, save_model
+
+    with step(f"writing {arguments.model_out}"):
+        model = model_of(fitted, outcome.ensemble, outcome.result)
+        save_model(arguments.model_out, model, overwrite=arguments.force)
+
+
 def request_of(generating: Generating) -> Request:
     """Return what the clusterings are made of, without how they are made."""
     from quorate.generation.plans import Request
@@ -482,7 +602,7 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
             sep=arguments.sep,
             encoding=arguments.encoding,
         )
-        return table if arguments.scale is None else table._replace(values=_scaled(table.values))
+        return table if arguments.scale is None else _scaled(table)
 
 
 def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
@@ -492,7 +612,7 @@ def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble,
     """
     with step(f"reading {arguments.features}", share_read):
         table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
-        values = table.values if arguments.scale is None else _scaled(table.values)
+        values = (table if arguments.scale is None else _scaled(table)).values
     if table.ids is None or ensemble.object_ids is None:
         return values
     place = {str(name): row for row, name in enumerate(table.ids.tolist())}
@@ -550,14 +670,15 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
     return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
 
 
-def _scaled(values: Any) -> Any:
+def _scaled(table: Measurements) -> Measurements:
     """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
     from quorate.generation.features import as_features, standardised
 
-    features = as_features(values)
+    features = as_features(table.values)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
-    return standardised(features)[0].data
+    scaled, standard = standardised(features)
+    return table._replace(values=scaled.data, standard=standard)
 
 
 def write_ensemble(arguments: argparse.Namespace, path: str | None, ensemble: Ensemble, step: Step) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ from quorate._check import brief
 from quorate._consensus.place import cluster_profiles
 from quorate._data.mixed_columns import ColumnCode, MixedColumns
 from quorate._data.proof import prove_compressed, proven
+from quorate._data.rows import compress
 from quorate._io.arrays import read_arrays, without_objects, write_npz
 from quorate._io.aside import write_aside
+from quorate._io.load import Measurements
 from quorate._io.paths import FilePath, format_of, is_standard, name_of
-from quorate._types import Ensemble, Json
+from quorate._types import Consensus, Ensemble, Json
 from quorate.estimators.ensemble_clustering import EnsembleClustering
 from quorate.generation.features import Standard, View
 from quorate.generation.landmarks import Landmarks, SparseLandmarks
@@ -73,6 +75,38 @@ def save_model(path: FilePath, model: EnsembleClustering, *, overwrite: bool = F
     _refuse_format(path)
     arrays = _arrays_of(model)
     write_aside(path, lambda file: write_npz(file, arrays), overwrite=overwrite)
+
+
+class FittedMembers(NamedTuple):
+    """What the shell knows of members that it made: their models, the units and the columns of the measurements.
+
+    `table` is what was read: names of columns, and how they became numbers.
+    """
+
+    models: list[Any]
+    units: tuple[Any, float]
+    n_columns: int
+    table: Measurements
+
+
+def model_of(fitted: FittedMembers, ensemble: Ensemble, result: Consensus) -> EnsembleClustering:
+    """Return the EnsembleClustering that the shell has fitted step by step."""
+    coding, standard = fitted.table.coding, fitted.table.standard
+    model = EnsembleClustering(
+        result.n_clusters, columns=1.0 if coding is None else "auto", scale=None if standard is None else "z"
+    )
+    model._models, model._units, model._standard = fitted.models, fitted.units, standard
+    model.n_features_in_ = fitted.n_columns
+    if coding is not None:
+        model.columns_, model.n_features_in_ = coding, len(coding.columns) + len(coding.left_out)
+    elif fitted.table.names is not None:
+        model.feature_names_in_ = np.array(fitted.table.names, dtype=object)
+    rows, inverse = compress(ensemble)
+    labels = np.empty(rows.n_rows, dtype=np.int32)
+    labels[inverse] = result.labels
+    model.ensemble_, model.consensus_, model.n_clusters_ = ensemble, result, result.n_clusters
+    model._rows, model._row_labels, model._profiles = rows, labels, cluster_profiles(rows, labels)
+    return model
 
 
 def _refuse_format(path: FilePath) -> None:
