@@ -134,5 +134,9 @@ def test_the_page_tells_what_the_results_hold(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(ROOT)
     results = Results(RESULTS)
     assert page.PAGE.read_text(encoding="utf-8") == page.text(results)
+    behind = page.PAGE.parent / page.EVIDENCE
+    assert behind.read_text(encoding="utf-8") == page.evidence(results)
+    assert "make accuracy" not in page.text(results)
+    assert "](decisions/" not in page.evidence(results)
     assert {case.algorithm for case in results.found} <= set(ALGORITHMS)
     assert {case.set for case in results.found} <= set(SETS)

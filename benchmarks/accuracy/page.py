@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,12 @@ from benchmarks.methods.page import critical_difference
 
 PAGE = Path("docs/accuracy.md")
 PICTURE = "accuracy-ranks.png"
+EVIDENCE = "measured/accuracy.md"
+GROUP_WORDS = {
+    "half A": "Sets on which settings were chosen",
+    "half B": "Sets that were only looked at",
+    "neither": "Sets that were used for nothing else",
+}
 
 
 def write_page(results: Results, page: Path = PAGE) -> None:
@@ -36,24 +43,40 @@ def write_page(results: Results, page: Path = PAGE) -> None:
     if len(ranks := mean_ranks(results)) > 1:  # one panel for each group
         draw(ranks, page.parent / "images" / PICTURE)
     page.write_text(text(results), encoding="utf-8")
-    print(f"wrote {page}: {len(results.found):,} runs")
+    behind = page.parent / EVIDENCE
+    behind.parent.mkdir(exist_ok=True)
+    behind.write_text(evidence(results), encoding="utf-8")
+    print(f"wrote {page} and {behind}: {len(results.found):,} runs")
 
 
 def text(results: Results) -> str:
-    """The whole page; the same results make the same page."""
+    """The page for readers; the same results make the same page."""
     parts = [
         "# How good are the answers?",
-        _introduction(results),
+        _in_short(results),
         "![Six shapes, clustered by k-means above and by Quorate below](images/six-shapes.png)",
+        f"[All sets, wins and losses]({EVIDENCE}) have a page of their own, which also says how it was measured.",
         "## Beside scikit-learn's clusterers",
         summary(results),
+        "## Beside published figures",
+        _published(results),
+        "## Labels only",
+        "Which consensus function suits given labels is another question: [25 methods on 60 data sets in two "
+        "protocols](default-method.md).",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def evidence(results: Results) -> str:
+    """The page with the tables of every set, whose links lead one folder up."""
+    parts = [
+        "# All measurements of accuracy",
+        _introduction(results),
         f"![Mean ranks by NMI with the classes](images/{PICTURE})",
         "## Wins and losses",
         _balances(results),
         f"## Where Quorate loses by more than {LOSS}",
         _losses(results),
-        "## Beside published figures",
-        _published(results),
         "## The sets that settings were chosen on",
         mean_text(results),
         "The sets that were named beforehand, because the default of before failed on them or was better there:",
@@ -63,11 +86,34 @@ def text(results: Results) -> str:
         _protocol(results),
         "## All sets",
         _all_sets(results),
-        "## Labels only",
-        "Which consensus function suits given labels is another question: [25 methods on 60 data sets in two "
-        "protocols](default-method.md).",
+        "## Measuring again",
+        "`make accuracy DATA=folder` measures what is missing and writes both pages; it goes on where it was stopped.",
     ]
-    return "\n\n".join(parts) + "\n"
+    return re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(parts)) + "\n"
+
+
+def _in_short(results: Results) -> str:
+    """What the figures mean for a reader, in everyday words."""
+    table, lines = means(results, "nmi"), []
+    for group in mean_ranks(results):
+        sets = common_sets(table, group)
+        others = {name: mean_over(table[name], sets) for name in ALGORITHMS if name not in OURS}
+        best = max(others, key=lambda name: others[name])
+        plain = f"; KMeans {others['KMeans']:.2f}" if "KMeans" in others and best != "KMeans" else ""
+        lines.append(
+            f"- {GROUP_WORDS[group]}: Quorate {mean_over(table[DEFAULT], sets):.2f}; the best of the others, "
+            f"{best}, {others[best]:.2f}{plain} ({len(sets)} sets)."
+        )
+    return f"""Quorate makes many clusterings of your measurements and combines them. It was compared with the \
+clusterers of scikit-learn on data sets whose classes are known; all got the same measurements and the right \
+number of clusters. NMI says how well clusters match the classes, from 0 (not at all) to 1 (exactly). On average:
+
+{chr(10).join(lines)}
+
+**What this means for you.** Where clusters have odd shapes, as below, it finds them and k-means does not. Where they \
+are compact, it is about as good as the best simple algorithm. Where classes are no clusters, as in many tables of \
+measurements, nothing finds them. On single sets another algorithm may well be better, and you cannot know beforehand \
+which."""
 
 
 def _introduction(results: Results) -> str:
@@ -79,8 +125,7 @@ def _introduction(results: Results) -> str:
         own, other = mean_over(table[DEFAULT], sets), mean_over(table[best], sets)
         told.append(f"{group} ({len(sets)} sets): {own:.3f}, best peer {best} {other:.3f}")
     return f"""This page compares `EnsembleClustering(k)` with its defaults with other clusterers that are given the \
-same features and the same number of clusters. It is made from {len(results.found):,} stored runs by \
-`make accuracy DATA=folder`, which continues where it was stopped; `ARGS=--quick` takes two minutes.
+same features and the same number of clusters, in {len(results.found):,} runs.
 
 The mean NMI with the classes, on the sets that every algorithm could cluster, is: {"; ".join(told)}. Settings were \
 chosen on **half A** (decisions [11](decisions/0011-members-that-suit-the-data.md), \

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from quorate.reporting import report
     from quorate.scoring import scorer
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "METHODS",
