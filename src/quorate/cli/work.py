@@ -158,11 +158,8 @@ def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -
     """Return the measurements of --features, in the order of the objects of an ensemble."""
     from quorate.generation.features import as_features
 
-    path = arguments.features
-    with step(f"reading {path}"):
-        table = load_features(
-            path, ids=arguments.id, columns=None, drop=[], sep=arguments.sep, encoding=arguments.encoding
-        )
+    with step(f"reading {arguments.features}"):
+        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
     order = order_of(ensemble.object_ids, table.ids, "--features")
     values = as_features(table.values).data
     return values if order is None else values[order]
