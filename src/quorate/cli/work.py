@@ -179,20 +179,14 @@ def read_parents(path: str, step: Step) -> dict[str, str | None]:
         read = load_chosen(path, lambda columns: _hierarchy_columns(columns, path), Reading(orientation="objects"))
     labels, (known,) = read.labels[:, 0], read.categories
     found = [None if code < 0 else str(known[code]) for code in labels.tolist()]
-    return dict(zip(map(str, _ids_of(read, path)), found, strict=True))
+    assert read.object_ids is not None, "the column node was chosen as the ids"
+    return dict(zip(map(str, read.object_ids.tolist()), found, strict=True))
 
 
 def _hierarchy_columns(columns: tuple[str, ...], path: str) -> Choice:
     if not {"node", "parent"} <= set(columns):
         raise ValueError(f"{path} must have the columns node and parent, got {', '.join(columns[:10]) or 'no names'}")
     return Choice("node", ("parent",))
-
-
-def _ids_of(read: Ensemble, path: str) -> list[Any]:
-    if read.object_ids is None:
-        raise ValueError(f"{path} has no column node")
-    names: list[Any] = read.object_ids.tolist()
-    return names
 
 
 def read_clusters(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
