@@ -102,7 +102,7 @@ def test_rows_are_matched_by_id(table: Path, labelled: Path, capsys: Output) -> 
     labelled.write_text("\n".join([header, *rows[3:]]))
     message = fails(capsys, "score", table, labelled, *MEMBERS)
     assert "there is no label for 3 of 60 objects: 'o0', 'o1', 'o2'." in message
-    assert "labels 57 objects, but the other table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
+    assert "labels 57 objects, but the table" in fails(capsys, "score", table, labelled, "--columns", "a,b")
     labelled.write_text("\n".join([header, *rows, "stranger,1,0.5"]))
     assert "there are labels for 1 object that is not in the table of labels: 'stranger'." in fails(
         capsys, "score", table, labelled, *MEMBERS

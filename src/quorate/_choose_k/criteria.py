@@ -265,7 +265,9 @@ def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecide
     if not votes:
         only = "it is the only number to choose from"
         return f"{best} clusters: {only if n_tried == 1 else 'all criteria are the same for every number'}."
-    why = terms[best] or "best by all criteria together, though by none of them alone"
+    n_best = sum(vote == best for vote in votes.values())
+    first = f"best by {n_best} of {len(votes)} criteria, because {terms[best]}"
+    why = first if terms[best] else "best by all criteria together, though by none of them alone"
     reason = f"{best} clusters: {why}."
     if others:
         parts = [f"{k} ({terms[k]})" if terms[k] else f"{k}" for k in others]
