@@ -47,6 +47,10 @@ def has_card() -> bool:
         return False
 
 
+def write_logo() -> None:
+    mpl.image.imsave("logo.png", np.zeros((8, 8)))
+
+
 def data_of_the_reader() -> dict[str, object]:
     """What the pages call X, labels, table and so on, and all public names."""
     rng = np.random.default_rng(0)
@@ -65,7 +69,8 @@ def data_of_the_reader() -> dict[str, object]:
         "labels_of_a_new_member": truth,
         "labels_of_new_objects": np.column_stack([labels, truth])[:9],
     }
-    more |= {"result": result, "quorate": quorate}
+    more |= {"result": result, "quorate": quorate, "customers": pd.DataFrame(X, columns=list("wxyz"))}
+    write_logo()
     return {**public, **given, **more}
 
 
@@ -138,10 +143,18 @@ def write_files_of_the_reader() -> None:
     )
     quorate.save_model("model.npz", quorate.EnsembleClustering(5, n_members=2, random_state=0).fit(measured))
     measured.insert(0, "customer", ids)
-    for name in ("measurements.csv", "new-customers.csv"):
-        measured.to_csv(name, index=False)
+    measured.to_csv("measurements.csv", index=False)
+    measured.rename(columns={"customer": "cell"}).to_csv("counts.csv", index=False)
+    homes = np.array(["homes", "trips", "food", "books", "music"])[truth]
+    pd.DataFrame({"customer": ids, "label": homes}).to_csv("result.csv", index=False)
+    pd.DataFrame({"cell": ids, "label": truth % 2}).to_csv("cells.csv", index=False)
+    kinds = np.array(["CD4", "CD8", "T", "B", "T"])
+    pd.DataFrame({"cell": ids, "a": kinds[truth], "b": kinds[labels[:, 0]]}).to_csv("calls.csv", index=False)
+    Path("ontology.csv").write_text("node,parent\nCD4,T\nCD8,T\nT,immune\nB,immune\nimmune,\n")
+    write_logo()
     town = np.array(["Aix", "Bonn", "Cork", "Dax", "Ede"])[truth]
-    measured.assign(town=town, remark=ids).to_csv("customers.csv", index=False)
+    for name in ("customers.csv", "new-customers.csv"):
+        measured.assign(town=town, remark=ids).to_csv(name, index=False)
     for folder, part in (("labels", table), ("new", table), ("measurements", measured)):
         Path(folder).mkdir()
         part.to_parquet(f"{folder}/part.parquet")

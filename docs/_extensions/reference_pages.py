@@ -76,6 +76,7 @@ GROUPS = {
         "CATree",
         "Camp",
         "CoAssociation",
+        "SplitTree",
         "TreeSplit",
     ),
 }

@@ -84,7 +84,7 @@ def reading(path: FilePath) -> Iterator[io.BufferedReader]:
         return
     refuse_unreadable(path)
     try:
-        file: Any = io.BufferedReader(io.FileIO(path), LOOKED_AT)
+        file: Any = open(path, "rb", buffering=LOOKED_AT)  # noqa: SIM115 - closed below; only the opening is guarded
     except OSError as error:
         raise type(error)(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
     with file, _noted(path, file):
