@@ -287,7 +287,7 @@ def test_files_that_are_not_ours_are_refused(tmp_path: Path) -> None:
     refused("damaged: 5 labels, but confidence", confidence=np.ones(3))
     refused("cannot have labels from 0 to 2147483647", labels=np.array([0, 1, 0, 0, 2**31 - 1], dtype=np.int32))
     refused("runner_up must be integers from -1 to 1", runner_up=np.full(5, 7, dtype=np.int32))
-    refused("rows must be integers from 0 to 4", rows=np.full(5, -3))
+    refused("rows must be integers from -1 to 4", rows=np.full(5, -3))
     refused(r"a tree of shape \(9, 4\) does not belong to 5 objects", tree=np.zeros((9, 4)))
     refused("1 name for 2 clusters", quorate_consensus=text({**told, "cluster_names": ["x"]}))
     refused("damaged: KeyError", quorate_consensus=text({**told, "info": {"x": {"array": "gone"}}}))

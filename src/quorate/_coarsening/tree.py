@@ -457,7 +457,7 @@ class CATree:
         >>> from quorate import as_ensemble
         >>> tree = ca_tree(as_ensemble([[0, 0, 1, 1], [0, 0, 1, 2]]))
         >>> tree.insert([[1, 0], [2, 3]])
-        CATree(6 nodes over 4 distinct rows of 6 objects)
+        CATree(7 nodes over 4 distinct rows of 6 objects)
         """
         new = added_rows(self.rows, labels, missing)
         where = np.empty(len(new.codes), dtype=np.intp)

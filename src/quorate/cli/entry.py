@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import io
 import os
 import signal
@@ -194,14 +195,21 @@ def _answered(argv: Sequence[str] | None) -> int:
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Python flushes standard output again at exit, which must not fail a second time
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt as interrupt:
             return _report_interrupt(interrupt)
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
+                _discard_output()
             return _report_error(str(error) or "not enough memory", BAD_INPUT)
     return 0
+
+
+def _discard_output() -> None:
+    """Send what is still to be written to standard output nowhere: Python flushes it at exit, which must not fail."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report_interrupt(interrupt: KeyboardInterrupt) -> int:
@@ -287,6 +295,7 @@ class _Version(argparse.Action):
         from quorate import __version__
 
         sys.stdout.write(f"quorate {__version__}\n")
+        sys.stdout.flush()
         raise SystemExit(0)
 
 
