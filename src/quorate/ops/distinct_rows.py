@@ -350,15 +350,6 @@ def _grow(slots, hashes):
 
 
 @njit(cache=True, nogil=True)
-def _twice(array):
-    """Return a copy of an array with room for twice as many entries."""
-    larger = np.empty(2 * array.size, dtype=array.dtype)
-    for place in range(array.size):  # an assignment to a slice takes a second to compile
-        larger[place] = array[place]
-    return larger
-
-
-@njit(cache=True, nogil=True)
 def one_table(words: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp]:
     """Do what `distinct_rows` does, row after row with a single hash table; words (n, w) are unsigned integers.
 
@@ -371,8 +362,14 @@ def one_table(words: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[np.intp
     for row in range(words.shape[0]):
         if n_distinct == hashes.size:
             slots = _grow(slots, hashes)
-            hashes = _twice(hashes)
-            first = _twice(first)
+            # element by element: an assignment to a slice takes a second to compile
+            more_hashes, more_first = (
+                np.empty(2 * hashes.size, dtype=np.uint64),
+                np.empty(2 * hashes.size, dtype=np.intp),
+            )
+            for number in range(hashes.size):
+                more_hashes[number], more_first[number] = hashes[number], first[number]
+            hashes, first = more_hashes, more_first
         value = hash_row(words, row)
         mask = np.uint64(slots.size - 1)
         slot = value & mask
