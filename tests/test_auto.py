@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from ensembles import noisy
 from sklearn.metrics import adjusted_rand_score
-from test_structure import blobs
 
 from quorate import (
     METHODS,
     ConsensusClustering,
-    EnsembleClustering,
     as_ensemble,
     as_soft_ensemble,
     choose_k,
@@ -21,15 +17,7 @@ from quorate import (
     consensus,
     solve,
 )
-from quorate._choose_k.explore import How
-from quorate._consensus import consensus as consensus_module
 from quorate._solve import run_method
-from quorate._trust.reference import judged_clusters
-from quorate._types import Solving
-from quorate.generation.features import as_features
-from quorate.generation.plans import Request
-from quorate.generation.runner import Options
-from quorate.generation.trial import Trial
 from quorate.solvers.members import missing_shares
 
 
@@ -130,23 +118,3 @@ def test_missing_share_counts_objects() -> None:
 def test_options_need_a_named_method() -> None:
     with pytest.raises(TypeError, match=r"'auto' has no option 'n_init'.*name the one you mean"):
         consensus(with_gaps(0.0), 4, n_init=3)
-
-
-def test_nobody_is_warned_of_clusters_made_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consensus_module, "collapsed", lambda sizes, ensemble: "Nearly all objects are in one cluster.")
-    how = How(Request(20, None, "kmeans", 1.0, 1.0), Solving(), 0, Options(), {}, {}, {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert judged_clusters(as_features(blobs()), how, 3, draws=2) is not None
-    with pytest.warns(UserWarning, match="Nearly all"):
-        EnsembleClustering(3, random_state=0).fit(blobs())
-
-
-def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Trial, "decided", lambda trial: pytest.fail("a trial was made"))
-    X = np.random.default_rng(0).random((300, 4))
-    model = EnsembleClustering(random_state=0).fit(X)
-    assert model.n_clusters_ == 1
-    assert model.predict(X[:5]).tolist() == [0] * 5
-    with pytest.raises(pytest.fail.Exception, match="a trial was made"):
-        EnsembleClustering(random_state=0).fit(blobs())

@@ -247,7 +247,7 @@ def test_the_shell_explains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ([], "both have the column 'customer'; name it with --id"),
         (["--id", "nope"], "has no column 'nope'"),
         (["--id", "customer", "--most", "0"], "most must be"),
-        (["--id", "customer", "--columns", "note"], "no column can be compared between clusters: 'note' has 60"),
+        (["--id", "customer", "--columns", "note"], "no column can tell objects apart: 'note' has 60"),
         (["--id", "customer", "-o", "x.npy"], "must be a .csv"),
         (["--id", "customer", "--label", "x", "--columns", "town", "-o", "{table}", "--force"], "would replace"),
     ],

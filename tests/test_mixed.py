@@ -147,7 +147,7 @@ def test_the_shell_clusters_a_mixed_table(
     frame.to_csv("customers.csv", sep=";", decimal=",", index_label="customer")
     call = ["cluster", "customers.csv", "--id", "customer", "-k", "3", "--no-null", "--no-reference"]
     assert main([*call, "-o", "plain.csv"]) == 2
-    assert "or pass --mixed" in capsys.readouterr().err
+    assert "take texts and gaps with --mixed" in capsys.readouterr().err
     assert main([*call, "-o", "labels.csv", "--mixed"]) == 0
     shown = capsys.readouterr()
     assert "quorate: 1 number, 1 date, 1 column of yes and no, 1 category with 3 values" in shown.err

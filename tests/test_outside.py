@@ -59,7 +59,8 @@ def test_objects_inside_are_clustered_as_if_the_others_were_not_there(method: st
     whole = consensus(table, 3, noise=-1, method=method, random_state=0)
     part = consensus(table[10:], 3, method=method, random_state=0)
     assert whole.labels[10:].tolist() == part.labels.tolist()
-    assert np.array_equal(whole.confidence[10:], part.confidence)  # type: ignore[index]
+    assert whole.confidence is not None
+    assert np.array_equal(whole.confidence[10:], part.confidence)
     assert (whole.labels[:10] == -1).all()
 
 
@@ -82,7 +83,8 @@ def test_results_with_objects_outside_are_saved_scored_and_reported(tmp_path: Pa
     save_consensus(tmp_path / "result.npz", result)
     again = load_consensus(tmp_path / "result.npz")
     assert again.labels.tolist() == result.labels.tolist()
-    assert np.isnan(again.method_confidence[:10]).all()  # type: ignore[index]
+    assert again.method_confidence is not None
+    assert np.isnan(again.method_confidence[:10]).all()
     inside = as_ensemble(planted()[10:])
     assert evaluate(result, members, null=None).anmi == pytest.approx(
         evaluate(consensus(inside, 3, method="mcla", random_state=0), inside, null=None).anmi
@@ -112,7 +114,8 @@ def test_noise_is_read_from_every_format(suffix: str, tmp_path: Path) -> None:
     if suffix == "npy":
         np.save(path, table)
     else:
-        {"csv": frame.to_csv, "parquet": frame.to_parquet, "xlsx": frame.to_excel}[suffix](path, index=False)  # type: ignore[operator]
+        write = getattr(frame, {"csv": "to_csv", "parquet": "to_parquet", "xlsx": "to_excel"}[suffix])
+        write(path, index=False)
     assert np.array_equal(load_labels(path, noise=-1).noise, table == -1)
 
 

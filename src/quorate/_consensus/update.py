@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from quorate import _check
 from quorate._check import counted
 from quorate._data.coding import as_array
+from quorate._data.ids import places_among
 from quorate._data.labelling import Labelling, code_labelling
 from quorate._summaries import AMBIGUOUS, need_library
 from quorate._types import Consensus, FloatArray, IntArray
@@ -223,8 +224,7 @@ def _places(old: Labelling, new: Labelling) -> IntArray:
                 f"order unless both sides have ids, such as the index of a pandas Series, and then must be as many."
             )
         return np.arange(len(new.codes))
-    place = {str(name): row for row, name in enumerate(old.ids.tolist())}
-    found: IntArray = np.array([place.get(str(name), -1) for name in new.ids.tolist()], dtype=np.intp)
+    found: IntArray = places_among(new.ids, old.ids)
     if (found < 0).all():
         raise ValueError(
             f"before and after have no object in common: {str(old.ids[0])!r} is an id of the one and "

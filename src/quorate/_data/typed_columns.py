@@ -19,7 +19,6 @@ MOST_CATEGORIES = 100
 """A column of texts with more distinct values than this, most of them rare, is no category but a text."""
 YES, NO = frozenset({"yes", "true", "ja", "oui", "si", "sí"}), frozenset({"no", "false", "nein", "non"})
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
-_DAY = np.timedelta64(1, "D")
 
 
 class TypedColumn(NamedTuple):

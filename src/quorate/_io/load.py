@@ -589,7 +589,7 @@ def _typed(columns: Sequence[TypedColumn], ids: Array | None, id_name: str | Non
     kept, left_out = useful(columns)
     if not kept:
         reasons = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:5])
-        raise ValueError(f"{source}: no column can be compared between clusters: {reasons}.")
+        raise ValueError(f"{source}: no column can tell objects apart: {reasons}.")
     return TypedTable(kept, left_out, len(kept[0].values), ids, id_name or "id")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.coding import DEFAULT, MissingRule, code_values, label_column, missing_rule
+from quorate._data.coding import DEFAULT, MissingRule, code_values, label_column, missing_rule, object_array
 from quorate._data.ensemble import as_ids
 from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble, without_objects, write_npz
@@ -39,6 +39,14 @@ class Column(NamedTuple):
     name: str
     values: Array
     categories: Array | None = None
+
+
+def named_column(name: str, values: Sequence[Any]) -> Column:
+    """Return a column of names; None becomes an empty cell."""
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    code = {value: place for place, value in enumerate(known)}
+    codes = np.array([-1 if value is None else code[value] for value in values])
+    return Column(name, codes, object_array(known))
 
 
 class TextStyle(NamedTuple):
@@ -142,11 +150,8 @@ def save_rows(path: FilePath, rows: Sequence[Any], *, overwrite: bool = False, f
     for name, values in zip(rows[0]._fields, zip(*rows, strict=True), strict=True):
         if all(isinstance(value, int | float) for value in values):
             columns.append(Column(name, np.round(np.array(values), 6)))
-            continue
-        known = sorted({str(value) for value in values if value is not None})
-        code = {text: place for place, text in enumerate(known)}
-        codes = np.array([-1 if value is None else code[str(value)] for value in values])
-        columns.append(Column(name, codes, np.array(known, dtype=object)))
+        else:
+            columns.append(named_column(name, [None if value is None else str(value) for value in values]))
     write_table(path, columns, None, overwrite, formulas=formulas)
 
 

@@ -650,8 +650,8 @@ def no_number(name: str, column: str, text: str, row: int) -> str:
     advice = (
         "write decimal points instead of commas."
         if _COMMA_NUMBER.fullmatch(text)
-        else f"leave the column out ({option('--drop', brief(column, quoted=False))}), fill the gap, or pass --mixed "
-        f"(columns='auto' of EnsembleClustering), which takes texts and gaps."
+        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap; "
+        f"quorate cluster and generate take texts and gaps with --mixed, EnsembleClustering with columns='auto'."
     )
     return (
         f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "

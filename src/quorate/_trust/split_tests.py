@@ -335,7 +335,7 @@ def _as_merges(result: Consensus) -> tuple[IntArray, IntArray]:
     return np.array(children, dtype=np.int64).reshape(-1, 2), leaf_of_row.reshape(-1)
 
 
-class Tested(NamedTuple):
+class JudgedSplit(NamedTuple):
     """What a test found: how strong the split is, its p-value, and after how many draws."""
 
     strength: float
@@ -345,7 +345,7 @@ class Tested(NamedTuple):
 
 Divide = Callable[[Ensemble, float], NDArray[np.int32] | None]
 """An ensemble and the share of the objects that were drawn in; the parts of its first split out, -1 for the others."""
-Tester = Callable[[NDArray[np.intp], NDArray[np.intp], float, int], Tested | None]
+Tester = Callable[[NDArray[np.intp], NDArray[np.intp], float, int], JudgedSplit | None]
 """The objects of both parts, the level and the number of the test in; None if nothing can be compared."""
 
 
@@ -435,7 +435,7 @@ def _test_of_labels(
     other: NDArray[np.intp],
     level: float,
     number: int,
-) -> Tested | None:
+) -> JudgedSplit | None:
     """Compare the gain of a split with that of splits of permuted labels of the same objects."""
     objects, parts = _sample(one, other, np.random.default_rng((seed, number, 0)))
     part = as_objects(select_rows(whole, objects, np.ones(len(objects), dtype=np.int64)))
@@ -487,7 +487,7 @@ def _test_of_measurements(
     other: NDArray[np.intp],
     level: float,
     number: int,
-) -> Tested | None:
+) -> JudgedSplit | None:
     """Compare how well the parts of a split are separated with those of measurements without clusters."""
     objects, parts = _sample(one, other, np.random.default_rng((seed, number, 0)))
     k = _clusters_within(whole, objects)
@@ -526,7 +526,7 @@ def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int
 
 def _judged(
     own: FloatArray, draw: Callable[[int], FloatArray], allowance: FloatArray, least: FloatArray, level: float
-) -> Tested:
+) -> JudgedSplit:
     """Draw the reference until the answer is clear; of several values the one that is highest above it counts.
 
     `allowance` is taken from the observed values alone: so much references may differ from other data without clusters.
@@ -545,7 +545,7 @@ def _judged(
         if not above and np.isfinite(others).mean() > 0.5:
             p_value = min(p_value, _tail(strength, others[np.isfinite(others)]))
         if len(drawn) >= most or above >= ENOUGH or (not above and p_value < level / 10):
-            return Tested(strength, p_value, len(drawn))
+            return JudgedSplit(strength, p_value, len(drawn))
 
 
 def _strengths(own: FloatArray, values: FloatArray, least: FloatArray) -> tuple[float, FloatArray]:

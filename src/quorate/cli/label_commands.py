@@ -97,7 +97,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
         from quorate._io.paths import refuse_large_tables
         from quorate.cli.work import (
             find_consensus,
-            read_judging_measurements,
+            read_features_beside,
             read_labels,
             refuse_outputs,
             tell_outcome,
@@ -114,7 +114,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
     if arguments.max_bytes is not None:
         refuse_large_tables(arguments.labels, solving.max_bytes)
     ensemble = read_labels(arguments, step)
-    judges = None if arguments.features is None else read_judging_measurements(arguments, ensemble, step)
+    judges = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
     outcome = find_consensus(arguments, ensemble, n_clusters, solving, step, judges=judges)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
@@ -460,19 +460,21 @@ def run_splits(arguments: argparse.Namespace) -> None:
     least, seed = integer(arguments.min_size, "--min-size"), integer(arguments.seed, "--seed")
     step = steps_of(arguments)
     with step("loading"):
-        from quorate import significant_splits
+        from quorate import save_labels, significant_splits
         from quorate._io import refuse_output
-        from quorate.cli.work import read_beside, read_labels, refuse_picture, write_picture, write_split_labels
+        from quorate.cli.work import read_features_beside, read_labels, refuse_picture, write_picture
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     if arguments.picture is not None:
         refuse_picture(arguments.picture, arguments.force)
     ensemble = read_labels(arguments, step)
-    features = None if arguments.features is None else read_beside(arguments, ensemble, step)
+    features = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
     with step("testing splits"):
         found = significant_splits(ensemble, features, alpha=alpha, min_size=least, random_state=seed)
     if arguments.output is not None:
-        write_split_labels(arguments, found)
+        formulas = formulas_of(arguments, arguments.output)
+        ids, name = found.object_ids, arguments.id
+        save_labels(arguments.output, found.labels, ids=ids, id_name=name, overwrite=arguments.force, formulas=formulas)
     if arguments.picture is not None:
         write_picture(arguments.picture, found, arguments.force)
     tell(arguments, {**found.as_dict(), "output": arguments.output}, f"{found}\n")

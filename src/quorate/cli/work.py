@@ -27,9 +27,9 @@ from quorate import (
     save_ensemble,
     save_labels,
 )
-from quorate._data.coding import DEFAULT, as_number, object_array
+from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
-from quorate._data.ids import order_of
+from quorate._data.ids import places_among
 from quorate._data.joining import join_ensembles
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
@@ -47,7 +47,7 @@ from quorate._io.load import (
 )
 from quorate._io.opening import members_alone, short_names
 from quorate._io.paths import share_read
-from quorate._io.save import Column, id_column, write_table
+from quorate._io.save import Column, id_column, named_column, write_table
 from quorate._io.text import Choice
 from quorate._progress import Step
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
@@ -131,10 +131,7 @@ def read_lone_labelling(arguments: argparse.Namespace, path: str, step: Step) ->
 
 def write_updated(arguments: argparse.Namespace, found: Update) -> None:
     """Write the labels with lasting ids, and the names of the objects if they have any."""
-    known = list(dict.fromkeys(label for label in found.labels.tolist() if label is not None))
-    code = {label: place for place, label in enumerate(known)}
-    codes = np.array([-1 if label is None else code[label] for label in found.labels.tolist()])
-    column = Column(arguments.label, codes, object_array(known))
+    column = named_column(arguments.label, found.labels.tolist())
     id_name = id_column(arguments.id, (arguments.label,))
     formulas = formulas_of(arguments, arguments.output)
     write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
@@ -152,25 +149,6 @@ def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step:
             formulas=formulas_of(arguments),
             encoding=arguments.encoding,
         )
-
-
-def read_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
-    """Return the measurements of --features, in the order of the objects of an ensemble."""
-    from quorate.generation.features import as_features
-
-    with step(f"reading {arguments.features}"):
-        table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
-    order = order_of(ensemble.object_ids, table.ids, "--features")
-    values = as_features(table.values).data
-    return values if order is None else values[order]
-
-
-def write_split_labels(arguments: argparse.Namespace, found: SplitTree) -> None:
-    """Write the clusters that follow from significant splits, and the names of the objects if they have any."""
-    column = Column("label", found.labels, object_array(list(range(found.n_clusters))))
-    id_name = id_column(arguments.id, ("label",))
-    formulas = formulas_of(arguments, arguments.output)
-    write_table(arguments.output, [column], found.object_ids, arguments.force, id_name, formulas=formulas)
 
 
 def read_parents(path: str, step: Step) -> dict[str, str | None]:
@@ -206,10 +184,7 @@ def read_clusters(arguments: argparse.Namespace, ensemble: Ensemble, step: Step)
 
 def write_names(arguments: argparse.Namespace, ensemble: Ensemble, found: AgreedNames) -> None:
     """Write the name of each object, and the share that agrees with it."""
-    known = list(dict.fromkeys(name for name in found.names.tolist() if name is not None))
-    code = {name: place for place, name in enumerate(known)}
-    codes = np.array([-1 if name is None else code[name] for name in found.names.tolist()])
-    columns = [Column("name", codes, object_array(known)), Column("share", np.round(found.shares, 6))]
+    columns = [named_column("name", found.names.tolist()), Column("share", np.round(found.shares, 6))]
     formulas = formulas_of(arguments, arguments.output)
     id_name = id_column(ensemble.id_name, ("name", "share"))
     write_table(arguments.output, columns, ensemble.object_ids, arguments.force, id_name, formulas=formulas)
@@ -611,25 +586,23 @@ def read_measurements(arguments: argparse.Namespace, step: Step) -> Measurements
         return table if arguments.scale is None else _scaled(table)
 
 
-def read_judging_measurements(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+def read_features_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
     """Return the measurements of --features in the order of the objects: by their ids with --id, as they come without.
 
-    Each column is standardised with --scale z.
+    Each column is standardised with --scale z, if the command has that option. Further objects are left out.
     """
     with step(f"reading {arguments.features}", share_read):
         table = load_features(arguments.features, ids=arguments.id, sep=arguments.sep, encoding=arguments.encoding)
-        values = (table if arguments.scale is None else _scaled(table)).values
+        values = (table if getattr(arguments, "scale", None) is None else _scaled(table)).values
     if table.ids is None or ensemble.object_ids is None:
         return values
-    place = {str(name): row for row, name in enumerate(table.ids.tolist())}
-    wanted = [str(name) for name in ensemble.object_ids.tolist()]
-    absent = [name for name in wanted if name not in place]
+    rows = places_among(ensemble.object_ids, table.ids)
+    absent = list(map(str, ensemble.object_ids[rows < 0].tolist()))
     if absent:
         raise ValueError(
-            f"{arguments.features} has no measurements of {len(absent):,} of the {len(wanted):,} objects "
+            f"{arguments.features} has no measurements of {len(absent):,} of the {len(rows):,} objects "
             f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
         )
-    rows = np.array([place[name] for name in wanted], dtype=np.intp)
     return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
