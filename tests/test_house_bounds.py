@@ -10,8 +10,8 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 228  # columns of any kind, traits of a cluster, rules, update, resolutions (32), judged members (30)
-MOST_LINES = 54_000  # noise, meant ids, divide, names, first page (32); soft members, learnt weights, trees (29)
+MOST_MODULES = 229  # trees in the report, columns, traits, rules, update, resolutions (32), judged members (30)
+MOST_LINES = 54_100  # noise, meant ids, divide, names, first page (32); soft members, learnt weights, trees (29)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate._data": 16,  # objects outside, ids as people mean them (32)
@@ -23,7 +23,7 @@ MOST_WALKED = {
     "quorate consensus": 53,  # objects outside, own methods (32); soft members in evaluate; progress
     "EnsembleClustering('auto')": 67,  # objects outside, own methods, profiles_ (32); the judge (30)
     "stream.consensus": 46,  # objects outside, functions of the user as methods (32)
-    "report": 53,  # objects outside, functions of the user as methods (32); progress, camps, soft members
+    "report": 54,  # trees; objects outside, functions of the user as methods (32); progress, camps, soft members
 }
 """The files that calls of tests/walks.py walk through; a fit with a number walks through a part of that with "auto"."""
 MOST_IMPORTED = 133  # objects outside (32); soft members, progress, limits and warm starts (29, 31)

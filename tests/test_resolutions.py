@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from quorate import element_similarities, over_k, plot, resolutions
+from quorate import consensus, element_similarities, over_k, plot, report, resolutions
 from quorate.cli import main
 
 
@@ -123,6 +124,24 @@ def test_the_picture_has_a_circle_for_each_cluster() -> None:
     assert any("<" in label.get_text() for label in ax.get_yticklabels())
     with pytest.raises(TypeError, match=r"found must be what quorate.resolutions returns, got dict"):
         plot.clustering_tree({})  # type: ignore[arg-type]
+
+
+def test_the_report_draws_the_tree_and_says_which_resolution_to_take(tmp_path: Path) -> None:
+    table = {f"<b>{name}": labels for name, labels in sweep(1).items()}
+    found = resolutions(table, groups="(<b>k[0-9]+) run")
+    page = report(consensus(table, 5, confidence=False), table, tmp_path / "page.html", trees=found, numbers=None)
+    text = page.read_text(encoding="utf-8")
+    picture = text.split('<svg class="levels"')[1].split("</svg>")[0]
+    assert picture.count("<circle") == sum(map(len, found.categories))
+    assert picture.count("<line") == sum(flow.share_of_next >= 0.05 for flow in found.flows)
+    assert html.escape(found.reason) in text
+    assert "<b>k" not in text
+    few = {name: labels[:200] for name, labels in table.items()}
+    result = consensus(few, 5, confidence=False)
+    with pytest.raises(ValueError, match=r"trees must be about the objects of the ensemble, 200, got 300"):
+        report(result, few, tmp_path / "few.html", trees=found)
+    with pytest.raises(TypeError, match=r"trees must be what quorate.resolutions returns, got str"):
+        report(result, few, tmp_path / "few.html", trees=["clusters"])
 
 
 def test_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,10 +100,7 @@ class Resolutions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return resolutions, flows and the choice as lists and dictionaries of plain types."""
-        flows = [
-            {name: value.item() if isinstance(value, np.generic) else value for name, value in flow._asdict().items()}
-            for flow in self.flows
-        ]
+        flows = [{name: _plain(value) for name, value in flow._asdict().items()} for flow in self.flows]
         rows = [row._asdict() for row in self.rows]
         return {"resolutions": rows, "chosen": self.rows[self.chosen].name, "reason": self.reason, "flows": flows}
 
@@ -338,6 +335,67 @@ def _flows(names: list[str], labels: IntArray, categories: Sequence[NDArray[Any]
         )
         for a, b, count in zip(table.first.tolist(), table.second.tolist(), table.counts.tolist(), strict=True)
     ]
+
+
+LEAST_SHOWN = 0.05
+"""Flows that bring less than this share of the later cluster are left out of pictures."""
+
+
+class DrawnCluster(NamedTuple):
+    """A cluster in a picture of the clustering tree: its place from 0 (left) to 1, objects and mean consistency."""
+
+    name: Any
+    place: float
+    objects: int
+    consistency: float
+
+
+class Level(NamedTuple):
+    """The clusters of one resolution in a picture, and the flows into them: from, to, share of the later one."""
+
+    nodes: list[DrawnCluster]
+    arriving: list[tuple[int, int, float]]
+
+
+def levels_of(found: Resolutions) -> list[Level]:
+    """Return how to draw the clustering tree: each cluster stands below those that it comes from."""
+    levels: list[Level] = []
+    for number, categories in enumerate(found.categories):
+        arriving = _arriving(found, number) if number else []
+        places = _places(len(categories), [] if not number else levels[-1].nodes, arriving)
+        labels, consistency = found.labels[:, number], found.consistency[:, number]
+        known = (labels >= 0) & ~np.isnan(consistency)
+        sizes = np.bincount(labels[labels >= 0], minlength=len(categories)).tolist()
+        sums = np.bincount(labels[known], weights=consistency[known], minlength=len(categories))
+        means = (sums / np.maximum(np.bincount(labels[known], minlength=len(categories)), 1)).tolist()
+        nodes = [DrawnCluster(*node) for node in zip(categories.tolist(), places, sizes, means, strict=True)]
+        levels.append(Level(nodes, [(start, end, flow.share_of_next) for flow, start, end in arriving]))
+    return levels
+
+
+def _arriving(found: Resolutions, number: int) -> list[tuple[Flow, int, int]]:
+    """Return the flows into a level that are drawn, with the numbers of the clusters that they join."""
+    above = {label: place for place, label in enumerate(found.categories[number - 1].tolist())}
+    below = {label: place for place, label in enumerate(found.categories[number].tolist())}
+    return [
+        (flow, above[_plain(flow.cluster)], below[_plain(flow.into)])
+        for flow in found.flows
+        if flow.resolution == found.rows[number - 1].name and flow.share_of_next >= LEAST_SHOWN
+    ]
+
+
+def _places(n_nodes: int, above: Sequence[DrawnCluster], arriving: Sequence[tuple[Flow, int, int]]) -> list[float]:
+    """Return where the clusters of a level stand, ordered by the mean place of the objects in the level above."""
+    weight, wanted = np.zeros(n_nodes), np.arange(n_nodes, dtype=np.float64) if not above else np.zeros(n_nodes)
+    for flow, start, end in arriving:
+        weight[end] += flow.objects
+        wanted[end] += flow.objects * above[start].place
+    order = np.argsort(np.argsort(wanted / np.maximum(weight, 1), kind="stable"), kind="stable")
+    return (order / (n_nodes - 1)).tolist() if n_nodes > 1 else [0.5] * n_nodes
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _choice(rows: Sequence[Resolution]) -> tuple[int, str]:

@@ -496,6 +496,12 @@ def add_report(commands: Any) -> None:
     )
     parser.add_argument("--language", choices=("en", "de"), help="language of the first page, in everyday words")
     parser.add_argument("--logo", metavar="FILE", help="picture for the first page: .png, .jpg or .svg")
+    parser.add_argument(
+        "--resolutions",
+        metavar="GROUPS",
+        help="also draw which cluster splits into which over the resolutions of the table: as --groups of quorate "
+        "resolutions, or columns for one resolution per column",
+    )
     add_ambiguous_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -506,7 +512,7 @@ def run_report(arguments: argparse.Namespace) -> None:
     refuse_clashes(arguments)
     step = steps_of(arguments)
     with step("loading"):
-        from quorate import report
+        from quorate import report, resolutions
         from quorate.cli.work import read_columns_beside, read_labels_and_labelling
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
@@ -514,6 +520,7 @@ def run_report(arguments: argparse.Namespace) -> None:
     ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
     title = {} if arguments.title is None else {"title": arguments.title}
     features = None if arguments.features is None else read_columns_beside(arguments, ensemble, step)
+    groups = None if arguments.resolutions == "columns" else arguments.resolutions
     with step(f"writing {arguments.output}"):
         path = report(
             labelling.named(),
@@ -526,6 +533,7 @@ def run_report(arguments: argparse.Namespace) -> None:
             features=features,
             language=arguments.language,
             logo=arguments.logo,
+            trees=None if arguments.resolutions is None else resolutions(ensemble, groups),
             **title,
         )
     facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}

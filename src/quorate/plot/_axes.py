@@ -70,11 +70,6 @@ def finish(ax: Axes, title: str, x: str = "", y: str = "") -> Axes:
     return ax
 
 
-def plain(label: Any) -> Any:
-    """Return a label as the type of Python that `tolist` gives."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def bare(ax: Axes) -> None:
     """Remove the frame and the tick marks, for figures that fill their axes."""
     ax.spines[:].set_visible(False)

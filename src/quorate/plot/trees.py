@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._coarsening.tree import KEEP, CATree
-from quorate._trust.resolutions import Flow, Resolutions
+from quorate._trust.resolutions import Resolutions, levels_of
 from quorate._trust.split_tests import SplitTest, SplitTree
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
@@ -211,58 +211,25 @@ def clustering_tree(found: Resolutions, *, ax: Axes | None = None) -> Axes:
     """
     if not isinstance(found, Resolutions):
         raise TypeError(f"found must be what quorate.resolutions returns, got {type(found).__name__}.")
-    n_levels = len(found.rows)
-    widest = max(map(len, found.categories))
-    ax = _axes.axes(ax, (3.0 + 0.4 * min(widest, 24), 1.2 + 0.55 * n_levels))
-    places = _level_places(found)
-    for level in range(n_levels - 1):
-        for flow, start, end in _level_flows(found, level):
-            x = places[level][start], places[level + 1][end]
-            ax.plot(
-                x, (level, level + 1), color=_axes.DARK, alpha=max(0.05, flow.share_of_next), linewidth=1.2, zorder=1
-            )
+    levels = levels_of(found)
+    widest = max(len(level.nodes) for level in levels)
+    ax = _axes.axes(ax, (3.0 + 0.4 * min(widest, 24), 1.2 + 0.55 * len(levels)))
     import matplotlib
 
     shades = matplotlib.colormaps[_axes.SHADES]
-    for level, labels in enumerate(found.labels.T):
-        sizes = np.bincount(labels[labels >= 0], minlength=len(found.categories[level]))
-        known = (labels >= 0) & ~np.isnan(found.consistency[:, level])
-        sums = np.bincount(labels[known], weights=found.consistency[known, level], minlength=len(sizes))
-        means = sums / np.maximum(np.bincount(labels[known], minlength=len(sizes)), 1)
-        area = 30 + 500 * sizes / max(len(labels), 1)
-        colours = [shades(0.25 + 0.7 * value) for value in means.tolist()]
-        ax.scatter(places[level], np.full(len(sizes), level), area, colours, edgecolors=_axes.DARK, zorder=2)
-    marks = [" <" if level == found.chosen else "" for level in range(n_levels)]
-    ax.set_yticks(range(n_levels), [f"{row.name}{mark}" for row, mark in zip(found.rows, marks, strict=True)])
-    ax.set(ylim=(n_levels - 0.5, -0.5), xticks=[], xlim=(-0.08, 1.08))
+    for number, level in enumerate(levels):
+        for start, end, share in level.arriving:
+            x = levels[number - 1].nodes[start].place, level.nodes[end].place
+            ax.plot(x, (number - 1, number), color=_axes.DARK, alpha=share, linewidth=1.2, zorder=1)
+        area = [30 + 500 * node.objects / max(len(found.labels), 1) for node in level.nodes]
+        colours = [shades(0.25 + 0.7 * node.consistency) for node in level.nodes]
+        places = [node.place for node in level.nodes]
+        ax.scatter(places, [number] * len(places), area, colours, edgecolors=_axes.DARK, zorder=2)
+    marks = [" <" if number == found.chosen else "" for number in range(len(levels))]
+    ax.set_yticks(range(len(levels)), [f"{row.name}{mark}" for row, mark in zip(found.rows, marks, strict=True)])
+    ax.set(ylim=(len(levels) - 0.5, -0.5), xticks=[], xlim=(-0.08, 1.08))
     _axes.bare(ax)
     return _axes.finish(ax, "Clusters over resolutions", "", "resolution")
-
-
-def _level_flows(found: Resolutions, level: int) -> list[tuple[Flow, int, int]]:
-    """Return the flows below a level that are drawn, with the numbers of the clusters that they join."""
-    above = {label: place for place, label in enumerate(found.categories[level].tolist())}
-    below = {label: place for place, label in enumerate(found.categories[level + 1].tolist())}
-    name = found.rows[level].name
-    return [
-        (flow, above[_axes.plain(flow.cluster)], below[_axes.plain(flow.into)])
-        for flow in found.flows
-        if flow.resolution == name and flow.share_of_next >= 0.05
-    ]
-
-
-def _level_places(found: Resolutions) -> list[FloatArray]:
-    """Return where the clusters of each level stand from left to right: below those that they come from."""
-    places = [np.linspace(0, 1, len(found.categories[0])) if len(found.categories[0]) > 1 else np.array([0.5])]
-    for level in range(len(found.rows) - 1):
-        weight = np.zeros(len(found.categories[level + 1]))
-        wanted = np.zeros(len(weight))
-        for flow, start, end in _level_flows(found, level):
-            weight[end] += flow.objects
-            wanted[end] += flow.objects * places[-1][start]
-        order = np.argsort(np.argsort(wanted / np.maximum(weight, 1), kind="stable"), kind="stable")
-        places.append(order / max(len(order) - 1, 1) if len(order) > 1 else np.array([0.5]))
-    return places
 
 
 def split_tree(found: SplitTree, *, ax: Axes | None = None) -> Axes:

@@ -180,7 +180,7 @@ def membership_table(subject: Subject, memberships: FloatArray | None, shades: S
             f'<td>{expected:,.1f}</td><td>{mean[cluster]:.1%}</td><td class="profile">{told}</td></tr>'
         )
     body = "".join(rows) + _more(subject.n_clusters - ROWS_OF_TABLES, 5, "clusters")
-    return _folded(
+    return folded(
         "Memberships",
         ("cluster", "objects", "expected", "its own", "other clusters"),
         body,
@@ -191,39 +191,11 @@ def membership_table(subject: Subject, memberships: FloatArray | None, shades: S
     )
 
 
-MOST_SPLITS = 20
-
-
-def tree_table(subject: Subject) -> str:
-    """Return how the tree of the result comes apart, as a part of the page; empty if it has no tree."""
-    result = subject.result
-    if result is None or (result.tree is None and "leaves" not in result.info):
-        return ""
-    from quorate._evaluation.co_association import splits
-
-    rows = []
-    for split in splits(result, min(MOST_SPLITS, max(8, subject.n_clusters + 3))):
-        mark = ' class="own"' if split.n_clusters == subject.n_clusters else ""
-        value = split.gain if split.lifetime is None else split.lifetime
-        rows.append(
-            f'<tr{mark}><th scope="row">{split.n_clusters}</th><td>{split.size:,}</td><td>{split.left:,}</td>'
-            f"<td>{split.right:,}</td><td>{NONE if value is None else format(value, '.4f')}</td></tr>"
-        )
-    speaks = "density gained" if result.tree is None else "lifetime"
-    return _folded(
-        "How the tree comes apart",
-        ("clusters", "objects that are split", "into", "and", speaks),
-        "".join(rows),
-        f"One tree holds all numbers of clusters; the row in bold is that of {_number(subject.n_clusters, 'cluster')}. "
-        f"The higher the {speaks}, the more speaks for that number. result.cut(k) gives the clusters of another row, "
-        f"in the shell quorate cut result.npz -k K.",
-    )
-
-
-def _folded(title: str, head: Sequence[str], body: str, words: str) -> str:
+def folded(title: str, head: Sequence[str], body: str, words: str, picture: str = "") -> str:
+    """Return a part of the page that is folded until it is clicked: words, perhaps a picture, and a table."""
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
-        f'<details><summary>{escape(title)}</summary><p class="caption">{escape(words)}</p>'
+        f'<details><summary>{escape(title)}</summary><p class="caption">{escape(words)}</p>{picture}'
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}">'
         f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div></details>"
     )
@@ -367,6 +339,7 @@ def page(
     redo: Mapping[str, str],
     data: Json,
     made_by: str,
+    trees: str = "",
     choice: Choice | None = None,
     memberships: FloatArray | None = None,
     front: str = "",
@@ -393,7 +366,7 @@ def page(
             "made_by": escape(made_by),
             "clusters": cluster_table(subject, data["colours"]),
             "memberships": membership_table(subject, memberships, data["colours"]),
-            "tree": tree_table(subject),
+            "trees": trees,
             "members": member_table(subject),
             "grey": "Grey is a missing label." if subject.missing.any() else "",
             "orange": "A member that stands apart is orange." if len(data["members"]["apart"]) else "",

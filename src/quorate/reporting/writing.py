@@ -26,6 +26,7 @@ from quorate.reporting.figures import figures
 from quorate.reporting.page import ROWS_OF_TABLES, page
 from quorate.reporting.points import headline, points
 from quorate.reporting.slider import ambiguous_rows, download, object_table, stops
+from quorate.reporting.trees import checked_trees, trees_html
 
 if TYPE_CHECKING:
     from quorate.reporting.first_page import Front
@@ -48,6 +49,7 @@ def report(
     coordinates: Any = None,
     language: str | None = None,
     logo: str | os.PathLike[str] | None = None,
+    trees: Any = None,
 ) -> Path:
     """Write one HTML page about the quality of a consensus, which opens offline and fetches nothing.
 
@@ -92,6 +94,8 @@ def report(
         there if any of these four options is given; its language is English by default. The rest is in English.
     logo : path, optional
         A picture for the first page: .png, .jpg or .svg, which is copied into the file.
+    trees : Resolutions or several of them, optional
+        What `resolutions` returns for the same objects: the page shows which cluster splits into which.
 
     Returns
     -------
@@ -123,6 +127,7 @@ def report(
     members = soft_or_labels(ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
     subject = subject_of(result, labels, truth, ambiguous=ambiguous)
+    drawn = checked_trees(trees, subject.ensemble.n_rows)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
     _refuse_many_clusters(subject)
@@ -149,6 +154,7 @@ def report(
             "renamable": subject.result is not None,
         },
         choice=choice,
+        trees=trees_html(subject, drawn),
         memberships=_memberships(subject, members),
         made_by=f"Other numbers of clusters are shown {slider.made_by}." if len(slider.partitions) > 1 else "",
     )
