@@ -253,7 +253,8 @@ def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], w
     votes = voted(values)
     undecided = bool(others) and support[others[0]] >= NEARLY * support[best]
     reason = _reason(best, others, votes, undecided, len(answered))
-    if best in (wanted[0], wanted[-1]) and len(wanted) > 2:
+    # fewer than two clusters are a question of its own, the comparison with chance
+    if len(wanted) > 2 and (best == wanted[-1] or best == wanted[0] > 2):
         reason += " It is the end of the range that was tried."
     if failed:
         reason += f" The method gave no answer for {', '.join(map(str, failed))}."
