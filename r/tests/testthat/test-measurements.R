@@ -1,0 +1,57 @@
+need_python <- function() skip_if_not(quorate_available(), "the Python package quorate is not installed")
+
+flowers <- data.frame(iris[1:4], row.names = paste("flower", 1:150))
+
+test_that("measurements are clustered, and new objects join the clusters", {
+  need_python()
+  model <- ensemble_clustering(flowers, 3, seed = 0)
+  expect_identical(names(model$cluster), row.names(flowers))
+  expect_identical(predict(model, flowers), model$cluster)
+  expect_identical(predict(model, rev(flowers)), model$cluster)
+  expect_error(predict(model, flowers[1:3]), "lacks Petal.Width")
+})
+
+test_that("over_k has what ConsensusClusterPlus has", {
+  need_python()
+  found <- over_k(flowers, 2:3, n_members = 15, seed = 1)
+  expect_identical(found$numbers, 2:3)
+  matrix <- found$matrix(3)
+  expect_identical(rownames(matrix), row.names(flowers))
+  expect_identical(matrix, t(matrix))
+  expect_true(all(diag(matrix) == 1))
+  expect_identical(dim(found$item_consensus(3)), c(150L, 3L))
+  expect_identical(names(as.data.frame(found)), c("k2", "k3"))
+  own <- matrix[upper.tri(matrix)]
+  expect_equal(found$table$pac[2], mean(own > 0.1 & own < 0.9))
+  expect_error(found$matrix(7), "one of 2, 3, got 7")
+  expect_output(print(found), "150 objects")
+})
+
+test_that("every figure can be drawn", {
+  need_python()
+  pdf(NULL)
+  on.exit(dev.off())
+  found <- over_k(flowers, 2:3, n_members = 10, seed = 1)
+  for (which in c("cdf", "delta", "tracking")) expect_silent(plot(found, which))
+  expect_silent(plot(found, "matrix", k = 2))
+  expect_error(plot(found, "matrix"), "k must be given")
+  expect_silent(plot(found$results[["3"]]))
+  expect_silent(plot(consensus(as.data.frame(found), 3, confidence = FALSE)))
+})
+
+test_that("scores, verdict and report take a result or a labelling", {
+  need_python()
+  set.seed(1)
+  runs <- sapply(1:8, function(run) kmeans(flowers, 3)$cluster)
+  result <- consensus(runs, 3, seed = 0)
+  scores <- evaluate(result, truth = iris$Species)
+  expect_gt(scores$scores[["ari"]], 0.5)
+  expect_true(nzchar(scores$verdict))
+  expect_equal(evaluate(iris$Species, runs, truth = iris$Species)$scores[["ari"]], 1)
+  expect_error(evaluate(iris$Species), "labels must be given")
+  expect_output(print(scores), "ari")
+  page <- tempfile(fileext = ".html")
+  expect_identical(basename(report(result, page)), basename(page))
+  expect_true(file.exists(page))
+  expect_error(report(result, page), "exists")
+})
