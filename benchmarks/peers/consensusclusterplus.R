@@ -50,4 +50,4 @@ for (seed in 1:5) {
 table <- do.call(rbind, lines)
 cat("ConsensusClusterPlus", format(packageVersion("ConsensusClusterPlus")), "\n")
 print(aggregate(. ~ k, table[names(table) != "seed"], mean), digits = 3)
-write.csv(format(table, digits = 4), "benchmarks/peers/consensusclusterplus.csv", row.names = FALSE, quote = FALSE)
+write.csv(format(table, digits = 4, trim = TRUE), "benchmarks/peers/consensusclusterplus.csv", row.names = FALSE, quote = FALSE)

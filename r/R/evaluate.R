@@ -34,16 +34,30 @@ evaluate <- function(result, labels = NULL, truth = NULL, null = NULL, features 
   structure(
     list(
       scores = stats::setNames(real(found$values), unlist(found$names)),
-      grade = found$grade, verdict = found$verdict, stability = found$stability
+      grade = found$grade, verdict = found$verdict, stability = stability_of(found$stability)
     ),
     class = "quorate_scores"
   )
 }
 
+stability_of <- function(found) {
+  if (is.null(found)) {
+    return(NULL)
+  }
+  data.frame(
+    cluster = unlist(found$cluster), objects = whole(found$objects), stability = real(found$stability),
+    meaning = unlist(found$meaning)
+  )
+}
+
 print.quorate_scores <- function(x, digits = 4, ...) {
   cat(paste(strwrap(x$verdict), collapse = "\n"), "\n\n", sep = "")
-  print(data.frame(score = signif(x$scores, digits)))
-  if (!is.null(x$stability)) cat("\n", x$stability, "\n", sep = "")
+  values <- vapply(x$scores, format, "", digits = digits)
+  print(data.frame(score = values, row.names = gsub("_", " ", names(x$scores))))
+  if (!is.null(x$stability)) {
+    cat("\n")
+    print(x$stability, row.names = FALSE, digits = 3)
+  }
   invisible(x)
 }
 

@@ -104,13 +104,24 @@ def evaluate(
     known = None if truth is None else column(truth)
     scores = quorate.evaluate(labels, members, truth=known, features=features, **plain(options))
     names = [name for name, value in scores.as_dict().items() if value is not None]
-    table = scores.stability
     return {
         "names": names,
         "values": real([scores.as_dict()[name] for name in names]),
         "grade": scores.verdict.grade,
         "verdict": str(scores.verdict),
-        "stability": None if table is None else str(table),
+        "stability": _stability(scores.stability, isinstance(labels, quorate.Consensus)),
+    }
+
+
+def _stability(table: Any, from_zero: bool) -> dict[str, Any] | None:
+    """Return the stability of each cluster; those of a result are numbered from 0 here, and from 1 in R."""
+    if table is None:
+        return None
+    return {
+        "cluster": [str(int(row.cluster) + 1) if from_zero else row.cluster for row in table.rows],
+        "objects": whole([row.objects for row in table.rows]),
+        "stability": real([np.nan if row.stability is None else row.stability for row in table.rows]),
+        "meaning": [row.meaning or "" for row in table.rows],
     }
 
 
@@ -146,7 +157,9 @@ def item_consensus(found: Any, n_clusters: float) -> bytearray:
     return real(found.item_consensus(int(n_clusters)).to_numpy())
 
 
-def report(result: Any, members: Any, path: str, truth: Column | None, features: Any, options: Mapping[str, Any]) -> str:
+def report(
+    result: Any, members: Any, path: str, truth: Column | None, features: Any, options: Mapping[str, Any]
+) -> str:
     known = None if truth is None else column(truth)
     written = quorate.report(result, members, path, truth=known, features=features, **plain(options))
     return str(written)
