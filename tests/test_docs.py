@@ -125,3 +125,11 @@ def test_prose_is_in_british_spelling(page: Path) -> None:
     text = re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     prose = re.sub(r"`[^`]*`|\]\([^)]*\)", "", PUBLISHED.sub("", text))
     assert AMERICAN.findall(prose) == []
+
+
+def test_the_index_of_decisions_has_each_page_once() -> None:
+    folder = DOCS / "decisions"
+    linked = re.findall(
+        r"^- \[.*\]\((\d{4}-[^)]*\.md)\)$", (folder / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(linked) == sorted(page.name for page in folder.glob("0*.md"))
