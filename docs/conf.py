@@ -89,9 +89,8 @@ html_sidebars = {"index": []}
 def setup(app: Any) -> None:
     """Leave the pages of docs/decisions out of the menu: their index links to all of them."""
 
-    def leave_out(app: Any, _: Any) -> None:
-        metadata = app.env.metadata[app.env.docname]
-        if app.env.docname.startswith("decisions/0"):
-            metadata["orphan"] = True
+    def leave_out(app: Any, env: Any) -> None:
+        for name in (name for name in env.found_docs if name.startswith("decisions/0")):
+            env.metadata[name]["orphan"] = True
 
-    app.connect("doctree-read", leave_out)
+    app.connect("env-updated", leave_out)

@@ -23,8 +23,10 @@ GUIDES = sorted(
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_the_python_blocks_of_a_guide_run(name: str) -> None:
+def test_the_python_blocks_of_a_guide_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
 
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), flags=re.DOTALL)
     names: dict[str, object] = {}
