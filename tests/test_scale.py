@@ -44,7 +44,7 @@ def test_the_first_page_has_the_whole_jobs(tmp_path):
     for stage, seconds in (("compress", 9.0), ("labels to labels", 2.0)):
         results.add({"way": "memory", "stage": stage, "n": 10**6, "seconds": seconds, "peak_bytes": 3 * 10**9})
     first = page.text(results)
-    assert "| labels in memory to a consensus | 2 s, 3.00 |" in first
+    assert "| labels in memory to a consensus | 2 / 3.00 |" in first
     assert "has 1,000,000 objects and 20 members, and took 2 seconds and 3 GB" in first
     assert "compress" not in first
 

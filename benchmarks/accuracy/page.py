@@ -56,9 +56,9 @@ def text(results: Results) -> str:
         _in_short(results),
         "![Six shapes, clustered by k-means above and by Quorate below](images/six-shapes.png)",
         f"[All sets, wins and losses]({EVIDENCE}) have a page of their own, which also says how it was measured.",
-        "## Beside scikit-learn's clusterers",
+        "## Compared with scikit-learn's clusterers",
         summary(results),
-        "## Beside published figures",
+        "## Compared with published figures",
         _published(results),
         "## Labels only",
         "Which consensus function suits given labels is another question: [25 methods on 60 data sets in two "

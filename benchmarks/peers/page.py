@@ -21,7 +21,7 @@ TITLES = {
 def page(records: Sequence[Record]) -> str:
     """The page for readers; without records it says so."""
     parts = [
-        "# Quorate beside other packages",
+        "# Quorate and other packages",
         "**What this means for you.** Up to a few thousand objects nearly every package here finishes, and you can "
         "choose by what it offers. Beyond that most of them end, because they hold a matrix over all pairs of "
         "objects or one column for each cluster. The answers are about as good where a package finishes, with "

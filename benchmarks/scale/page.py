@@ -53,7 +53,8 @@ def text(results: Results) -> str:
         "# How it grows",
         _introduction(results),
         _jobs(results),
-        "A cell has seconds, and the most memory in gigabytes that the process held, its input included.",
+        "Seconds / the most memory in gigabytes that the process held, its input included; k is a thousand objects, "
+        "M a million.",
         f"![Seconds and gigabytes of whole jobs over the number of objects](images/{PICTURE})",
         _advice(),
         "[All stages](measured/scale.md) have a page of their own, with methods on rows that are all distinct, and how "
@@ -99,9 +100,13 @@ def _introduction(results: Results) -> str:
 def _jobs(results: Results) -> str:
     lines = {words: results.of(*job) for job, words in JOBS.items() if results.of(*job)}
     sizes = sorted({n for records in lines.values() for n in records if n >= FITTED_FROM})
-    rows = [["job", *(f"{n:,} objects" for n in sizes)], ["---"] * (len(sizes) + 1)]
-    rows += [[words, *(_cell(records, n) for n in sizes)] for words, records in lines.items()]
+    rows = [["job", *map(_short, sizes)], ["---"] * (len(sizes) + 1)]
+    rows += [[words, *(_cell(records, n).replace(" s, ", " / ") for n in sizes)] for words, records in lines.items()]
     return _lines(rows)
+
+
+def _short(n: int) -> str:
+    return f"{n // 10**6} M" if n >= 10**6 else f"{n // 1000} k"
 
 
 def _advice() -> str:
@@ -184,9 +189,10 @@ def _draw(results: Results, path: Path, drawn: dict[tuple[str, str], str]) -> No
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(13, 4.6), constrained_layout=True)
+    many = len(drawn) > len(JOBS)
+    figure, axes = pyplot.subplots(1, 2, figsize=(13, 4.6) if many else (9, 4.6), constrained_layout=True)
     for axis in axes:
-        axis.set_prop_cycle(color=pyplot.get_cmap("tab20" if len(drawn) > 10 else "tab10").colors)
+        axis.set_prop_cycle(color=pyplot.get_cmap("tab20" if many else "tab10").colors)
     for (way, stage), name in drawn.items():
         records = results.of(way, stage)
         if len(records) < 2:
@@ -199,7 +205,8 @@ def _draw(results: Results, path: Path, drawn: dict[tuple[str, str], str]) -> No
     for axis, title in zip(axes, ("seconds", "gigabytes at most"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="objects", title=title)
         axis.grid(alpha=0.3)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
+    place, size = ("outside right upper", 8) if many else ("outside lower center", 10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc=place, fontsize=size, frameon=False)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
