@@ -229,9 +229,14 @@ def sample_blocks(
 
 def drawn_rows(array: BlockArray, entropy: int) -> NDArray[Any]:
     """Return `SAMPLE` rows of an array in blocks, drawn at random and in their order."""
+    return array.rows(drawn_numbers(len(array), entropy))
+
+
+def drawn_numbers(n_objects: int, entropy: int) -> NDArray[np.int64]:
+    """Return the numbers of `SAMPLE` objects that are drawn at random, in their order; all if there are fewer."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_NUMBER,)))
-    few = min(SAMPLE, len(array))
-    return array.rows(np.sort(rng.choice(len(array), few, replace=False, shuffle=False)).astype(np.int64))
+    few = min(SAMPLE, n_objects)
+    return np.sort(rng.choice(n_objects, few, replace=False, shuffle=False)).astype(np.int64)
 
 
 class FittedBlocks(NamedTuple):
