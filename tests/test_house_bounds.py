@@ -10,7 +10,7 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 229  # trees in the report, columns, traits, rules, update, resolutions (32), judged members (30)
+MOST_MODULES = 230  # the end of Parquet files (28), trees in the report, columns, traits, rules, update, resolutions (32), judged members (30)
 MOST_LINES = 54_100  # noise, meant ids, divide, names, first page (32); soft members, learnt weights, trees (29)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
