@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate._io.parquet_footer import Column, DamagedError, page_bytes, text_columns
+from quorate._io.parquet_footer import TextChunk, DamagedError, page_bytes, text_columns
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_pyarrow(tmp_path: Path, codec: str, dictionary
                 wanted = file.metadata.row_group(number).column(places[name])
                 starts = [wanted.data_page_offset]
                 starts += [wanted.dictionary_page_offset] if wanted.has_dictionary_page else []
-                assert column == Column(wanted.total_uncompressed_size, tuple(starts))
+                assert column == TextChunk(wanted.total_uncompressed_size, tuple(starts))
                 assert 0 < max(page_bytes(path, start) for start in column.starts) <= column.n_bytes
 
 

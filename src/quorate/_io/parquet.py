@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from quorate._check import brief
 from quorate._data.ids import arrow_ids, computable
 from quorate._data.tables import refuse_duplicates
-from quorate._io.parquet_footer import Column, DamagedError, page_bytes, text_columns
+from quorate._io.parquet_footer import TextChunk, DamagedError, page_bytes, text_columns
 from quorate._io.paths import FilePath, reading, refuse_content
 from quorate._io.source import Block, Most, Part, Source, given, refuse_more_columns, stamp
 from quorate._io.text import Choice, Choose
@@ -93,7 +93,7 @@ class _Group(NamedTuple):
     """A row group: its number of rows, and what is known of each column of texts."""
 
     n_rows: int
-    texts: dict[str, Column]
+    texts: dict[str, TextChunk]
 
 
 class _File(NamedTuple):
@@ -212,7 +212,7 @@ def _parts_of(file: _File, number: int, choice: Choice, most: Most) -> Iterator[
             yield from _pieces(file.path, number, range(first, last), choice, min(most.rows, fitting), most)
 
 
-def _chosen(group: _Group, choice: Choice) -> dict[str, Column]:
+def _chosen(group: _Group, choice: Choice) -> dict[str, TextChunk]:
     """Return what is known about the columns of texts of a row group that are read."""
     return {name: group.texts[name] for name in _columns(choice) if name in group.texts}
 

@@ -17,7 +17,7 @@ _INTEGERS = (4, 5, 6)
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LISTS, _STRUCT = 1, 2, 3, 7, 8, (9, 10), 12
 
 
-class Column(NamedTuple):
+class TextChunk(NamedTuple):
     """A column of a row group: its bytes when unpacked, and where its first pages begin."""
 
     n_bytes: int
@@ -96,7 +96,7 @@ class _Reader:
         return fields
 
 
-def text_columns(path: Path, names: set[str]) -> list[dict[str, Column]]:
+def text_columns(path: Path, names: set[str]) -> list[dict[str, TextChunk]]:
     """Return for each row group of a Parquet file the bytes and the first pages of columns, by their names."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
@@ -109,7 +109,7 @@ def text_columns(path: Path, names: set[str]) -> list[dict[str, Column]]:
     return [_columns(group, names, size) for group in _field(footer, 4, list)]
 
 
-def _columns(group: Any, names: set[str], size: int) -> dict[str, Column]:
+def _columns(group: Any, names: set[str], size: int) -> dict[str, TextChunk]:
     known = {}
     for chunk in _field(group, 1, list):
         facts = _field(chunk, 3, dict)
@@ -119,7 +119,7 @@ def _columns(group: Any, names: set[str], size: int) -> dict[str, Column]:
         name = b".".join(parts).decode(errors="replace")
         if name in names:
             starts = (_field(facts, 9, int), _field(facts, 11, int) if 11 in facts else None)
-            known[name] = Column(_field(facts, 6, int), tuple(start for start in starts if start is not None))
+            known[name] = TextChunk(_field(facts, 6, int), tuple(start for start in starts if start is not None))
             if known[name].n_bytes < 0 or not all(0 <= start < size for start in known[name].starts):
                 raise DamagedError(f"column {name!r} is said to lie outside of the file")
     return known
