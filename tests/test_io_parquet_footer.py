@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate._io.parquet_footer import TextChunk, DamagedError, page_bytes, text_columns
+from quorate._io.parquet_footer import DamagedError, TextChunk, page_bytes, text_columns
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

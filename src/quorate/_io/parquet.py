@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from quorate._check import brief
 from quorate._data.ids import arrow_ids, computable
 from quorate._data.tables import refuse_duplicates
-from quorate._io.parquet_footer import TextChunk, DamagedError, page_bytes, text_columns
+from quorate._io.parquet_footer import DamagedError, TextChunk, page_bytes, text_columns
 from quorate._io.paths import FilePath, reading, refuse_content
 from quorate._io.source import Block, Most, Part, Source, given, refuse_more_columns, stamp
 from quorate._io.text import Choice, Choose

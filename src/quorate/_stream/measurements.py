@@ -258,7 +258,7 @@ def drawn_numbers(n_objects: int, entropy: int) -> NDArray[np.int64]:
 
 
 class FittedBlocks(NamedTuple):
-    """MeasuredTable in blocks, labelled by trained members: distinct rows, the row of each object, and the members."""
+    """Measurements in blocks, labelled by trained members: distinct rows, the row of each object, and the members."""
 
     ensemble: Ensemble
     rows: NDArray[np.intp]
