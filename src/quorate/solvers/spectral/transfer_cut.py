@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
@@ -135,17 +136,36 @@ def transfer_cut(
 
 def transfer_embedding(
     ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[EmbeddedRows, FloatArray]:
     """One point of length 1 per row, and the eigenvalues of the folded graph, of which the first is the largest, 1.
 
     With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
     u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
     """
     table, values = point_table(*_leading(ensemble, weights, n_components, rng), weights)
-    points = np.empty((ensemble.n_rows, table.shape[1]))
-    labels, offsets = ensemble.labels, ensemble.offsets
-    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
-    return points, values
+    return EmbeddedRows(ensemble, table), values
+
+
+class EmbeddedRows:
+    """The points (m, k) of rows, which are made from their labels each time they are read, and not held.
+
+    table (d, k) is what each base cluster adds to the points of its rows.
+    """
+
+    def __init__(self, ensemble: Ensemble, table: FloatArray) -> None:
+        self._labels, self._offsets, self._table = ensemble.labels, ensemble.offsets, table
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._labels), self._table.shape[1]
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> FloatArray:
+        points = np.empty((len(rows), self._table.shape[1]))
+        unit_sums(self._labels, self._offsets, self._table, rows, points)
+        return points
 
 
 def leading_values(
