@@ -133,8 +133,9 @@ def test_more_directions_than_the_graph_has_are_left_out() -> None:
 
 def _plain_lloyd(points: Any, counts: Any, centres: Any, max_iter: int) -> tuple[Any, float, int, bool]:
     """Lloyd's algorithm, every distance of every sweep computed anew; its mean of a cluster is an exact sum."""
-    labels = np.full(len(points), -1)
-    for n_iter in range(1, max_iter + 1):
+    labels, n_iter, converged = np.full(len(points), -1), 0, False
+    while not converged and n_iter < max_iter:
+        n_iter += 1
         squared = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
         nearest = squared.argmin(axis=1)
         fill_empty(nearest, counts * squared.min(axis=1), len(centres))
@@ -146,8 +147,6 @@ def _plain_lloyd(points: Any, counts: Any, centres: Any, max_iter: int) -> tuple
                 for inside in (labels == cluster for cluster in range(len(centres)))
             ]
         )
-        if converged:
-            break
     return labels, float(counts @ ((points - centres[labels]) ** 2).sum(axis=1)), n_iter, converged
 
 

@@ -17,7 +17,7 @@ from quorate.ops.landmarks import recurrence
 from quorate.ops.threads import blas_waits, map_fixed_blocks, map_tasks, one_blas_thread
 from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count
 from quorate.solvers.local_weights import cluster_overlap
-from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common_factor
 
 DENSE_SIDE = 1500
 """Up to this many rows or base clusters the small Gram matrix is decomposed whole, above by Lanczos iterations."""
@@ -44,7 +44,7 @@ def spectral_embedding(
 
     rows = root_weighted_rows(ensemble)
     # without a common factor, for as many objects of each row again are the same matrix
-    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
+    counts = without_common_factor(ensemble).counts
     degree = rows @ (rows.T @ counts.astype(np.float64))
     matrix = diags_array(np.sqrt(counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)

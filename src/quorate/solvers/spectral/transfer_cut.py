@@ -22,6 +22,7 @@ from quorate.solvers.spectral.embedding import (
     sample_size,
     with_signs,
 )
+from quorate.solvers.weights import without_common_factor
 
 LEAST_VALUE = 1e-12
 """Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
@@ -187,11 +188,11 @@ def _leading(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
     # twice the objects is the same graph; without the common factor it is so to the last bit
-    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
-    degree = np.empty(ensemble.n_rows)
+    counts = without_common_factor(ensemble).counts
+    mass = np.empty(ensemble.n_rows)
     labels, offsets = ensemble.labels, ensemble.offsets
-    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
-    mass = counts / degree
+    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, mass), ensemble.n_rows)
+    np.divide(counts, mass, out=mass)
     n_clusters = int(offsets[-1])
     if n_clusters <= most_dense:
         return folded_leading(fold(ensemble, mass), weights, n_components)
