@@ -269,7 +269,7 @@ def tally_and_sizes(
 
 
 def cluster_sizes(
-    assignment: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int, *, block: int = 1 << 20
+    assignment: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int, *, block: int = 65_536
 ) -> NDArray[np.int64]:
     """The number of objects in each cluster of an assignment of rows, (n_clusters,); -1 is no cluster."""
     sizes = np.zeros(n_clusters, dtype=np.int64)
