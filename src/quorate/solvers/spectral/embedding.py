@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray
+from quorate.ops.bipartite import unit_sums
 from quorate.ops.coding import canonical
 from quorate.ops.euclidean import move_point, reassign_points, waiting_rows
 from quorate.ops.landmarks import recurrence
 from quorate.ops.threads import blas_waits, map_fixed_blocks, map_tasks, one_blas_thread
-from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count
-from quorate.solvers.local_weights import cluster_overlap
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty, objects_in, one_hot, rows_drawn_by_count
+from quorate.solvers.local_weights import cluster_overlap, fold, row_masses
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common_factor
 
 DENSE_SIDE = 1500
@@ -33,13 +34,14 @@ def root_weighted_rows(ensemble: Ensemble) -> Any:
     return rows
 
 
-def spectral_embedding(
-    ensemble: Ensemble, n_components: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def spectral_embedding(ensemble: Ensemble, n_components: int, rng: np.random.Generator) -> tuple[Points, FloatArray]:
     """One point of length 1 per row, and the singular values; directions without weight are left out.
 
     A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are.
     """
+    n_clusters = int(ensemble.offsets[-1])
+    if n_clusters < ensemble.n_rows and n_clusters <= max(DENSE_SIDE, 2 * n_components):
+        return _folded_embedding(ensemble, n_components)
     from scipy.sparse import diags_array
 
     rows = root_weighted_rows(ensemble)
@@ -54,6 +56,25 @@ def spectral_embedding(
     return points, values
 
 
+def _folded_embedding(ensemble: Ensemble, n_components: int) -> tuple[EmbeddedRows, FloatArray]:
+    """The embedding by the right singular vectors, of which the left ones are sums: one for each cluster of a row.
+
+    The factor of a row, the root of its objects divided by its degree, does not change its point of length 1.
+    """
+    weights = cluster_weights(ensemble)
+    # the degree of a row is what it shares with all objects: the sum of the weighted sizes of its clusters
+    root, sizes = np.sqrt(weights), objects_in(without_common_factor(ensemble))
+    shared = fold(ensemble, row_masses(ensemble, weights * sizes))
+    squares, vectors = leading_eigenvectors(shared * np.outer(root, root), n_components)
+    kept = squares > LEAST_SQUARE * squares[0]
+    values = np.sqrt(squares[kept])
+    return EmbeddedRows(ensemble, np.ascontiguousarray(vectors[:, kept] * root[:, None] / values)), values
+
+
+LEAST_SQUARE = 1e-12
+"""Squaring leaves nothing of singular values whose square is below this share of the largest: they are rounding."""
+
+
 def _left_singular(matrix: Any, n_components: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     side = min(matrix.shape)
     if side > max(DENSE_SIDE, 2 * n_components):
@@ -62,14 +83,32 @@ def _left_singular(matrix: Any, n_components: int, rng: np.random.Generator) -> 
         vectors, values, _ = svds(matrix, k=n_components, v0=rng.random(side))
         order = np.argsort(-values)
         return vectors[:, order], values[order]
-    wide = matrix.shape[0] <= matrix.shape[1]
-    gram = (matrix @ matrix.T if wide else matrix.T @ matrix).toarray()
-    squares, vectors = np.linalg.eigh(gram)
+    squares, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
     squares, vectors = squares[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    # squaring leaves nothing of singular values below the root of the rounding
-    kept = squares > 1e-12 * squares[0]
-    values = np.sqrt(squares[kept])
-    return (vectors[:, kept] if wide else matrix @ vectors[:, kept] / values), values
+    kept = squares > LEAST_SQUARE * squares[0]
+    return vectors[:, kept], np.sqrt(squares[kept])
+
+
+class EmbeddedRows:
+    """The points (m, k) of rows, which are made from their labels each time they are read, and not held.
+
+    table (d, k) is what each base cluster adds to the points of its rows.
+    """
+
+    def __init__(self, ensemble: Ensemble, table: FloatArray) -> None:
+        self._labels, self._offsets, self._table = ensemble.labels, ensemble.offsets, table
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._labels), self._table.shape[1]
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> FloatArray:
+        points = np.empty((len(rows), self._table.shape[1]))
+        unit_sums(self._labels, self._offsets, self._table, rows, points)
+        return points
 
 
 def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
+from quorate.ops.bipartite import fold_product
 from quorate.ops.tables import cluster_counts
-from quorate.ops.threads import map_blocks
 from quorate.solvers.label_rows import canonical_labels, fill_empty, rows_of_drawn_objects, shared_masses
-from quorate.solvers.local_weights import fold
+from quorate.solvers.local_weights import fold, row_masses
 from quorate.solvers.spectral.embedding import (
+    EmbeddedRows,
     centres_of_sample,
     euclidean_kmeans,
     leading_eigenvectors,
@@ -147,28 +146,6 @@ def transfer_embedding(
     return EmbeddedRows(ensemble, table), values
 
 
-class EmbeddedRows:
-    """The points (m, k) of rows, which are made from their labels each time they are read, and not held.
-
-    table (d, k) is what each base cluster adds to the points of its rows.
-    """
-
-    def __init__(self, ensemble: Ensemble, table: FloatArray) -> None:
-        self._labels, self._offsets, self._table = ensemble.labels, ensemble.offsets, table
-
-    def __len__(self) -> int:
-        return len(self._labels)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self._labels), self._table.shape[1]
-
-    def __getitem__(self, rows: NDArray[np.intp]) -> FloatArray:
-        points = np.empty((len(rows), self._table.shape[1]))
-        unit_sums(self._labels, self._offsets, self._table, rows, points)
-        return points
-
-
 def leading_values(
     ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator, *, dense: bool = True
 ) -> FloatArray:
@@ -187,22 +164,15 @@ def _leading(
     most_dense: int = DENSE_CLUSTERS,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
-    # twice the objects is the same graph; without the common factor it is so to the last bit
-    counts = without_common_factor(ensemble).counts
-    mass = np.empty(ensemble.n_rows)
-    labels, offsets = ensemble.labels, ensemble.offsets
-    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, mass), ensemble.n_rows)
-    np.divide(counts, mass, out=mass)
-    n_clusters = int(offsets[-1])
-    if n_clusters <= most_dense:
+    mass = row_masses(ensemble, weights)
+    if int(ensemble.offsets[-1]) <= most_dense:
         return folded_leading(fold(ensemble, mass), weights, n_components)
-    return _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
+    return _sparse_leading(ensemble, weights, mass, n_components, rng)
 
 
 def _sparse_leading(
     ensemble: Ensemble,
     weights: FloatArray,
-    counts: Any,
     mass: FloatArray,
     n_components: int,
     rng: np.random.Generator,
@@ -214,7 +184,7 @@ def _sparse_leading(
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
-    size = int(offsets[-1])
+    size, counts = int(offsets[-1]), without_common_factor(ensemble).counts
     sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
     degree = _above_zero(weights * sizes)
     scale = weights / np.sqrt(degree)
