@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-r test-floors audit check methods bench scale papers accuracy judge trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-r test-floors audit check methods bench scale papers accuracy judge trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist sbom paper clean
 .DELETE_ON_ERROR:
 
 # Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
@@ -163,6 +163,18 @@ dist:               ## source archive and wheel, checked; the tests run against 
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
 	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
 	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),$(PARALLEL))
+
+paper:              ## the paper as build/paper.pdf, by pandoc and XeLaTeX; JOSS builds its own from the same files
+	mkdir -p build
+	cd paper && pandoc paper.md --citeproc --pdf-engine=xelatex -V geometry:margin=2.5cm -o ../build/paper.pdf
+
+sbom:               ## the packages that an installation of the built wheel brings, as CycloneDX: build/sbom/quorate.cdx.json
+	rm -rf build/sbom && mkdir -p build/sbom
+	$(PYTHON) -m venv build/sbom/installed && $(PYTHON) -m venv build/sbom/tool
+	build/sbom/installed/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[all]"
+	build/sbom/tool/bin/python -m pip install --quiet --disable-pip-version-check "cyclonedx-bom>=6"
+	build/sbom/tool/bin/cyclonedx-py environment --mc-type library --pyproject pyproject.toml --validate -o build/sbom/quorate.cdx.json build/sbom/installed/bin/python
+	rm -rf build/sbom/installed build/sbom/tool
 
 clean:
 	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .venv-audit .venv-fuzz .pytest_cache .mypy_cache .ruff_cache demo
