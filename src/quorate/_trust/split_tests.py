@@ -220,7 +220,7 @@ def significant_splits(
         raise ValueError(
             f"result must have the {ensemble.n_objects:,} objects of the members, got one of {len(tree.objects):,}."
         )
-    measured = None if features is None else _measurements(features, ensemble)
+    measured = None if features is None else measurements_beside(features, ensemble)
     with steps(is_shown=progress)("testing splits"):
         found = _walk(tree, _tester(ensemble, measured, how, least, seed), alpha, least)
     labels = _completed(ensemble, found[1])
@@ -228,7 +228,7 @@ def significant_splits(
     return SplitTree(found[0], labels, alpha, reference, ensemble.object_ids)
 
 
-def _measurements(features: Any, ensemble: Ensemble) -> Features:
+def measurements_beside(features: Any, ensemble: Ensemble) -> Features:
     """Return the measurements as an array of floats, one row for each object."""
     block = as_features(features)
     if block.is_sparse:

@@ -597,7 +597,17 @@ def add_divide(commands: Any) -> None:
     parser.add_argument(
         "--cluster", metavar="NAME", required=True, help="the cluster to divide, as the labelling has it"
     )
-    parser.add_argument("-k", metavar="K", help="number of sub-clusters, auto, or a range (default: auto)")
+    parser.add_argument(
+        "-k",
+        metavar="K",
+        help="number of sub-clusters, auto, or a range (default: as many as significant divisions make)",
+    )
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the measurements that the clusterings were made from, with the same --id; divisions are then "
+        "compared with measurements without clusters (default: with permuted labels)",
+    )
     parser.add_argument("-m", "--method", default="auto", help="consensus function (default: %(default)s)")
     add_seed_option(parser)
     add_null_option(parser)
@@ -616,12 +626,13 @@ def run_divide(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import divide, save_labels
         from quorate._io import refuse_output
-        from quorate.cli.work import read_labels_and_labelling
+        from quorate.cli.work import read_features_beside, read_labels_and_labelling
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
+    features = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
     with step(f"dividing cluster {arguments.cluster}"):
-        options = {"method": arguments.method, "random_state": seed, "null": test.null}
+        options = {"method": arguments.method, "random_state": seed, "null": test.null, "features": features}
         found = divide(labelling.named(), arguments.cluster, ensemble, n_clusters, **options)
     if arguments.output is not None:
         style = {"sep": arguments.out_sep, "decimal": arguments.decimal}
