@@ -75,10 +75,14 @@ class Division:
         beside = f"at a family-wise error of {tree.alpha:.0%}, compared with {tree.reference}"
         if not found:
             return f"No division of the cluster is significant {beside}, so that it is left whole."
-        words = f"{_check.counted(found, 'division')} of the cluster {'is' if found == 1 else 'are'} significant {beside}."
+        words = (
+            f"{_check.counted(found, 'division')} of the cluster {'is' if found == 1 else 'are'} significant {beside}."
+        )
         if self.parts.n_clusters < tree.n_clusters:
             most = self.parts.n_clusters
-            words += f" No member has more than {_check.counted(most, 'cluster')} there, so that there are no more parts."
+            words += (
+                f" No member has more than {_check.counted(most, 'cluster')} there, so that there are no more parts."
+            )
         return words
 
     def as_dict(self) -> dict[str, Any]:

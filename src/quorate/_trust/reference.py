@@ -180,6 +180,8 @@ LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
 """The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
 FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 """Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
+LINKS_SPEAK, BORDER_SPEAKS = 2.0, -1.0
+"""Below these scores of cut and border, a valley is a hollow in a curved cloud, and does not count."""
 MOST_REPEATED = 0.5
 """A column has steps only if its different values are at most this share of the objects."""
 OFF_STEP = 0.01
@@ -343,8 +345,19 @@ def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
         _z(values - allowance, others, least)
         for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
     ]
+    return strongest(np.array(each))
+
+
+def strongest(scores: FloatArray) -> FloatArray:
+    """Return the highest of the scores of valley, log-cut and border, each a row in standard deviations.
+
+    A curved cloud has a hollow between the means of its parts, which passes for a valley. There, links across are no
+    fewer than in the reference, and the border is no sparser: such a valley does not count.
+    """
+    valley, cut, border = scores
     # the border is not known if no link leaves a cluster, but then the other two are
-    return np.asarray(np.fmax.reduce(each))
+    is_curved = (cut < LINKS_SPEAK) & (border < BORDER_SPEAKS)
+    return np.asarray(np.fmax.reduce([np.where(is_curved, np.nan, valley), cut, border]))
 
 
 def compared_values(parts: list[Separation]) -> FloatArray:

@@ -28,6 +28,7 @@ from quorate._trust.reference import (
     drawn_reference,
     principal_sample,
     separation,
+    strongest,
 )
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray, Solving
 from quorate.generation.features import Features, as_features
@@ -130,6 +131,43 @@ class SplitTree:
         """Return a pandas DataFrame with one row per split that was tested."""
         frame: pandas.DataFrame = need_library("pandas").DataFrame(list(self.splits), columns=list(SplitTest._fields))
         return frame
+
+
+class SplitNode(NamedTuple):
+    """A node of the tree as it is drawn: leaves stand side by side at the places 0, 1, ...
+
+    `above` is the place in the list of the node it was split from, None for all objects; `split` its own test, if any.
+    """
+
+    place: float
+    level: int
+    size: int
+    above: int | None
+    split: SplitTest | None
+
+
+def nodes_of(found: SplitTree) -> list[SplitNode]:
+    """Return the nodes of a tree of significant splits, each before those below it."""
+    tested = {split.node: (2 * place + 1, split) for place, split in enumerate(found.splits)}
+    nodes: list[SplitNode] = []
+    n_leaves = 0
+
+    def enter(number: int, size: int, level: int, above: int | None) -> float:
+        nonlocal n_leaves
+        own = len(nodes)
+        first, split = tested.get(number, (0, None))
+        nodes.append(SplitNode(0.0, level, size, above, split))
+        if split is None or not split.is_significant:
+            place = float(n_leaves)
+            n_leaves += 1
+        else:
+            parts = ((first, split.left), (first + 1, split.right))
+            place = sum(enter(child, objects, level + 1, own) for child, objects in parts) / 2
+        nodes[own] = nodes[own]._replace(place=place)
+        return place
+
+    enter(0, len(found.labels), 0, None)
+    return nodes
 
 
 def significant_splits(
@@ -552,7 +590,8 @@ def _strengths(own: FloatArray, values: FloatArray, least: FloatArray) -> tuple[
     """How many standard deviations the observed values and those of each draw lie above the mean: the best of each."""
     mean, spread = _moments(values)
     spread = np.maximum(spread, least)
-    strength = np.fmax.reduce((own - mean) / spread)
+    each = (own - mean) / spread
+    strength = float(strongest(each[:, None])[0]) if len(each) > 1 else float(each[0])
     others = np.fmax.reduce((values - mean) / spread, axis=1)
     return float(np.nan_to_num(strength, nan=0.0)), np.where(np.isnan(others), -np.inf, others)
 

@@ -502,6 +502,12 @@ def add_report(commands: Any) -> None:
         help="also draw which cluster splits into which over the resolutions of the table: as --groups of quorate "
         "resolutions, or columns for one resolution per column",
     )
+    parser.add_argument(
+        "--splits",
+        action="store_true",
+        help="also test which splits of the tree are real: compared with measurements without clusters if --features "
+        "has the measurements, otherwise with permuted labels",
+    )
     add_ambiguous_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -513,7 +519,7 @@ def run_report(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import report, resolutions
-        from quorate.cli.work import read_columns_beside, read_labels_and_labelling
+        from quorate.cli.work import read_columns_beside, read_labels_and_labelling, tested_splits
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
     ambiguous = ambiguity_threshold(arguments)
@@ -521,6 +527,8 @@ def run_report(arguments: argparse.Namespace) -> None:
     title = {} if arguments.title is None else {"title": arguments.title}
     features = None if arguments.features is None else read_columns_beside(arguments, ensemble, step)
     groups = None if arguments.resolutions == "columns" else arguments.resolutions
+    trees = [] if arguments.resolutions is None else [resolutions(ensemble, groups)]
+    trees += [tested_splits(arguments, ensemble, step)] if arguments.splits else []
     with step(f"writing {arguments.output}"):
         path = report(
             labelling.named(),
@@ -533,7 +541,7 @@ def run_report(arguments: argparse.Namespace) -> None:
             features=features,
             language=arguments.language,
             logo=arguments.logo,
-            trees=None if arguments.resolutions is None else resolutions(ensemble, groups),
+            trees=trees,
             **title,
         )
     facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
