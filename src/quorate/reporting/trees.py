@@ -87,10 +87,10 @@ def _split_picture(found: SplitTree) -> str:
         texts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle"{mark}>{node.size:,}</text>')
         if node.split is not None:
             texts.append(f'<text x="{x:.1f}" y="{y + 16}" text-anchor="middle">p = {node.split.adjusted:.2g}</text>')
-    width = _LEAF * found.n_clusters
+    width = max(_LEAF * found.n_clusters, 200)
     height = 2 * _MARGIN + _STEP * max(node.level for node in nodes)
     return (
-        f'<svg class="levels" style="max-width: {max(width, 200)}px" viewBox="0 0 {max(width, 200)} {height}" role="img" '
+        f'<svg class="levels" style="max-width: {width}px" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="Which splits are significant">{"".join(lines)}{"".join(texts)}</svg>'
     )
 
