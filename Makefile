@@ -33,7 +33,7 @@ test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slo
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 test-gpu:           ## what needs a CUDA card, with the python that has CuPy: make test-gpu [PYTHON=python3]
-	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device.py $(ARGS)
+	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device*.py $(ARGS)
 
 # tutorials need anndata, and so do some tests
 DOCS_STAMP := .venv-docs/.installed

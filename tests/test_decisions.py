@@ -90,6 +90,15 @@ def test_the_next_number_is_a_candidate_or_nearly_as_good(share: float, is_candi
     assert found.undecided is is_close
 
 
+@pytest.mark.parametrize(("share", "is_close"), [(0.2, False), (0.33, True)])
+def test_many_numbers_of_little_support_make_a_choice_undecided(share: float, is_close: bool) -> None:
+    """None of them is a candidate by its support, but 60 of them together may be as probable as a third of the best."""
+    part = {2: 1.0, **dict.fromkeys(range(3, 63), share), 63: 0.0}
+    found = decide({"eigengap": part}, [*part], {}, [*part])
+    assert found.undecided is is_close
+    assert found.candidates == ((2, 3) if is_close else (2,))
+
+
 def test_three_candidates_at_most() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.9, 4: 0.8, 5: 0.7, 6: 0.0}}
     assert decide(values, [2, 3, 4, 5, 6], {}, [2, 3, 4, 5, 6]).candidates == (2, 3, 4)
@@ -254,3 +263,19 @@ def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it
     for one in (little, far):
         assert not reference._is_clear(one, drawn)
         assert reference._is_clear(one, [*drawn, *drawn[:2]])
+
+
+def test_a_hollow_in_a_curved_cloud_is_no_valley() -> None:
+    """Valley, cut and border: the valley counts if cut or border speak, or if the cloud has too many directions."""
+    scores = np.array([[9.0, 9.0, 9.0, 9.0], [0.9, 1.1, 0.9, 0.9], [-1.1, -1.1, -0.9, np.nan]])
+    assert reference.strongest(scores, may_bend=True).tolist() == [0.9, 9.0, 9.0, 9.0]
+    assert reference.strongest(scores, may_bend=False).tolist() == [9.0] * 4
+
+
+@pytest.mark.parametrize(("n_columns", "few"), [(2, True), (5, True), (8, False)])
+def test_directions_count_by_their_shares_of_the_variance(n_columns: int, few: bool) -> None:
+    points = np.random.default_rng(0).normal(size=(2_000, n_columns))
+    assert reference.is_in_few_directions(points) is few
+    # columns of little spread hardly count
+    narrow = np.hstack([points, 0.1 * np.random.default_rng(1).normal(size=(2_000, 20))])
+    assert reference.is_in_few_directions(narrow) is few

@@ -26,8 +26,10 @@ from quorate._trust.reference import (
     LEAST_SPREAD,
     compared_values,
     drawn_reference,
+    is_in_few_directions,
     principal_sample,
     separation,
+    strongest,
 )
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray, Solving
 from quorate.generation.features import Features, as_features
@@ -132,6 +134,43 @@ class SplitTree:
         return frame
 
 
+class SplitNode(NamedTuple):
+    """A node of the tree as it is drawn: leaves stand side by side at the places 0, 1, ...
+
+    `above` is the place in the list of the node it was split from, None for all objects; `split` its own test, if any.
+    """
+
+    place: float
+    level: int
+    size: int
+    above: int | None
+    split: SplitTest | None
+
+
+def nodes_of(found: SplitTree) -> list[SplitNode]:
+    """Return the nodes of a tree of significant splits, each before those below it."""
+    tested = {split.node: (2 * place + 1, split) for place, split in enumerate(found.splits)}
+    nodes: list[SplitNode] = []
+    n_leaves = 0
+
+    def enter(number: int, size: int, level: int, above: int | None) -> float:
+        nonlocal n_leaves
+        own = len(nodes)
+        first, split = tested.get(number, (0, None))
+        nodes.append(SplitNode(0.0, level, size, above, split))
+        if split is None or not split.is_significant:
+            place = float(n_leaves)
+            n_leaves += 1
+        else:
+            parts = ((first, split.left), (first + 1, split.right))
+            place = sum(enter(child, objects, level + 1, own) for child, objects in parts) / 2
+        nodes[own] = nodes[own]._replace(place=place)
+        return place
+
+    enter(0, len(found.labels), 0, None)
+    return nodes
+
+
 def significant_splits(
     members: Any,
     features: Any = None,
@@ -220,7 +259,7 @@ def significant_splits(
         raise ValueError(
             f"result must have the {ensemble.n_objects:,} objects of the members, got one of {len(tree.objects):,}."
         )
-    measured = None if features is None else _measurements(features, ensemble)
+    measured = None if features is None else measurements_beside(features, ensemble)
     with steps(is_shown=progress)("testing splits"):
         found = _walk(tree, _tester(ensemble, measured, how, least, seed), alpha, least)
     labels = _completed(ensemble, found[1])
@@ -228,7 +267,7 @@ def significant_splits(
     return SplitTree(found[0], labels, alpha, reference, ensemble.object_ids)
 
 
-def _measurements(features: Any, ensemble: Ensemble) -> Features:
+def measurements_beside(features: Any, ensemble: Ensemble) -> Features:
     """Return the measurements as an array of floats, one row for each object."""
     block = as_features(features)
     if block.is_sparse:
@@ -507,7 +546,8 @@ def _test_of_measurements(
         return compared_values([separation(drawn[split >= 0], split[split >= 0])])[:, 0]
 
     own = compared_values([separation(points, codes)])[:, 0]
-    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level)
+    best = partial(strongest, may_bend=is_in_few_directions(points))
+    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level, best)
 
 
 def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int, int] | None:
@@ -525,11 +565,17 @@ def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int
 
 
 def _judged(
-    own: FloatArray, draw: Callable[[int], FloatArray], allowance: FloatArray, least: FloatArray, level: float
+    own: FloatArray,
+    draw: Callable[[int], FloatArray],
+    allowance: FloatArray,
+    least: FloatArray,
+    level: float,
+    best: Callable[[FloatArray], FloatArray] = np.fmax.reduce,
 ) -> JudgedSplit:
     """Draw the reference until the answer is clear; of several values the one that is highest above it counts.
 
     `allowance` is taken from the observed values alone: so much references may differ from other data without clusters.
+    `best` finds the highest of the observed ones.
     A draw that has no split with parts large enough is NaN, and is divided less well than any other.
     """
     drawn: list[FloatArray] = []
@@ -538,7 +584,7 @@ def _judged(
         drawn.append(draw(len(drawn) + 1))
         if len(drawn) < FEWEST:
             continue
-        strength, others = _strengths(own - allowance, np.array(drawn), least)
+        strength, others = _strengths(own - allowance, np.array(drawn), least, best)
         above = int((others >= strength).sum())
         p_value = (1 + above) / (1 + len(drawn))
         # where most draws have no split there is no distribution whose tail could be continued
@@ -548,11 +594,14 @@ def _judged(
             return JudgedSplit(strength, p_value, len(drawn))
 
 
-def _strengths(own: FloatArray, values: FloatArray, least: FloatArray) -> tuple[float, FloatArray]:
+def _strengths(
+    own: FloatArray, values: FloatArray, least: FloatArray, best: Callable[[FloatArray], FloatArray]
+) -> tuple[float, FloatArray]:
     """How many standard deviations the observed values and those of each draw lie above the mean: the best of each."""
     mean, spread = _moments(values)
     spread = np.maximum(spread, least)
-    strength = np.fmax.reduce((own - mean) / spread)
+    each = (own - mean) / spread
+    strength = float(best(each[:, None])[0])
     others = np.fmax.reduce((values - mean) / spread, axis=1)
     return float(np.nan_to_num(strength, nan=0.0)), np.where(np.isnan(others), -np.inf, others)
 
