@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -119,3 +120,13 @@ def test_galaxy_has_the_output_of_its_test(tmp_path: Path) -> None:
     table = str(GALAXY / "test-data" / "labels.tsv")
     assert main(["consensus", table, "--sep", "tab", "--id", "customer", "-k", "2", "--quiet", "-o", str(out)]) == 0
     assert out.read_text() == (GALAXY / "test-data" / "clusters.tsv").read_text()
+
+
+def test_the_check_of_archives_knows_what_the_repository_holds() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    names = [f"quorate-0/{name}" for name in listed if name and not name.startswith(".github/")]
+    assert release_module("check_dist")._strangers(names) == []
