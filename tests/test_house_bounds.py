@@ -24,7 +24,7 @@ MORE_IN_A_PACKAGE = {
 }
 MOST_WALKED = {
     "quorate consensus": 53,  # objects outside, own methods (32); soft members in evaluate; progress
-    "EnsembleClustering('auto')": 67,  # objects outside, own methods, profiles_ (32); the judge (30)
+    "EnsembleClustering('auto')": 68,  # objects outside, own methods, profiles_ (32); the judge (30); small trees (33)
     "stream.consensus": 46,  # objects outside, functions of the user as methods (32)
     "report": 54,  # trees; objects outside, functions of the user as methods (32); progress, camps, soft members
 }

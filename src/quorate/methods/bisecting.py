@@ -108,7 +108,7 @@ def bisecting(
             raise ValueError(f"min_gain chooses the number of clusters, but n_clusters={n_clusters} was given too.")
     grown = _check.integer(1 if grow is None else grow, "grow", low=1, advice="it is a number of clusters")
     # equal rows would be split if they were handed over one by one
-    distinct, inverse = compress(ensemble)
+    distinct = compress(ensemble)[0]
 
     def split(node: int, rows: NDArray[np.intp] | None, weight: float) -> _Leaf:
         return _split(distinct, node, rows, weight, rng, n_init, max_iter)
@@ -116,7 +116,7 @@ def bisecting(
     limit = n_clusters or max(2, int(np.ceil(np.sqrt(ensemble.n_objects))))
     # one split more than may be taken shows how far the gain falls after the last
     splits, nodes = _grow(distinct, max(limit, grown) if n_clusters else limit + 1, split)
-    k = n_clusters or _chosen(splits, limit, min_gain)
+    k, inverse = n_clusters or _chosen(splits, limit, min_gain), compress(ensemble)[1]
     return Consensus(
         labels=canonical(_nodes_after(splits, k - 1)[nodes][inverse], 2 * k),
         objective=whole_density(distinct) + sum(step.gain for step in splits[: k - 1]),

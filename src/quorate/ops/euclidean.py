@@ -225,7 +225,7 @@ def reassign_points(points, rows, counts, unit, centres, labels, gaps, sums, siz
             for centre in range(squared.size):
                 difference = value - centres[column, centre]
                 squared[centre] += difference * difference
-        best, second = 0, np.inf
+        best, second = np.int64(0), np.inf
         for centre in range(1, squared.size):
             if squared[centre] < squared[best]:
                 second = squared[best]

@@ -375,8 +375,9 @@ class Moving:
         filled.
         """
         look_up(self._ensemble, rule, factor, self._new, self._score)
-        mass = self._sums[1]
-        filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
+        mass, filled = self._sums[1], 0
+        if not cluster_sizes(self._new, self._ensemble.counts, len(mass)).all():
+            filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
         moved = move(self._ensemble, self._masses, self.old, self._new, self._sums)
         if mass.dtype.kind == "f":
             # anew, for what is taken out of a sum of floats may leave a trace
