@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import numpy as np
 import oracle_graphs
 import pytest
-from ensembles import noisy, under_noise
+from benchmarks.ensembles import planted
+from ensembles import noisy, rows_of, under_noise
 from sklearn.metrics import adjusted_rand_score
 
 from quorate import anmi, as_ensemble, compress, consensus, refine, solve
@@ -15,9 +17,12 @@ from quorate._evaluation.consensus_index import ambiguity
 from quorate.ops.moves import TOLERANCE
 from quorate.ops.pairs import ambiguous_pairs
 from quorate.ops.tables import label_compete, label_winners_share
+from quorate.solvers.cluster_means import cluster_means
 from quorate.solvers.contingency import anmi as row_anmi
-from quorate.solvers.graphs import ensemble_graphs
+from quorate.solvers.graphs import ensemble_graphs, row_partition
 from quorate.solvers.graphs.partition import OBJECTIVES
+from quorate.solvers.graphs.row_partition import place_in_balance
+from quorate.solvers.label_rows import one_hot
 from quorate.solvers.label_space import climbing
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.members import in_content_order
@@ -393,3 +398,41 @@ def test_components_are_cut_as_the_papers_do_if_asked_for(method: str) -> None:
 def test_supra_takes_the_methods_of_its_paper() -> None:
     result = consensus(noisy(1, n=80, k=3, members=5), 3, method="supra", methods="paper", random_state=0)
     assert set(result.info["scores"]) == {"cspa", "hgpa", "mcla"}
+
+
+@pytest.mark.parametrize("imbalance", [0.02, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_placed_where_they_share_most_as_long_as_there_is_room(seed: int, imbalance: float) -> None:
+    rows = rows_of(seed, 400, k=4, noise=0.3)
+    rng = np.random.default_rng(seed)
+    means = cluster_means(rows, rng.choice(4, rows.n_rows, p=[0.7, 0.1, 0.1, 0.1]).astype(np.int32), 4)[0]
+    shared = one_hot(rows) @ means
+    labels = place_in_balance(rows, means, imbalance)
+    most = (1 + imbalance) * rows.n_objects / 4
+    sizes = np.bincount(labels, rows.counts, 4)
+    assert sizes.max() <= most
+    # a row is elsewhere only if its best part is full: with the row it would be too large
+    best = shared.argmax(axis=1)
+    away = np.flatnonzero(shared[np.arange(rows.n_rows), labels] < shared.max(axis=1))
+    assert len(away) > 0 or imbalance > 0.1
+    assert (sizes[best[away]] + rows.counts[away] > most - rows.counts.max()).all()
+    assert np.array_equal(place_in_balance(rows, means, 10.0), best)
+
+
+@pytest.mark.parametrize("method", ["hbgf", "hgpa"])
+def test_very_many_rows_are_partitioned_by_a_sample(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = planted(0, 3_000, 5, 12, 0.2)
+    truth, rows = planted(0, 3_000, 5, 12, 0.0)[:, 0], compress(as_ensemble(labels))[0]
+    whole = consensus(labels, 5, method=method, random_state=0, confidence=False)
+    monkeypatch.setattr(row_partition, "MANY_ROWS", 1_000)
+    monkeypatch.setattr(row_partition, "SAMPLE_OBJECTS", 400)
+    seen = []
+    name = "least_cut" if method == "hbgf" else "partition_hypergraph"
+    module = import_module(f"quorate.methods.{method}")
+    real = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *a, **k: seen.append(real(*a, **k)) or seen[-1])
+    found = consensus(labels, 5, method=method, random_state=0, confidence=False)
+    assert [len(parts.labels) < 600 for parts in seen] == [True]
+    assert rows.n_rows > 1_000
+    assert adjusted_rand_score(truth, found.labels) > adjusted_rand_score(truth, whole.labels) - 0.02
+    assert np.bincount(found.labels).max() <= 1.1 * 600

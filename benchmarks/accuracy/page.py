@@ -79,7 +79,7 @@ def evidence(results: Results) -> str:
         _losses(results),
         "## The sets that settings were chosen on",
         mean_text(results),
-        "The sets that were named beforehand, because the default of before failed on them or was better there:",
+        "The sets that were named beforehand, because the previous default failed on them or was better there:",
         named_table(results),
         k_means_text(results),
         "## How it was measured",

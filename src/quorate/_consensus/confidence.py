@@ -51,6 +51,7 @@ from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
+from quorate.ops.threads import map_blocks
 from quorate.solvers.cluster_means import cluster_means, own_shares
 from quorate.solvers.contingency import ari, contingency, matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
@@ -86,6 +87,8 @@ NEARLY = 0.002
 SHAKEN = 2.0
 """Standard errors by which shares of labels are changed in each draw: one of this ensemble, one of the fresh one."""
 MOST_STEPS = 50
+WORK_OF_A_ROW = 4
+"""What the confidence of a row costs, relative to looking up its labels."""
 CLOSE = 1e-7
 
 
@@ -129,6 +132,18 @@ class Scale(NamedTuple):
 
         `known` is the share of the members, by weight, that label each row; None if all do.
         """
+        if not isinstance(shares, np.ndarray):
+            return self._confidence(shares, labels, known)
+        values = np.empty(len(shares))
+
+        def block(start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            values[rows] = self._confidence(shares[rows], labels[rows], None if known is None else known[rows])
+
+        map_blocks(block, len(shares), work=WORK_OF_A_ROW)
+        return values
+
+    def _confidence(self, shares: Any, labels: Any, known: Any) -> Any:
         xp, n_clusters = array_library(shares), len(self.levels)
         if n_clusters == 1:
             return xp.ones(len(shares))

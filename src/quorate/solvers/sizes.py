@@ -62,9 +62,13 @@ def voting_by_shares(size: Size) -> int:
 
 
 def cut_of_clusters(size: Size) -> int:
-    """A spectral cut: matrices over base clusters if these are few, Lanczos vectors if not, and the points of rows."""
+    """A spectral cut: matrices over base clusters if these are few, Lanczos vectors if not, and the points of a sample.
+
+    The points of all rows are made block by block, whenever they are needed.
+    """
     matrices = 7 * size.clusters**2 if size.clusters <= 2_000 else 4 * size.clusters * min(size.wanted + 20, 1_000)
-    return few_tables(size) + NUMBER * (matrices + 4 * size.rows * min(size.wanted, size.clusters))
+    sample = min(size.rows, max(16_384, 64 * size.wanted))
+    return few_tables(size) + NUMBER * (matrices + 3 * sample * min(size.wanted, size.clusters))
 
 
 def weighted_cut_of_clusters(size: Size) -> int:
