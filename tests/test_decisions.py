@@ -263,19 +263,3 @@ def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it
     for one in (little, far):
         assert not reference._is_clear(one, drawn)
         assert reference._is_clear(one, [*drawn, *drawn[:2]])
-
-
-def test_a_hollow_in_a_curved_cloud_is_no_valley() -> None:
-    """Valley, cut and border: the valley counts if cut or border speak, or if the cloud has too many directions."""
-    scores = np.array([[9.0, 9.0, 9.0, 9.0], [0.9, 1.1, 0.9, 0.9], [-1.1, -1.1, -0.9, np.nan]])
-    assert reference.strongest(scores, may_bend=True).tolist() == [0.9, 9.0, 9.0, 9.0]
-    assert reference.strongest(scores, may_bend=False).tolist() == [9.0] * 4
-
-
-@pytest.mark.parametrize(("n_columns", "few"), [(2, True), (5, True), (8, False)])
-def test_directions_count_by_their_shares_of_the_variance(n_columns: int, few: bool) -> None:
-    points = np.random.default_rng(0).normal(size=(2_000, n_columns))
-    assert reference.is_in_few_directions(points) is few
-    # columns of little spread hardly count
-    narrow = np.hstack([points, 0.1 * np.random.default_rng(1).normal(size=(2_000, 20))])
-    assert reference.is_in_few_directions(narrow) is few

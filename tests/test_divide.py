@@ -116,6 +116,11 @@ def test_wrong_clusters_are_refused(cluster: Any, k: Any, message: str) -> None:
         divide(CLUSTERS, cluster, nested(0, real=True), k)
 
 
+def test_measurements_of_other_objects_are_refused() -> None:
+    with pytest.raises(ValueError, match="features must have one row for each object of the members, 180, got 179"):
+        divide(CLUSTERS, 1, nested(0, real=True), features=np.zeros((179, 2)))
+
+
 PARENTS = {"CD4": "T", "CD8": "T", "T": "immune", "B": "immune", "naive": "CD4", "immune": None, "other": None}
 
 

@@ -49,15 +49,6 @@ def test_measurements_without_clusters_are_one_cluster(kind: str) -> None:
     assert divided <= 1
 
 
-def test_most_curved_clouds_are_one_cluster() -> None:
-    """Without a look at links and borders each of these arcs is divided."""
-    divided = 0
-    for number in range(4):
-        X = null_set("arc", number, 3)
-        divided += significant_splits(generate(X, k=(5, 20), base="kmeans", random_state=0), X).n_clusters > 1
-    assert divided <= 1
-
-
 def test_planted_clusters_of_measurements_are_found() -> None:
     X, truth = planted_set(8.0, 1, 5)
     found = significant_splits(generate(X, k=(5, 20), base="kmeans", random_state=0), X)

@@ -180,10 +180,6 @@ LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
 """The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
 FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 """Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
-LINKS_SPEAK, BORDER_SPEAKS = 1.0, -1.0
-"""Below these scores of cut and border, a valley is a hollow in a curved cloud, and does not count."""
-FEW_DIRECTIONS = 6
-"""So many directions, counted by their shares of the variance, in which the bend of a cloud is seen."""
 MOST_REPEATED = 0.5
 """A column has steps only if its different values are at most this share of the objects."""
 OFF_STEP = 0.01
@@ -328,47 +324,27 @@ def compare_with_reference(
         made = np.unique(cluster(drawn, number), return_inverse=True)[1].reshape(-1)
         return separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan"))
 
-    may_bend = is_in_few_directions(points)
-    is_clear = partial(_is_clear, observed, may_bend=may_bend)
+    is_clear = partial(_is_clear, observed)
     step = "drawing measurements without clusters"
     found = until_clear(draw, is_clear, limits=(LEAST, MOST), wanted=n_draws, step=step)
-    return _compared(observed, found, len(points), may_bend=may_bend)
+    return _compared(observed, found, len(points))
 
 
-def _is_clear(observed: Separation, found: list[Separation], *, may_bend: bool = False) -> bool:
-    z = float(_scores([observed], found, may_bend=may_bend)[0])
+def _is_clear(observed: Separation, found: list[Separation]) -> bool:
+    z = float(_scores([observed], found)[0])
     # no further draws bring what lies below their mean beyond it
     return z < 0 or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
 
 
-def _scores(judged: list[Separation], found: list[Separation], *, may_bend: bool) -> FloatArray:
+def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
     """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
     own, drawn = compared_values(judged), compared_values(found)
     each = [
         _z(values - allowance, others, least)
         for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
     ]
-    return strongest(np.array(each), may_bend=may_bend)
-
-
-def strongest(scores: FloatArray, *, may_bend: bool) -> FloatArray:
-    """Return the highest of the scores of valley, log-cut and border, each a row in standard deviations.
-
-    A curved cloud has a hollow between the means of its parts, which passes for a valley. There, links across are no
-    fewer than in the reference, and the border is no sparser: such a valley does not count in few directions. In many
-    of them, cuts and borders of true clusters are like that, too.
-    """
-    valley, cut, border = scores
     # the border is not known if no link leaves a cluster, but then the other two are
-    if may_bend:
-        valley = np.where((cut < LINKS_SPEAK) & (border < BORDER_SPEAKS), np.nan, valley)
-    return np.asarray(np.fmax.reduce([valley, cut, border]))
-
-
-def is_in_few_directions(points: FloatArray) -> bool:
-    """Whether points, centred and in their principal axes, spread in so few directions that a bend is seen."""
-    spread = points.var(axis=0)
-    return bool(spread.sum() ** 2 <= FEW_DIRECTIONS * (spread**2).sum())
+    return np.asarray(np.fmax.reduce(each))
 
 
 def compared_values(parts: list[Separation]) -> FloatArray:
@@ -386,8 +362,8 @@ def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
     return np.asarray((own - known.mean()) / max(float(known.std(ddof=1)), least))
 
 
-def _compared(observed: Separation, found: list[Separation], n_objects: int, *, may_bend: bool) -> Reference:
-    z, *others = _scores([observed, *found], found, may_bend=may_bend).tolist()
+def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
+    z, *others = _scores([observed, *found], found).tolist()
     borders = [part.border for part in found if np.isfinite(part.border)]
     return Reference(
         valley=observed.valley,

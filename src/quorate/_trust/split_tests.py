@@ -26,10 +26,8 @@ from quorate._trust.reference import (
     LEAST_SPREAD,
     compared_values,
     drawn_reference,
-    is_in_few_directions,
     principal_sample,
     separation,
-    strongest,
 )
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray, Solving
 from quorate.generation.features import Features, as_features
@@ -546,8 +544,7 @@ def _test_of_measurements(
         return compared_values([separation(drawn[split >= 0], split[split >= 0])])[:, 0]
 
     own = compared_values([separation(points, codes)])[:, 0]
-    best = partial(strongest, may_bend=is_in_few_directions(points))
-    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level, best)
+    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level)
 
 
 def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int, int] | None:
@@ -565,17 +562,11 @@ def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int
 
 
 def _judged(
-    own: FloatArray,
-    draw: Callable[[int], FloatArray],
-    allowance: FloatArray,
-    least: FloatArray,
-    level: float,
-    best: Callable[[FloatArray], FloatArray] = np.fmax.reduce,
+    own: FloatArray, draw: Callable[[int], FloatArray], allowance: FloatArray, least: FloatArray, level: float
 ) -> JudgedSplit:
     """Draw the reference until the answer is clear; of several values the one that is highest above it counts.
 
     `allowance` is taken from the observed values alone: so much references may differ from other data without clusters.
-    `best` finds the highest of the observed ones.
     A draw that has no split with parts large enough is NaN, and is divided less well than any other.
     """
     drawn: list[FloatArray] = []
@@ -584,7 +575,7 @@ def _judged(
         drawn.append(draw(len(drawn) + 1))
         if len(drawn) < FEWEST:
             continue
-        strength, others = _strengths(own - allowance, np.array(drawn), least, best)
+        strength, others = _strengths(own - allowance, np.array(drawn), least)
         above = int((others >= strength).sum())
         p_value = (1 + above) / (1 + len(drawn))
         # where most draws have no split there is no distribution whose tail could be continued
@@ -594,14 +585,11 @@ def _judged(
             return JudgedSplit(strength, p_value, len(drawn))
 
 
-def _strengths(
-    own: FloatArray, values: FloatArray, least: FloatArray, best: Callable[[FloatArray], FloatArray]
-) -> tuple[float, FloatArray]:
+def _strengths(own: FloatArray, values: FloatArray, least: FloatArray) -> tuple[float, FloatArray]:
     """How many standard deviations the observed values and those of each draw lie above the mean: the best of each."""
     mean, spread = _moments(values)
     spread = np.maximum(spread, least)
-    each = (own - mean) / spread
-    strength = float(best(each[:, None])[0])
+    strength = np.fmax.reduce((own - mean) / spread)
     others = np.fmax.reduce((values - mean) / spread, axis=1)
     return float(np.nan_to_num(strength, nan=0.0)), np.where(np.isnan(others), -np.inf, others)
 

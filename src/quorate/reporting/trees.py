@@ -25,7 +25,7 @@ Tree = Resolutions | SplitTree
 
 def trees_html(subject: Subject, trees: Sequence[Tree]) -> str:
     """Return the parts of the page about trees."""
-    parts = [split_tree(tree) if isinstance(tree, SplitTree) else resolution_tree(tree) for tree in trees]
+    parts = [split_table(tree) if isinstance(tree, SplitTree) else resolution_tree(tree) for tree in trees]
     return tree_table(subject) + "".join(parts)
 
 
@@ -47,7 +47,7 @@ def checked_trees(trees: Any, n_objects: int) -> list[Tree]:
     return several
 
 
-def split_tree(found: SplitTree) -> str:
+def split_table(found: SplitTree) -> str:
     """Return which splits are real as a part of the page: the number of clusters, a picture and a table."""
     rows = []
     for split in found.splits:
