@@ -232,7 +232,7 @@ def code_again(codes: Array, n_codes: Array, *, block: int = 65_536) -> Coded:
     low, seen, again = np.full(len(n_codes), -1), np.zeros(len(n_codes), dtype=np.int64), np.empty_like(codes)
     for start in range(0, len(codes), block):
         part = slice(start, start + block)
-        code_columns(codes[part].astype(np.int64), low, starts, lookup, seen, again[part])
+        code_columns(read_only(codes[part].astype(np.int64)), low, starts, lookup, seen, again[part])
     categories = (
         _categories(lookup[first:last], np.int64(-1), n)
         for (first, last), n in zip(pairwise(starts), seen, strict=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import Consensus, Ensemble, FloatArray, read_only
 from quorate.ops.bipartite import unit_sums
 from quorate.ops.coding import canonical
 from quorate.ops.euclidean import move_point, reassign_points, waiting_rows
@@ -449,7 +449,7 @@ class _Sweeps:
 
     def __init__(self, points: Points, counts: NDArray[np.int64], centres: FloatArray) -> None:
         n_rows, n_columns = points.shape
-        self._points, self._counts, self.centres = points, counts, centres
+        self._points, self._counts, self.centres = points, read_only(counts), centres
         self.labels = np.full(n_rows, -1, dtype=np.int32)
         self._gaps = np.full(n_rows, -np.inf, dtype=np.float32)
         self._drift = np.zeros(len(centres), dtype=np.float32)
