@@ -24,6 +24,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,7 @@ from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
+from quorate.solvers.camps import copies_within, shared_beside
 from quorate.solvers.cluster_means import cluster_means, own_shares
 from quorate.solvers.contingency import ari, contingency, matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
@@ -80,6 +82,16 @@ SMOOTHING = 10.0
 ALLOWANCE, LEAST_EXPECTED = 1.2, 0.02
 """Halves may have a little less in common than those of fresh labels, for which clusters are known; the least that is
 expected, so that chance is not divided by chance."""
+MOST_COMPARED = 40
+"""Members among which copies are looked for, and whether they know parts, at most: all pairs are compared."""
+APART, PARTS = 0.5, 0.13
+"""Members know parts of the objects if so many pairs have less than half of the objects in common that chance gives."""
+FRESH_TABLES = 5
+"""Whole tables of fresh labels on which the procedure is repeated if members know parts of the objects."""
+LITTLE = 1.0
+"""Objects added to each cluster when labels of whole tables are drawn: with more, members would err more often."""
+WORTH_OF_FIT = 0.5
+"""How far values are drawn towards chance if the clusters explain nothing of what members share."""
 LEAST_KNOWN = 1e-3
 NEARLY = 0.002
 """Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
@@ -210,48 +222,146 @@ def confidence_scale(
     if n_clusters == 1:
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
-    kept, seen, likeness, found = _kept_objects(drawn, procedure)
+    drawn = drawn._replace(ensemble=in_content_order(drawn.ensemble))
+    made = _how_made(drawn, n_clusters)
+    kept, seen, likeness, found = _kept_objects(drawn, procedure, made.groups)
     if not seen.any() or drawn.places is None:
         return None
-    drawn_shares = entries_of(ensemble, shares, drawn.places)
-    x = 2 * drawn_shares - 1
+    kept, drawn_shares = kept / np.maximum(seen, 1), entries_of(ensemble, shares, drawn.places)
+    stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
+    if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
+        return _of_halves(drawn, drawn_shares, kept, seen, n_clusters)._replace(stability=stability)
+    fresh = fresh_labels(drawn.ensemble, drawn.codes, n_clusters, procedure.seed, made.groups)
+    found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
+    again = _kept_by_parts(drawn, procedure, made.unexplained) if made.of_parts else None
+    if again is not None:
+        kept, seen = again, np.ones_like(seen)
+        found_again = _level(drawn.ensemble.counts, fresh, again, n_clusters)
+    scale = _of_halves(drawn, drawn_shares, kept, seen, n_clusters)
+    return Scale(*scale[:3], *_of_fresh_labels(drawn, drawn_shares, fresh, n_clusters), found_again, stability)
+
+
+def _of_halves(
+    drawn: Drawn, shares: FloatArray, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int
+) -> Scale:
+    """Fit the curve of the halves alone to the shares of divisions in which rows are kept."""
     clusters, counts = drawn.codes, drawn.ensemble.counts
     sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
     weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
-    halves = _fit(x[:, None], clusters, kept / np.maximum(seen, 1), weights, n_clusters, [LEVEL, SLOPE])
-    stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
-    scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()), stability=stability)
-    if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
-        return scale
-    fresh = fresh_labels(in_content_order(drawn.ensemble), clusters, n_clusters, procedure.seed)
+    halves = _fit((2 * shares - 1)[:, None], clusters, kept, weights, n_clusters, [LEVEL, SLOPE])
+    return Scale(halves.levels, float(halves.slopes[0]), int(seen.max()))
+
+
+def _of_fresh_labels(drawn: Drawn, shares: FloatArray, fresh: Fresh, n_clusters: int) -> tuple[FloatArray, ...]:
+    """Fit the two curves of fresh labels, and return levels and slopes of each."""
+    clusters, counts = drawn.codes, drawn.ensemble.counts
     known = known_shares(drawn.ensemble)
-    known = np.ones(len(x)) if known is None else known
-    features = np.column_stack(_features_of_right(np, drawn_shares, known))
+    known = np.ones(len(shares)) if known is None else known
+    features = np.column_stack(_features_of_right(np, shares, known))
     right = _fit(features, clusters, fresh.right, counts.astype(np.float64), n_clusters, [0.0] * 5)
     features = np.column_stack(_features_of_again(np, known))
     again = _fit(features, clusters, fresh.again, counts * fresh.right, n_clusters, [0.0] * 3)
-    found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
-    return Scale(*scale[:3], *right, *again, found_again, stability)
+    return *right, *again
 
 
-def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64], float, list[FloatArray]]:
+class Made(NamedTuple):
+    """How the members were made, as far as their labels show it.
+
+    `groups` holds the members that copy one another; a member without copies is a group of its own. `of_parts` says
+    whether each member knows a part of the objects, and `unexplained` is then the share of what members have in common
+    that the clusters do not explain: about 0 if the clusters are those that the members see, 1 if they are not.
+    """
+
+    groups: list[NDArray[np.intp]]
+    of_parts: bool
+    unexplained: float
+
+
+def _how_made(drawn: Drawn, n_clusters: int) -> Made:
+    """Look for copies, and for members that know a part of the objects each."""
+    ensemble, n_members = drawn.ensemble, drawn.ensemble.n_members
+    single = Made([np.array([member]) for member in range(n_members)], False, 0.0)
+    if not 3 <= n_members <= MOST_COMPARED:
+        return single
+    found = shared_beside(ensemble, drawn.codes.astype(np.int64))
+    pairs = np.triu_indices(n_members, 1)
+    if ensemble.has_missing:
+        # how many objects both of two members would label if it were by chance which ones of a cluster a member labels
+        known = np.zeros((n_clusters, n_members))
+        np.add.at(known, drawn.codes, ensemble.counts[:, None] * (ensemble.labels >= 0))
+        sizes = np.bincount(drawn.codes, weights=ensemble.counts, minlength=n_clusters)
+        by_chance = known.T @ (known / np.maximum(sizes, 1.0)[:, None])
+        if np.mean((found.objects < APART * by_chance)[pairs]) >= PARTS:
+            in_all = max(float(found.in_all[pairs].sum()), 1e-9)
+            return single._replace(of_parts=True, unexplained=float(found.beside[pairs].sum()) / in_all)
+    return single._replace(groups=copies_within(found))
+
+
+def _kept_by_parts(drawn: Drawn, procedure: Procedure, unexplained: float) -> FloatArray | None:
+    """For each row, the share of whole fresh tables in which the procedure places it where the result does.
+
+    Where members know different parts of the objects, halves of them hardly overlap. What may change is how clusters
+    of one part are joined with those of another, for many objects at once, which only the procedure itself can show.
+    Fresh tables trust that the clusters are those that the members see: the less of what members share follows from
+    the clusters, the closer the values are drawn to chance. None if the method refuses the tables.
+    """
+    ensemble, n_clusters = drawn.ensemble, procedure.n_clusters
+    codes = canonical(drawn.codes, n_clusters).astype(np.int64)
+    rng = np.random.default_rng((procedure.seed, ensemble.n_members, 3))
+    own = _belongs(ensemble, codes, n_clusters).probabilities
+    rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
+    clusters, ends, once = codes[rows], own.cumsum(axis=1)[rows], np.ones(len(rows), dtype=np.int64)
+    tables = [_labels_of(ensemble, member, codes, n_clusters, LITTLE) for member in range(ensemble.n_members)]
+    stays, n_done = np.zeros(len(rows)), 0
+    for number in range(FRESH_TABLES):
+        truth = (rng.random((len(rows), 1)) > ends[:, :-1]).sum(axis=1)
+        columns = [np.where(table.known[rows], _drawn_labels(table, truth, rng), -1) for table in tables]
+        try:
+            repeated = repeat(procedure, _with_labels(ensemble, np.stack(columns, axis=1)), 200 + number)
+        except (ValueError, MemoryError):
+            continue
+        stays += matched(clusters, repeated.astype(np.int64), once) == clusters
+        n_done += 1
+    if not n_done:
+        return None
+    shares = np.bincount(rows, weights=stays) / (n_done * ensemble.counts)
+    worth = 1.0 - WORTH_OF_FIT * min(max(unexplained, 0.0), 1.0)
+    return np.asarray(1.0 / n_clusters + (shares - 1.0 / n_clusters) * worth)
+
+
+def _with_labels(ensemble: Ensemble, labels: NDArray[np.int64]) -> Ensemble:
+    """The same members with other labels, one row for each object."""
+    once = np.ones(len(labels), dtype=np.int64)
+    return replace(ensemble, labels=np.ascontiguousarray(labels, dtype=ensemble.labels.dtype), counts=once)
+
+
+def _level(counts: NDArray[np.int64], fresh: Fresh, kept: FloatArray, n_clusters: int) -> float:
+    """How far the values of fresh labels are drawn towards chance so that their mean is that of `kept`."""
+    values = fresh.right * fresh.again + (1.0 - fresh.right) * (1.0 - fresh.again) / (n_clusters - 1)
+    means = [np.average(part, weights=counts) - 1.0 / n_clusters for part in (kept, values)]
+    return float(np.clip(means[0] / max(means[1], 1e-9), 0.0, 1.0))
+
+
+def _kept_objects(
+    drawn: Drawn, procedure: Procedure, groups: list[NDArray[np.intp]]
+) -> tuple[FloatArray, NDArray[np.int64], float, list[FloatArray]]:
     """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI;
     and for each half how alike the clusters and the nearest ones of the half are.
 
-    The halves do not depend on the order of the members, because these are sorted by their labels first.
+    Members of a group are in the same half. The members are sorted by their labels, so that their order changes nothing.
     """
-    members = in_content_order(drawn.ensemble)
+    members = drawn.ensemble
     rng = np.random.default_rng((procedure.seed, members.n_members))
     clusters = canonical(drawn.codes, procedure.n_clusters).astype(np.int64)
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
     likeness, found = [], []
     # two members can be divided in one way only
-    n_divisions = min(N_DIVISIONS, members.n_members - 1)
+    n_divisions = min(N_DIVISIONS, len(groups) - 1)
     for number in range(n_divisions):
-        halves = np.array_split(rng.permutation(members.n_members), 2)
+        halves = [_members_of(groups, half) for half in np.array_split(rng.permutation(len(groups)), 2)]
         try:
             repeated = [
-                repeat(procedure, select_members(members, np.sort(half)), 2 * number + place)
+                repeat(procedure, select_members(members, half), 2 * number + place)
                 for place, half in enumerate(halves)
             ]
         except (ValueError, MemoryError):
@@ -266,6 +376,11 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
             seen[both] += 1
         logger.info("repeating for the confidence", extra={"share": (number + 1) / n_divisions})
     return kept, seen, float(np.mean(likeness)) if likeness else 0.0, found
+
+
+def _members_of(groups: list[NDArray[np.intp]], chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The members of some groups, sorted."""
+    return np.sort(np.concatenate([groups[number] for number in chosen]))
 
 
 def _likeness(halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> float:
@@ -309,36 +424,64 @@ class Fresh(NamedTuple):
     likeness: float
 
 
-def fresh_labels(ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, seed: int) -> Fresh:
+class Belongs(NamedTuple):
+    """How probably each row belongs to each cluster by its own labels, and what this follows from.
+
+    `prior` is the log odds of the clusters, `start` those of each row by which members label it, and `members` what
+    the labels of each member say.
+    """
+
+    probabilities: FloatArray
+    prior: FloatArray
+    start: FloatArray
+    members: list[Labels]
+
+
+def _belongs(
+    ensemble: Ensemble, clusters: NDArray[np.int64], n_clusters: int, worth: FloatArray | None = None
+) -> Belongs:
+    """Find how probably rows belong to each cluster; `worth` is what the labels of each member count for."""
+    sizes: FloatArray = np.bincount(clusters, weights=ensemble.counts, minlength=n_clusters).astype(np.float64)
+    prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
+    members = [_labels_of(ensemble, member, clusters, n_clusters) for member in range(ensemble.n_members)]
+    start = prior + _of_gaps(ensemble, members, clusters, sizes)
+    worth = ensemble.weights / ensemble.weights.mean() if worth is None else worth
+    own = start + sum(
+        weight * np.where(labels.known[:, None], labels.logs.T[column], 0.0)
+        for weight, labels, column in zip(worth, members, ensemble.labels.T, strict=True)
+    )
+    own = np.exp(own - own.max(axis=1, keepdims=True))
+    return Belongs(own / own.sum(axis=1, keepdims=True), prior, start, members)
+
+
+def fresh_labels(
+    ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, seed: int, groups: list[NDArray[np.intp]]
+) -> Fresh:
     """Draw the cluster and then labels of each row, and place it again by them.
 
     A fresh ensemble has a consensus of its own, so that rows are placed by shares of labels that differ from those
-    observed by as much as such shares differ by chance.
+    observed by as much as such shares differ by chance. Members of a group copy one another: together they are one
+    witness of where a row belongs, and have the labels of another row of the cluster.
     """
     clusters = canonical(codes, n_clusters).astype(np.int64)
     rng = np.random.default_rng((seed, ensemble.n_members, 1))
     n_draws = int(np.clip(MOST_LOOKUPS / (ensemble.labels.size * n_clusters), *DRAWS))
-    sizes: FloatArray = np.bincount(clusters, weights=ensemble.counts, minlength=n_clusters).astype(np.float64)
-    prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
-    members = [_labels_of(ensemble, member, clusters, sizes) for member in range(ensemble.n_members)]
     weights = ensemble.weights / ensemble.weights.mean()
-    start = prior + _of_gaps(ensemble, members, clusters, sizes)
-    own = start + sum(
-        weight * np.where(labels.known[:, None], labels.logs.T[column], 0.0)
-        for weight, labels, column in zip(weights, members, ensemble.labels.T, strict=True)
-    )
-    own = np.exp(own - own.max(axis=1, keepdims=True))
-    own /= own.sum(axis=1, keepdims=True)
+    worth = weights.copy()
+    for group in groups:
+        worth[group] /= len(group)
+    own, prior, start, members = _belongs(ensemble, clusters, n_clusters, worth)
+    draw_votes = partial(_drawn_votes, ensemble, clusters, members, weights)
     ends, likeness = own.cumsum(axis=1), []
     belongs, stays = np.zeros(ensemble.n_rows), np.zeros(ensemble.n_rows)
     for draw in range(n_draws):
         truth = (rng.random((ensemble.n_rows, 1)) > ends[:, :-1]).sum(axis=1)
-        halves = two_halves(rng.permutation(ensemble.n_members))
-        votes = [sum(weights[member] * _drawn_votes(members[member], truth, rng) for member in half) for half in halves]
+        halves = two_halves(rng.permutation(len(groups)))
+        votes = [sum(draw_votes(groups[number], truth, rng) for number in half) for half in halves]
         belongs += truth == clusters
         stays += (truth == clusters) & ((start + votes[0] + votes[1]).argmax(axis=1) == clusters)
         if draw < HALVED_DRAWS:
-            seen = [np.logical_or.reduce([members[member].known for member in half]) for half in halves]
+            seen = [np.logical_or.reduce([members[q].known for q in _members_of(groups, half)]) for half in halves]
             both = np.flatnonzero(seen[0] & seen[1])
             placed = [(prior + part)[both].argmax(axis=1).astype(np.int32) for part in votes]
             if len(both):
@@ -348,7 +491,9 @@ def fresh_labels(ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, 
     return Fresh(right, again, float(np.mean(likeness)) if likeness else 0.0)
 
 
-def _labels_of(ensemble: Ensemble, member: int, clusters: NDArray[np.int64], sizes: FloatArray) -> Labels:
+def _labels_of(
+    ensemble: Ensemble, member: int, clusters: NDArray[np.int64], n_clusters: int, smoothing: float = SMOOTHING
+) -> Labels:
     """How often the objects of each cluster have each label of a member; few objects say little, so that these shares
     are pulled towards those of all objects."""
     column, width = ensemble.labels[:, member], int(ensemble.n_clusters[member])
@@ -356,11 +501,11 @@ def _labels_of(ensemble: Ensemble, member: int, clusters: NDArray[np.int64], siz
     cells = clusters[known] * width + column[known]
     # a label counts as far as others decided the cluster, too: the only one agrees with its cluster in any case
     worth = ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1))
-    table = np.bincount(cells, weights=worth[known], minlength=len(sizes) * width).reshape(-1, width)
+    table = np.bincount(cells, weights=worth[known], minlength=n_clusters * width).reshape(-1, width)
     of_all = table.sum(axis=0) / max(table.sum(), 1.0)
-    shares = (table + SMOOTHING * of_all) / (table.sum(axis=1, keepdims=True) + SMOOTHING)
+    shares = (table + smoothing * of_all) / (table.sum(axis=1, keepdims=True) + smoothing)
     shares = np.maximum(shares, 1e-12)
-    spread = np.sqrt((1 - shares) / ((table.sum(axis=1, keepdims=True) + SMOOTHING) * shares))
+    spread = np.sqrt((1 - shares) / ((table.sum(axis=1, keepdims=True) + smoothing) * shares))
     return Labels(shares, np.log(shares), SHAKEN * spread, known)
 
 
@@ -379,16 +524,58 @@ def _of_gaps(
     return total
 
 
-def _drawn_votes(labels: Labels, truth: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
-    """Draw a label for each row that a member knows, given its cluster, and return what it says about the clusters."""
+def _drawn_votes(
+    ensemble: Ensemble,
+    clusters: NDArray[np.int64],
+    members: list[Labels],
+    weights: FloatArray,
+    group: NDArray[np.intp],
+    truth: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Draw labels of a group of members for each row that they know, given its cluster, and return what these say.
+
+    A member alone draws from the shares of its labels. Copies have the labels of a row of that cluster, drawn at random.
+    """
+    if len(group) == 1:
+        labels = members[group[0]]
+        return weights[group[0]] * _votes(labels, _drawn_labels(labels, truth, rng), labels.known, rng)
+    donors = _drawn_rows(clusters, ensemble.counts, truth, rng)
+    drawn = ensemble.labels[donors][:, group].T
+    votes = [
+        weights[member] * _votes(members[member], column, members[member].known & (column >= 0), rng)
+        for member, column in zip(group, drawn, strict=True)
+    ]
+    return np.asarray(sum(votes))
+
+
+def _drawn_rows(
+    clusters: NDArray[np.int64], counts: NDArray[np.int64], truth: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw a row of the cluster of each entry of `truth`, each object with the same probability."""
+    order = np.argsort(clusters, kind="stable")
+    ends = np.cumsum(counts[order])
+    sizes = np.bincount(clusters, weights=counts, minlength=int(truth.max()) + 1)
+    before = np.cumsum(sizes) - sizes
+    places = np.searchsorted(ends, before[truth] + rng.random(len(truth)) * sizes[truth], side="right")
+    return np.asarray(order[np.minimum(places, len(order) - 1)])
+
+
+def _drawn_labels(labels: Labels, truth: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw a label for each row, given its cluster."""
     n_clusters, width = labels.shares.shape
     ends = (labels.shares.cumsum(axis=1) + np.arange(n_clusters)[:, None]).ravel()
     # the last end of a cluster is the beginning of the next one, whatever the rounding
     ends[width - 1 :: width] = np.arange(1, n_clusters + 1)
     drawn = np.searchsorted(ends, truth + rng.random(len(truth)), side="right") - truth * width
+    return np.clip(drawn, 0, width - 1)
+
+
+def _votes(labels: Labels, drawn: NDArray[Any], known: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
+    """What labels of a member say about the clusters, by its shares of labels in another ensemble."""
     logs = labels.logs + np.clip(labels.spread * rng.standard_normal(labels.spread.shape), -3, 3)
-    votes: FloatArray = logs.T[np.clip(drawn, 0, width - 1)]
-    votes[~labels.known] = 0.0
+    votes: FloatArray = logs.T[drawn]
+    votes[~known] = 0.0
     return votes
 
 
