@@ -86,12 +86,16 @@ MOST_COMPARED = 40
 """Members among which copies are looked for, and whether they know parts, at most: all pairs are compared."""
 APART, PARTS = 0.5, 0.13
 """Members know parts of the objects if so many pairs have less than half of the objects in common that chance gives."""
+ROUNDS = 10
+"""How often clusters and labels of copies are estimated anew from each other."""
 FRESH_TABLES = 5
 """Whole tables of fresh labels on which the procedure is repeated if members know parts of the objects."""
 LITTLE = 1.0
 """Objects added to each cluster when labels of whole tables are drawn: with more, members would err more often."""
 WORTH_OF_FIT = 0.5
 """How far values are drawn towards chance if the clusters explain nothing of what members share."""
+ALLOWANCE_OF_COPIES = 1.6
+"""The same for halves of groups of copies, which are few and of unequal size."""
 LEAST_KNOWN = 1e-3
 NEARLY = 0.002
 """Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
@@ -152,8 +156,7 @@ class Scale(NamedTuple):
         known = xp.ones(len(shares)) if known is None else xp.maximum(known, LEAST_KNOWN)
         right = Fit(self.right_levels, self.right_slopes).share(_features_of_right(xp, shares, known), labels)
         again = Fit(self.again_levels, self.again_slopes).share(_features_of_again(xp, known), labels)
-        fresh = right * again + (1.0 - right) * (1.0 - again) / (n_clusters - 1)
-        fresh = 1.0 / n_clusters + (fresh - 1.0 / n_clusters) * float(self.found_again)
+        fresh = _towards_chance(_placed_again(right, again, n_clusters), float(self.found_again), n_clusters)
         odds = [xp.log(part / (1.0 - part)) for part in (xp.clip(x, NEARLY, 1.0 - NEARLY) for x in (fresh, halves))]
         of_halves = known * known / 2.0
         return 1.0 / (1.0 + xp.exp(-(1.0 - of_halves) * odds[0] - of_halves * odds[1]))
@@ -232,11 +235,17 @@ def confidence_scale(
     if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
         return _of_halves(drawn, drawn_shares, kept, seen, n_clusters)._replace(stability=stability)
     fresh = fresh_labels(drawn.ensemble, drawn.codes, n_clusters, procedure.seed, made.groups)
-    found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
+    has_copies = len(made.groups) < drawn.ensemble.n_members
+    allowance = ALLOWANCE_OF_COPIES if has_copies else ALLOWANCE
+    found_again = math.sqrt(min(1.0, allowance * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
     again = _kept_by_parts(drawn, procedure, made.unexplained) if made.of_parts else None
     if again is not None:
-        kept, seen = again, np.ones_like(seen)
         found_again = _level(drawn.ensemble.counts, fresh, again, n_clusters)
+    elif has_copies:
+        again = _towards_chance(fresh.expected(n_clusters), found_again, n_clusters)
+    if again is not None:
+        # halves of few groups, or of members that hardly overlap, tell little about single objects
+        kept, seen = again, np.ones_like(seen)
     scale = _of_halves(drawn, drawn_shares, kept, seen, n_clusters)
     return Scale(*scale[:3], *_of_fresh_labels(drawn, drawn_shares, fresh, n_clusters), found_again, stability)
 
@@ -326,7 +335,17 @@ def _kept_by_parts(drawn: Drawn, procedure: Procedure, unexplained: float) -> Fl
         return None
     shares = np.bincount(rows, weights=stays) / (n_done * ensemble.counts)
     worth = 1.0 - WORTH_OF_FIT * min(max(unexplained, 0.0), 1.0)
-    return np.asarray(1.0 / n_clusters + (shares - 1.0 / n_clusters) * worth)
+    return _towards_chance(shares, worth, n_clusters)
+
+
+def _placed_again(right: Any, again: Any, n_clusters: int) -> Any:
+    """The probability of the same place: for rows that belong there, and by chance for the others."""
+    return right * again + (1.0 - right) * (1.0 - again) / (n_clusters - 1)
+
+
+def _towards_chance(values: Any, share: float, n_clusters: int) -> Any:
+    """Leave a share of what values are above those of chance."""
+    return 1.0 / n_clusters + (values - 1.0 / n_clusters) * share
 
 
 def _with_labels(ensemble: Ensemble, labels: NDArray[np.int64]) -> Ensemble:
@@ -337,8 +356,7 @@ def _with_labels(ensemble: Ensemble, labels: NDArray[np.int64]) -> Ensemble:
 
 def _level(counts: NDArray[np.int64], fresh: Fresh, kept: FloatArray, n_clusters: int) -> float:
     """How far the values of fresh labels are drawn towards chance so that their mean is that of `kept`."""
-    values = fresh.right * fresh.again + (1.0 - fresh.right) * (1.0 - fresh.again) / (n_clusters - 1)
-    means = [np.average(part, weights=counts) - 1.0 / n_clusters for part in (kept, values)]
+    means = [np.average(part, weights=counts) - 1.0 / n_clusters for part in (kept, fresh.expected(n_clusters))]
     return float(np.clip(means[0] / max(means[1], 1e-9), 0.0, 1.0))
 
 
@@ -423,6 +441,10 @@ class Fresh(NamedTuple):
     again: FloatArray
     likeness: float
 
+    def expected(self, n_clusters: int) -> Any:
+        """How probably each row is placed in its cluster again."""
+        return _placed_again(self.right, self.again, n_clusters)
+
 
 class Belongs(NamedTuple):
     """How probably each row belongs to each cluster by its own labels, and what this follows from.
@@ -438,10 +460,13 @@ class Belongs(NamedTuple):
 
 
 def _belongs(
-    ensemble: Ensemble, clusters: NDArray[np.int64], n_clusters: int, worth: FloatArray | None = None
+    ensemble: Ensemble, clusters: NDArray[Any], n_clusters: int, worth: FloatArray | None = None
 ) -> Belongs:
-    """Find how probably rows belong to each cluster; `worth` is what the labels of each member count for."""
-    sizes: FloatArray = np.bincount(clusters, weights=ensemble.counts, minlength=n_clusters).astype(np.float64)
+    """Find how probably rows belong to each cluster by their labels, from what labels the rows of a cluster have.
+
+    `clusters` are the numbers of clusters, or a first guess of these probabilities; `worth` is what each member counts.
+    """
+    sizes = _sizes(clusters, ensemble.counts, n_clusters)
     prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
     members = [_labels_of(ensemble, member, clusters, n_clusters) for member in range(ensemble.n_members)]
     start = prior + _of_gaps(ensemble, members, clusters, sizes)
@@ -471,7 +496,11 @@ def fresh_labels(
     for group in groups:
         worth[group] /= len(group)
     own, prior, start, members = _belongs(ensemble, clusters, n_clusters, worth)
-    draw_votes = partial(_drawn_votes, ensemble, clusters, members, weights)
+    if len(groups) < ensemble.n_members:
+        # the clusters may be those of the largest group, which by them makes no errors
+        for _ in range(ROUNDS):
+            own, prior, start, members = _belongs(ensemble, own, n_clusters, worth)
+    draw_votes = partial(_drawn_votes, ensemble, members, weights)
     ends, likeness = own.cumsum(axis=1), []
     belongs, stays = np.zeros(ensemble.n_rows), np.zeros(ensemble.n_rows)
     for draw in range(n_draws):
@@ -491,17 +520,28 @@ def fresh_labels(
     return Fresh(right, again, float(np.mean(likeness)) if likeness else 0.0)
 
 
+def _sizes(clusters: NDArray[Any], weights: NDArray[Any], n_clusters: int) -> FloatArray:
+    """The weight of the rows of each cluster, or what is expected of it if `clusters` are probabilities."""
+    if clusters.ndim == 2:
+        return np.asarray(weights @ clusters, dtype=np.float64)
+    return np.bincount(clusters, weights=weights, minlength=n_clusters).astype(np.float64)
+
+
 def _labels_of(
-    ensemble: Ensemble, member: int, clusters: NDArray[np.int64], n_clusters: int, smoothing: float = SMOOTHING
+    ensemble: Ensemble, member: int, clusters: NDArray[Any], n_clusters: int, smoothing: float = SMOOTHING
 ) -> Labels:
     """How often the objects of each cluster have each label of a member; few objects say little, so that these shares
     are pulled towards those of all objects."""
     column, width = ensemble.labels[:, member], int(ensemble.n_clusters[member])
     known = column >= 0
-    cells = clusters[known] * width + column[known]
     # a label counts as far as others decided the cluster, too: the only one agrees with its cluster in any case
-    worth = ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1))
-    table = np.bincount(cells, weights=worth[known], minlength=n_clusters * width).reshape(-1, width)
+    worth = (ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1)))[known]
+    if clusters.ndim == 2:
+        table = np.zeros((n_clusters, width))
+        np.add.at(table.T, column[known], worth[:, None] * clusters[known])
+    else:
+        places = clusters[known] * width + column[known]
+        table = np.bincount(places, weights=worth, minlength=n_clusters * width).reshape(-1, width)
     of_all = table.sum(axis=0) / max(table.sum(), 1.0)
     shares = (table + smoothing * of_all) / (table.sum(axis=1, keepdims=True) + smoothing)
     shares = np.maximum(shares, 1e-12)
@@ -510,14 +550,14 @@ def _labels_of(
 
 
 def _of_gaps(
-    ensemble: Ensemble, members: list[Labels], clusters: NDArray[np.int64], sizes: FloatArray
+    ensemble: Ensemble, members: list[Labels], clusters: NDArray[Any], sizes: FloatArray
 ) -> FloatArray | float:
     """The log odds of the clusters that follow from which members label a row: a department may know some clusters."""
     if not ensemble.has_missing:
         return 0.0
     total: FloatArray = np.zeros((ensemble.n_rows, len(sizes)))
     for labels in members:
-        table = np.bincount(clusters, weights=ensemble.counts * labels.known, minlength=len(sizes))
+        table = _sizes(clusters, ensemble.counts * labels.known, len(sizes))
         share = (table + SMOOTHING * table.sum() / sizes.sum()) / (sizes + SMOOTHING)
         share = np.clip(share, 1e-6, 1 - 1e-6)
         total += np.where(labels.known[:, None], np.log(share), np.log1p(-share))
@@ -526,7 +566,6 @@ def _of_gaps(
 
 def _drawn_votes(
     ensemble: Ensemble,
-    clusters: NDArray[np.int64],
     members: list[Labels],
     weights: FloatArray,
     group: NDArray[np.intp],
@@ -535,12 +574,12 @@ def _drawn_votes(
 ) -> FloatArray:
     """Draw labels of a group of members for each row that they know, given its cluster, and return what these say.
 
-    A member alone draws from the shares of its labels. Copies have the labels of a row of that cluster, drawn at random.
+    A member alone draws from the shares of its labels. Copies have the labels of another row of the same cluster.
     """
     if len(group) == 1:
         labels = members[group[0]]
         return weights[group[0]] * _votes(labels, _drawn_labels(labels, truth, rng), labels.known, rng)
-    donors = _drawn_rows(clusters, ensemble.counts, truth, rng)
+    donors = _drawn_rows(ensemble.counts, truth, rng)
     drawn = ensemble.labels[donors][:, group].T
     votes = [
         weights[member] * _votes(members[member], column, members[member].known & (column >= 0), rng)
@@ -549,13 +588,11 @@ def _drawn_votes(
     return np.asarray(sum(votes))
 
 
-def _drawn_rows(
-    clusters: NDArray[np.int64], counts: NDArray[np.int64], truth: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """Draw a row of the cluster of each entry of `truth`, each object with the same probability."""
-    order = np.argsort(clusters, kind="stable")
+def _drawn_rows(counts: NDArray[np.int64], truth: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw a row of the same cluster for each row, each object with the same probability."""
+    order = np.argsort(truth, kind="stable")
     ends = np.cumsum(counts[order])
-    sizes = np.bincount(clusters, weights=counts, minlength=int(truth.max()) + 1)
+    sizes = np.bincount(truth, weights=counts)
     before = np.cumsum(sizes) - sizes
     places = np.searchsorted(ends, before[truth] + rng.random(len(truth)) * sizes[truth], side="right")
     return np.asarray(order[np.minimum(places, len(order) - 1)])

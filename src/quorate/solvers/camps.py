@@ -114,9 +114,12 @@ def _are_apart(first: NDArray[np.intp], second: NDArray[np.intp], found: Beyond)
     return between(first, second, found.agreement) + unsure < share * float(np.sqrt(own * other))
 
 
-LINKED, FREE = 0.3, 0.2
-"""Copies share at least the first part of what they say beside the clusters, other members at most the second. Members
-that were made from measurements share any part of it, because objects differ within a cluster."""
+LINKED, FREE = 0.2, 0.5
+"""Copies share at least the first part of what they say beside the clusters, other members at most the second part of
+what any copies share. Members that were made from measurements share any part of it, because objects differ within a
+cluster."""
+FAR = 2.0
+"""Members are also copies, if there are others, that share so many times more than either does with any of those."""
 SURE = 4.0
 """Shared information counts from so many standard deviations above what chance gives."""
 SILENT = 0.05
@@ -208,11 +211,16 @@ def copies_within(found: Beside) -> list[NDArray[np.intp]]:
     says = ~silent[:, None] & ~silent & (found.least > 0)
     share = np.divide(found.beside, found.least, out=np.zeros_like(found.least), where=says)
     linked = (share >= LINKED) & (found.beside >= SURE * found.noise)
-    # if there are copies, members that say nothing beside the clusters are those that the clusters were copied from
     n_groups, group = connected_components(linked | (silent[:, None] & silent), directed=False)
     together = group[:, None] == group
-    n_saying = len(np.unique(group[~silent]))
-    is_grouped = (share[together & says] >= LINKED).all() and (share[~together] <= FREE).all()
-    if n_saying < 2 or n_groups == n_members or not is_grouped or not (linked & ~np.eye(n_members, dtype=bool)).any():
+    within, between = share[together & says], share[~together]
+    is_grouped = within.size and between.size and between.max() <= FREE * within.min() and within.min() >= LINKED
+    if not is_grouped or not (linked & ~np.eye(n_members, dtype=bool)).any() or len(np.unique(group[~silent])) < 2:
         return single
+    # copies whose clusters the consensus has taken over share nothing beside them, but by far the most in all
+    alone = np.bincount(group)[group] == 1
+    in_all = found.in_all / np.maximum(np.minimum.outer(*[np.diag(found.in_all)] * 2), 1e-9)
+    nearest = in_all[:, ~alone].max(axis=1)
+    followers = alone[:, None] & alone & (in_all >= FAR * np.maximum.outer(nearest, nearest))
+    n_groups, group = connected_components(together | followers, directed=False)
     return [np.flatnonzero(group == number) for number in range(n_groups)]
