@@ -186,6 +186,23 @@ OFF_STEP = 0.01
 """By so many steps a difference may miss a multiple of the step, because sums of decimal fractions are not exact."""
 WIDER = 2.5
 """A space between values may be so many times as wide as the next one and still be a step: of roots of counts, 2.4."""
+Scaling = Callable[[Any], Any]
+LEAST_AT_END = 0.05
+"""Many values are at one end of a column if they are at least this share of the objects."""
+BESIDE = 0.2
+"""The share of the other values whose density is taken for that beside an end."""
+EXACT, MOST_COUNTED, MOST_ROWS = 1e-6, 1_000, 0.9
+"""Values are counts divided by a number for each row if they are multiples of it up to the first part of the largest,
+and at most so many times as large, in most rows."""
+SCALES_OF_COUNTS: tuple[tuple[Scaling, Scaling], ...] = (
+    (np.asarray, np.asarray),
+    (np.sqrt, np.square),
+    (np.sqrt, np.expm1),
+    (np.sqrt, lambda x: np.exp2(x) - 1),
+    (np.sqrt, lambda x: np.power(10.0, x) - 1),
+)
+"""How counts that were divided by the total of their row are looked at, and what undoes what was done to them. For roots
+and logarithms these are roots: logarithms put a wide space between 0 and 1, and roots of counts err alike."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -250,16 +267,93 @@ def without_steps(block: FloatArray, rng: np.random.Generator) -> FloatArray:
     Counts, answers and rounded numbers, and what was computed from them, have empty space between their values.
     Without this it would be taken for the valleys between clusters, because the reference, which is drawn from a
     density, has none. A space much wider than the next one is kept: it is between clusters rather than between steps.
+    Counts that were divided by the total of their row have steps of another width in each row. Many values at one end
+    of a column that is otherwise continuous, such as a limit of detection, are spread beyond this end.
     """
+    of_rows = _spread_in_rows(block, rng)
+    if of_rows is not None:
+        return of_rows
     spread = block.copy()
     for place, column in enumerate(block.T):
-        values, which = np.unique(column, return_inverse=True)
-        if not 1 < len(values) <= MOST_REPEATED * len(column):
+        values, which, counts = np.unique(column, return_inverse=True, return_counts=True)
+        if len(values) == 1:
             continue
-        halves = _filled(np.diff(values)) / 2
-        below, above = np.concatenate([halves[:1], halves]), np.concatenate([halves, halves[-1:]])
-        spread[:, place] += rng.uniform(-below[which], above[which])
+        at_ends = (np.arange(len(values)) % (len(values) - 1) == 0) & (counts >= LEAST_AT_END * len(column))
+        others = ~at_ends[which]
+        if at_ends.any() and (~at_ends).sum() > MOST_REPEATED * others.sum():
+            spread[:, place] += _beyond_ends(column, which, at_ends, rng)
+        elif len(values) <= MOST_REPEATED * len(column):
+            halves = _filled(np.diff(values)) / 2
+            below, above = np.concatenate([halves[:1], halves]), np.concatenate([halves, halves[-1:]])
+            spread[:, place] += rng.uniform(-below[which], above[which])
     return spread
+
+
+def _beyond_ends(
+    column: FloatArray, which: NDArray[np.intp], at_ends: NDArray[np.bool_], rng: np.random.Generator
+) -> FloatArray:
+    """Return what brings many equal values at an end of a column beyond it, as densely as the others are beside it.
+
+    Where hardly any others are beside it, which is a space between clusters, they are brought less far.
+    """
+    others = column[~at_ends[which]]
+    low, high = np.quantile(others, (0.25, 0.75))
+    moved = np.zeros(len(column))
+    for end, sign in ((0, -1.0), (len(at_ends) - 1, 1.0)):
+        own = which == end
+        if at_ends[end]:
+            beside = abs(float(np.quantile(others, BESIDE if end == 0 else 1 - BESIDE)) - column[own][0])
+            each = min(beside / BESIDE, WIDER * 2 * (high - low))
+            moved[own] = sign * rng.uniform(0.0, each * own.sum() / len(others), own.sum())
+    return moved
+
+
+def _spread_in_rows(block: FloatArray, rng: np.random.Generator) -> FloatArray | None:
+    """Spread counts that were divided by a number for each row, or logarithms or roots of these, over their steps.
+
+    None is returned if the values are nothing of this kind, or if all rows were divided by the same number.
+    """
+    if block.shape[1] < 2 or block.min() < 0:
+        return None
+    for seen_as, back in SCALES_OF_COUNTS:
+        with np.errstate(over="ignore"):
+            values = back(block)
+        units = _units(values) if np.isfinite(values).all() else None
+        if units is None:
+            continue
+        units = units[:, None]
+        counts = np.round(values / units)
+        own, above = seen_as(counts * units), seen_as((counts + 1) * units)
+        half_above = (above - own) / 2
+        half_below = np.where(counts > 0, (own - seen_as(np.maximum(counts - 1, 0) * units)) / 2, half_above)
+        return np.asarray(own + rng.uniform(-half_below, half_above))
+    return None
+
+
+def _units(values: FloatArray) -> FloatArray | None:
+    """Return the largest number of each row of which all its values are multiples; None if there is none for most rows.
+
+    None is returned, too, if it is the same for nearly all rows: then each column has steps of its own.
+    """
+    largest = values.max(axis=1)
+    units = np.zeros(len(values))
+    for column in values.T:
+        units = _common_divisor(units, column, EXACT * largest)
+        if np.mean(units * MOST_COUNTED >= largest) < MOST_ROWS:
+            return None
+    is_varied = np.quantile(units, 0.9) > (1 + OFF_STEP) * np.quantile(units, 0.1)
+    # a row of zeros has any unit
+    return np.where(units > 0, units, 1.0) if is_varied else None
+
+
+def _common_divisor(one: FloatArray, other: FloatArray, nothing: FloatArray) -> FloatArray:
+    """Return the greatest common divisor of each pair of numbers, by Euclid; what is less than `nothing` counts as 0."""
+    large, small = np.maximum(one, other), np.minimum(one, other)
+    while (left := small > nothing).any():
+        divisor = np.where(left, small, 1.0)
+        rest = np.abs(large - divisor * np.round(large / divisor))
+        large, small = np.where(left, small, large), np.where(left, rest, small)
+    return large
 
 
 def _filled(gaps: FloatArray) -> FloatArray:
