@@ -13,6 +13,9 @@ members label an object. There is none, so that it is imitated in two ways, on a
    that members err independently and that the clusters are real, which the halves put right: if they have less in
    common than halves of fresh labels would have, the values are drawn towards chance.
 
+Where members copy one another, a group of copies counts once, and the halves are left out, because they are few. Where
+members know a part of the objects each, whole tables of fresh labels take the place of the halves (`drawn_labels`).
+
 Both are fitted by logistic curves of the own share of a row (its co-association with its own cluster beside that with
 the best other one), higher or lower for each cluster; those of fresh labels also depend on the share of the members
 that label the row. A row gets the mean of the two log odds; the fewer of the members label it, the less the halves
@@ -24,7 +27,6 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,18 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from quorate._check import counted
+from quorate._consensus.drawn_labels import (
+    TOO_MANY_LOOKUPS,
+    Fresh,
+    fresh_labels,
+    how_made,
+    kept_by_parts,
+    level_of,
+    likeness_of,
+    members_of,
+    placed_again,
+    towards_chance,
+)
 from quorate._data.ids import aligned_result
 from quorate._data.labelling import Labelling, Pairing
 from quorate._data.rows import select_members
@@ -46,15 +60,13 @@ from quorate._solve.procedure import (
     mean_jaccard,
     procedure_of,
     repeat,
-    two_halves,
 )
 from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
-from quorate.solvers.camps import copies_within, shared_beside
 from quorate.solvers.cluster_means import cluster_means, own_shares
-from quorate.solvers.contingency import ari, contingency, matched
+from quorate.solvers.contingency import matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
 from quorate.solvers.members import in_content_order
 
@@ -69,38 +81,14 @@ LEVEL, SLOPE = 2.0, 5.0
 """Where the fit starts and, if there is little to learn from, ends: the log odds at a share of 1/2, and their slope."""
 PULL, PULL_OF_CLUSTER = 0.2, 2.0
 """How strongly the fit is pulled towards this start, and the clusters towards one another."""
-DRAWS = (4, 20)
-"""Draws of fresh labels: the fewest and the most."""
-MOST_LOOKUPS = 2e7
-"""Rows times members times clusters times draws, at most, as long as there are the fewest draws."""
-TOO_MANY_LOOKUPS = 1e8
-"""With more even for the fewest draws, as with very many clusters, the halves stand alone."""
-HALVED_DRAWS = 4
-"""Draws of fresh labels of which the members are divided into halves, too."""
-SMOOTHING = 10.0
-"""Objects of the whole table that are added to each cluster when shares of its labels are counted."""
 ALLOWANCE, LEAST_EXPECTED = 1.2, 0.02
 """Halves may have a little less in common than those of fresh labels, for which clusters are known; the least that is
 expected, so that chance is not divided by chance."""
-MOST_COMPARED = 40
-"""Members among which copies are looked for, and whether they know parts, at most: all pairs are compared."""
-APART, PARTS = 0.5, 0.13
-"""Members know parts of the objects if so many pairs have less than half of the objects in common that chance gives."""
-ROUNDS = 10
-"""How often clusters and labels of copies are estimated anew from each other."""
-FRESH_TABLES = 5
-"""Whole tables of fresh labels on which the procedure is repeated if members know parts of the objects."""
-LITTLE = 1.0
-"""Objects added to each cluster when labels of whole tables are drawn: with more, members would err more often."""
-WORTH_OF_FIT = 0.5
-"""How far values are drawn towards chance if the clusters explain nothing of what members share."""
 ALLOWANCE_OF_COPIES = 1.6
 """The same for halves of groups of copies, which are few and of unequal size."""
 LEAST_KNOWN = 1e-3
 NEARLY = 0.002
 """Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
-SHAKEN = 2.0
-"""Standard errors by which shares of labels are changed in each draw: one of this ensemble, one of the fresh one."""
 MOST_STEPS = 50
 CLOSE = 1e-7
 
@@ -156,7 +144,7 @@ class Scale(NamedTuple):
         known = xp.ones(len(shares)) if known is None else xp.maximum(known, LEAST_KNOWN)
         right = Fit(self.right_levels, self.right_slopes).share(_features_of_right(xp, shares, known), labels)
         again = Fit(self.again_levels, self.again_slopes).share(_features_of_again(xp, known), labels)
-        fresh = _towards_chance(_placed_again(right, again, n_clusters), float(self.found_again), n_clusters)
+        fresh = towards_chance(placed_again(right, again, n_clusters), float(self.found_again), n_clusters)
         odds = [xp.log(part / (1.0 - part)) for part in (xp.clip(x, NEARLY, 1.0 - NEARLY) for x in (fresh, halves))]
         of_halves = known * known / 2.0
         return 1.0 / (1.0 + xp.exp(-(1.0 - of_halves) * odds[0] - of_halves * odds[1]))
@@ -226,33 +214,32 @@ def confidence_scale(
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
     drawn = drawn._replace(ensemble=in_content_order(drawn.ensemble))
-    made = _how_made(drawn, n_clusters)
+    made = how_made(drawn, n_clusters)
     kept, seen, likeness, found = _kept_objects(drawn, procedure, made.groups)
     if not seen.any() or drawn.places is None:
         return None
     kept, drawn_shares = kept / np.maximum(seen, 1), entries_of(ensemble, shares, drawn.places)
     stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
-    if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
+    if drawn.ensemble.n_members < 2 or drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
         return _of_halves(drawn, drawn_shares, kept, seen, n_clusters)._replace(stability=stability)
     fresh = fresh_labels(drawn.ensemble, drawn.codes, n_clusters, procedure.seed, made.groups)
     has_copies = len(made.groups) < drawn.ensemble.n_members
     allowance = ALLOWANCE_OF_COPIES if has_copies else ALLOWANCE
     found_again = math.sqrt(min(1.0, allowance * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
-    again = _kept_by_parts(drawn, procedure, made.unexplained) if made.of_parts else None
+    again = kept_by_parts(drawn, procedure, made.unexplained) if made.of_parts else None
     if again is not None:
-        found_again = _level(drawn.ensemble.counts, fresh, again, n_clusters)
+        found_again = level_of(drawn.ensemble.counts, fresh, again, n_clusters)
     elif has_copies:
-        again = _towards_chance(fresh.expected(n_clusters), found_again, n_clusters)
+        again = towards_chance(fresh.expected(n_clusters), found_again, n_clusters)
     if again is not None:
         # halves of few groups, or of members that hardly overlap, tell little about single objects
         kept, seen = again, np.ones_like(seen)
     scale = _of_halves(drawn, drawn_shares, kept, seen, n_clusters)
-    return Scale(*scale[:3], *_of_fresh_labels(drawn, drawn_shares, fresh, n_clusters), found_again, stability)
+    right, fitted = _of_fresh_labels(drawn, drawn_shares, fresh, n_clusters)
+    return Scale(*scale[:3], *right, *fitted, found_again, stability)
 
 
-def _of_halves(
-    drawn: Drawn, shares: FloatArray, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int
-) -> Scale:
+def _of_halves(drawn: Drawn, shares: FloatArray, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int) -> Scale:
     """Fit the curve of the halves alone to the shares of divisions in which rows are kept."""
     clusters, counts = drawn.codes, drawn.ensemble.counts
     sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
@@ -261,8 +248,8 @@ def _of_halves(
     return Scale(halves.levels, float(halves.slopes[0]), int(seen.max()))
 
 
-def _of_fresh_labels(drawn: Drawn, shares: FloatArray, fresh: Fresh, n_clusters: int) -> tuple[FloatArray, ...]:
-    """Fit the two curves of fresh labels, and return levels and slopes of each."""
+def _of_fresh_labels(drawn: Drawn, shares: FloatArray, fresh: Fresh, n_clusters: int) -> tuple[Fit, Fit]:
+    """Fit the two curves of fresh labels: that a row belongs where it is, and that fresh labels lead there again."""
     clusters, counts = drawn.codes, drawn.ensemble.counts
     known = known_shares(drawn.ensemble)
     known = np.ones(len(shares)) if known is None else known
@@ -270,94 +257,7 @@ def _of_fresh_labels(drawn: Drawn, shares: FloatArray, fresh: Fresh, n_clusters:
     right = _fit(features, clusters, fresh.right, counts.astype(np.float64), n_clusters, [0.0] * 5)
     features = np.column_stack(_features_of_again(np, known))
     again = _fit(features, clusters, fresh.again, counts * fresh.right, n_clusters, [0.0] * 3)
-    return *right, *again
-
-
-class Made(NamedTuple):
-    """How the members were made, as far as their labels show it.
-
-    `groups` holds the members that copy one another; a member without copies is a group of its own. `of_parts` says
-    whether each member knows a part of the objects, and `unexplained` is then the share of what members have in common
-    that the clusters do not explain: about 0 if the clusters are those that the members see, 1 if they are not.
-    """
-
-    groups: list[NDArray[np.intp]]
-    of_parts: bool
-    unexplained: float
-
-
-def _how_made(drawn: Drawn, n_clusters: int) -> Made:
-    """Look for copies, and for members that know a part of the objects each."""
-    ensemble, n_members = drawn.ensemble, drawn.ensemble.n_members
-    single = Made([np.array([member]) for member in range(n_members)], False, 0.0)
-    if not 3 <= n_members <= MOST_COMPARED:
-        return single
-    found = shared_beside(ensemble, drawn.codes.astype(np.int64))
-    pairs = np.triu_indices(n_members, 1)
-    if ensemble.has_missing:
-        # how many objects both of two members would label if it were by chance which ones of a cluster a member labels
-        known = np.zeros((n_clusters, n_members))
-        np.add.at(known, drawn.codes, ensemble.counts[:, None] * (ensemble.labels >= 0))
-        sizes = np.bincount(drawn.codes, weights=ensemble.counts, minlength=n_clusters)
-        by_chance = known.T @ (known / np.maximum(sizes, 1.0)[:, None])
-        if np.mean((found.objects < APART * by_chance)[pairs]) >= PARTS:
-            in_all = max(float(found.in_all[pairs].sum()), 1e-9)
-            return single._replace(of_parts=True, unexplained=float(found.beside[pairs].sum()) / in_all)
-    return single._replace(groups=copies_within(found))
-
-
-def _kept_by_parts(drawn: Drawn, procedure: Procedure, unexplained: float) -> FloatArray | None:
-    """For each row, the share of whole fresh tables in which the procedure places it where the result does.
-
-    Where members know different parts of the objects, halves of them hardly overlap. What may change is how clusters
-    of one part are joined with those of another, for many objects at once, which only the procedure itself can show.
-    Fresh tables trust that the clusters are those that the members see: the less of what members share follows from
-    the clusters, the closer the values are drawn to chance. None if the method refuses the tables.
-    """
-    ensemble, n_clusters = drawn.ensemble, procedure.n_clusters
-    codes = canonical(drawn.codes, n_clusters).astype(np.int64)
-    rng = np.random.default_rng((procedure.seed, ensemble.n_members, 3))
-    own = _belongs(ensemble, codes, n_clusters).probabilities
-    rows = np.repeat(np.arange(ensemble.n_rows), ensemble.counts)
-    clusters, ends, once = codes[rows], own.cumsum(axis=1)[rows], np.ones(len(rows), dtype=np.int64)
-    tables = [_labels_of(ensemble, member, codes, n_clusters, LITTLE) for member in range(ensemble.n_members)]
-    stays, n_done = np.zeros(len(rows)), 0
-    for number in range(FRESH_TABLES):
-        truth = (rng.random((len(rows), 1)) > ends[:, :-1]).sum(axis=1)
-        columns = [np.where(table.known[rows], _drawn_labels(table, truth, rng), -1) for table in tables]
-        try:
-            repeated = repeat(procedure, _with_labels(ensemble, np.stack(columns, axis=1)), 200 + number)
-        except (ValueError, MemoryError):
-            continue
-        stays += matched(clusters, repeated.astype(np.int64), once) == clusters
-        n_done += 1
-    if not n_done:
-        return None
-    shares = np.bincount(rows, weights=stays) / (n_done * ensemble.counts)
-    worth = 1.0 - WORTH_OF_FIT * min(max(unexplained, 0.0), 1.0)
-    return _towards_chance(shares, worth, n_clusters)
-
-
-def _placed_again(right: Any, again: Any, n_clusters: int) -> Any:
-    """The probability of the same place: for rows that belong there, and by chance for the others."""
-    return right * again + (1.0 - right) * (1.0 - again) / (n_clusters - 1)
-
-
-def _towards_chance(values: Any, share: float, n_clusters: int) -> Any:
-    """Leave a share of what values are above those of chance."""
-    return 1.0 / n_clusters + (values - 1.0 / n_clusters) * share
-
-
-def _with_labels(ensemble: Ensemble, labels: NDArray[np.int64]) -> Ensemble:
-    """The same members with other labels, one row for each object."""
-    once = np.ones(len(labels), dtype=np.int64)
-    return replace(ensemble, labels=np.ascontiguousarray(labels, dtype=ensemble.labels.dtype), counts=once)
-
-
-def _level(counts: NDArray[np.int64], fresh: Fresh, kept: FloatArray, n_clusters: int) -> float:
-    """How far the values of fresh labels are drawn towards chance so that their mean is that of `kept`."""
-    means = [np.average(part, weights=counts) - 1.0 / n_clusters for part in (kept, fresh.expected(n_clusters))]
-    return float(np.clip(means[0] / max(means[1], 1e-9), 0.0, 1.0))
+    return right, again
 
 
 def _kept_objects(
@@ -366,7 +266,7 @@ def _kept_objects(
     """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI;
     and for each half how alike the clusters and the nearest ones of the half are.
 
-    Members of a group are in the same half. The members are sorted by their labels, so that their order changes nothing.
+    Members of a group are in the same half. Members are sorted by their labels, so that their order changes nothing.
     """
     members = drawn.ensemble
     rng = np.random.default_rng((procedure.seed, members.n_members))
@@ -376,7 +276,7 @@ def _kept_objects(
     # two members can be divided in one way only
     n_divisions = min(N_DIVISIONS, len(groups) - 1)
     for number in range(n_divisions):
-        halves = [_members_of(groups, half) for half in np.array_split(rng.permutation(len(groups)), 2)]
+        halves = [members_of(groups, half) for half in np.array_split(rng.permutation(len(groups)), 2)]
         try:
             repeated = [
                 repeat(procedure, select_members(members, half), 2 * number + place)
@@ -389,22 +289,11 @@ def _kept_objects(
         both = np.flatnonzero((repeated[0] >= 0) & (repeated[1] >= 0))
         if len(both):
             halves_there = [labels[both] for labels in repeated]
-            likeness.append(_likeness(halves_there, members.counts[both]))
+            likeness.append(likeness_of(halves_there, members.counts[both]))
             kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1
         logger.info("repeating for the confidence", extra={"share": (number + 1) / n_divisions})
     return kept, seen, float(np.mean(likeness)) if likeness else 0.0, found
-
-
-def _members_of(groups: list[NDArray[np.intp]], chosen: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The members of some groups, sorted."""
-    return np.sort(np.concatenate([groups[number] for number in chosen]))
-
-
-def _likeness(halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> float:
-    """The ARI of two labellings of the same rows."""
-    one, other = halves
-    return float(ari(contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, counts)))
 
 
 def _kept(
@@ -417,203 +306,6 @@ def _kept(
     agrees = sum((matched(clusters, labels.astype(np.int64), counts) == clusters).astype(np.int64) for labels in halves)
     worth: FloatArray = np.array([0.0, min(0.5, BY_CHANCE + PER_ARI * max(likeness, 0.0)), 1.0])[agrees]
     return worth
-
-
-class Labels(NamedTuple):
-    """What a member's labels say: for each cluster the probability of each label, its logarithm, and how much this
-    logarithm differs from ensemble to ensemble; and which rows are labelled."""
-
-    shares: FloatArray
-    logs: FloatArray
-    spread: FloatArray
-    known: NDArray[np.bool_]
-
-
-class Fresh(NamedTuple):
-    """What fresh labels of rows say.
-
-    `right` is the probability of each row that it belongs to its cluster, by its own labels; `again` is the share of
-    the draws of fresh labels of that cluster by which it is placed there again. `likeness` is the ARI of the clusters
-    of two halves of the members, if labels are drawn like this.
-    """
-
-    right: FloatArray
-    again: FloatArray
-    likeness: float
-
-    def expected(self, n_clusters: int) -> Any:
-        """How probably each row is placed in its cluster again."""
-        return _placed_again(self.right, self.again, n_clusters)
-
-
-class Belongs(NamedTuple):
-    """How probably each row belongs to each cluster by its own labels, and what this follows from.
-
-    `prior` is the log odds of the clusters, `start` those of each row by which members label it, and `members` what
-    the labels of each member say.
-    """
-
-    probabilities: FloatArray
-    prior: FloatArray
-    start: FloatArray
-    members: list[Labels]
-
-
-def _belongs(
-    ensemble: Ensemble, clusters: NDArray[Any], n_clusters: int, worth: FloatArray | None = None
-) -> Belongs:
-    """Find how probably rows belong to each cluster by their labels, from what labels the rows of a cluster have.
-
-    `clusters` are the numbers of clusters, or a first guess of these probabilities; `worth` is what each member counts.
-    """
-    sizes = _sizes(clusters, ensemble.counts, n_clusters)
-    prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
-    members = [_labels_of(ensemble, member, clusters, n_clusters) for member in range(ensemble.n_members)]
-    start = prior + _of_gaps(ensemble, members, clusters, sizes)
-    worth = ensemble.weights / ensemble.weights.mean() if worth is None else worth
-    own = start + sum(
-        weight * np.where(labels.known[:, None], labels.logs.T[column], 0.0)
-        for weight, labels, column in zip(worth, members, ensemble.labels.T, strict=True)
-    )
-    own = np.exp(own - own.max(axis=1, keepdims=True))
-    return Belongs(own / own.sum(axis=1, keepdims=True), prior, start, members)
-
-
-def fresh_labels(
-    ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, seed: int, groups: list[NDArray[np.intp]]
-) -> Fresh:
-    """Draw the cluster and then labels of each row, and place it again by them.
-
-    A fresh ensemble has a consensus of its own, so that rows are placed by shares of labels that differ from those
-    observed by as much as such shares differ by chance. Members of a group copy one another: together they are one
-    witness of where a row belongs, and have the labels of another row of the cluster.
-    """
-    clusters = canonical(codes, n_clusters).astype(np.int64)
-    rng = np.random.default_rng((seed, ensemble.n_members, 1))
-    n_draws = int(np.clip(MOST_LOOKUPS / (ensemble.labels.size * n_clusters), *DRAWS))
-    weights = ensemble.weights / ensemble.weights.mean()
-    worth = weights.copy()
-    for group in groups:
-        worth[group] /= len(group)
-    own, prior, start, members = _belongs(ensemble, clusters, n_clusters, worth)
-    if len(groups) < ensemble.n_members:
-        # the clusters may be those of the largest group, which by them makes no errors
-        for _ in range(ROUNDS):
-            own, prior, start, members = _belongs(ensemble, own, n_clusters, worth)
-    draw_votes = partial(_drawn_votes, ensemble, members, weights)
-    ends, likeness = own.cumsum(axis=1), []
-    belongs, stays = np.zeros(ensemble.n_rows), np.zeros(ensemble.n_rows)
-    for draw in range(n_draws):
-        truth = (rng.random((ensemble.n_rows, 1)) > ends[:, :-1]).sum(axis=1)
-        halves = two_halves(rng.permutation(len(groups)))
-        votes = [sum(draw_votes(groups[number], truth, rng) for number in half) for half in halves]
-        belongs += truth == clusters
-        stays += (truth == clusters) & ((start + votes[0] + votes[1]).argmax(axis=1) == clusters)
-        if draw < HALVED_DRAWS:
-            seen = [np.logical_or.reduce([members[q].known for q in _members_of(groups, half)]) for half in halves]
-            both = np.flatnonzero(seen[0] & seen[1])
-            placed = [(prior + part)[both].argmax(axis=1).astype(np.int32) for part in votes]
-            if len(both):
-                likeness.append(_likeness(placed, ensemble.counts[both]))
-    again = np.divide(stays, belongs, out=np.zeros(len(stays)), where=belongs > 0)
-    right = np.where(belongs > 0, own[np.arange(len(own)), clusters], 0.0)
-    return Fresh(right, again, float(np.mean(likeness)) if likeness else 0.0)
-
-
-def _sizes(clusters: NDArray[Any], weights: NDArray[Any], n_clusters: int) -> FloatArray:
-    """The weight of the rows of each cluster, or what is expected of it if `clusters` are probabilities."""
-    if clusters.ndim == 2:
-        return np.asarray(weights @ clusters, dtype=np.float64)
-    return np.bincount(clusters, weights=weights, minlength=n_clusters).astype(np.float64)
-
-
-def _labels_of(
-    ensemble: Ensemble, member: int, clusters: NDArray[Any], n_clusters: int, smoothing: float = SMOOTHING
-) -> Labels:
-    """How often the objects of each cluster have each label of a member; few objects say little, so that these shares
-    are pulled towards those of all objects."""
-    column, width = ensemble.labels[:, member], int(ensemble.n_clusters[member])
-    known = column >= 0
-    # a label counts as far as others decided the cluster, too: the only one agrees with its cluster in any case
-    worth = (ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1)))[known]
-    if clusters.ndim == 2:
-        table = np.zeros((n_clusters, width))
-        np.add.at(table.T, column[known], worth[:, None] * clusters[known])
-    else:
-        places = clusters[known] * width + column[known]
-        table = np.bincount(places, weights=worth, minlength=n_clusters * width).reshape(-1, width)
-    of_all = table.sum(axis=0) / max(table.sum(), 1.0)
-    shares = (table + smoothing * of_all) / (table.sum(axis=1, keepdims=True) + smoothing)
-    shares = np.maximum(shares, 1e-12)
-    spread = np.sqrt((1 - shares) / ((table.sum(axis=1, keepdims=True) + smoothing) * shares))
-    return Labels(shares, np.log(shares), SHAKEN * spread, known)
-
-
-def _of_gaps(
-    ensemble: Ensemble, members: list[Labels], clusters: NDArray[Any], sizes: FloatArray
-) -> FloatArray | float:
-    """The log odds of the clusters that follow from which members label a row: a department may know some clusters."""
-    if not ensemble.has_missing:
-        return 0.0
-    total: FloatArray = np.zeros((ensemble.n_rows, len(sizes)))
-    for labels in members:
-        table = _sizes(clusters, ensemble.counts * labels.known, len(sizes))
-        share = (table + SMOOTHING * table.sum() / sizes.sum()) / (sizes + SMOOTHING)
-        share = np.clip(share, 1e-6, 1 - 1e-6)
-        total += np.where(labels.known[:, None], np.log(share), np.log1p(-share))
-    return total
-
-
-def _drawn_votes(
-    ensemble: Ensemble,
-    members: list[Labels],
-    weights: FloatArray,
-    group: NDArray[np.intp],
-    truth: NDArray[np.intp],
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Draw labels of a group of members for each row that they know, given its cluster, and return what these say.
-
-    A member alone draws from the shares of its labels. Copies have the labels of another row of the same cluster.
-    """
-    if len(group) == 1:
-        labels = members[group[0]]
-        return weights[group[0]] * _votes(labels, _drawn_labels(labels, truth, rng), labels.known, rng)
-    donors = _drawn_rows(ensemble.counts, truth, rng)
-    drawn = ensemble.labels[donors][:, group].T
-    votes = [
-        weights[member] * _votes(members[member], column, members[member].known & (column >= 0), rng)
-        for member, column in zip(group, drawn, strict=True)
-    ]
-    return np.asarray(sum(votes))
-
-
-def _drawn_rows(counts: NDArray[np.int64], truth: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a row of the same cluster for each row, each object with the same probability."""
-    order = np.argsort(truth, kind="stable")
-    ends = np.cumsum(counts[order])
-    sizes = np.bincount(truth, weights=counts)
-    before = np.cumsum(sizes) - sizes
-    places = np.searchsorted(ends, before[truth] + rng.random(len(truth)) * sizes[truth], side="right")
-    return np.asarray(order[np.minimum(places, len(order) - 1)])
-
-
-def _drawn_labels(labels: Labels, truth: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a label for each row, given its cluster."""
-    n_clusters, width = labels.shares.shape
-    ends = (labels.shares.cumsum(axis=1) + np.arange(n_clusters)[:, None]).ravel()
-    # the last end of a cluster is the beginning of the next one, whatever the rounding
-    ends[width - 1 :: width] = np.arange(1, n_clusters + 1)
-    drawn = np.searchsorted(ends, truth + rng.random(len(truth)), side="right") - truth * width
-    return np.clip(drawn, 0, width - 1)
-
-
-def _votes(labels: Labels, drawn: NDArray[Any], known: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
-    """What labels of a member say about the clusters, by its shares of labels in another ensemble."""
-    logs = labels.logs + np.clip(labels.spread * rng.standard_normal(labels.spread.shape), -3, 3)
-    votes: FloatArray = logs.T[drawn]
-    votes[~known] = 0.0
-    return votes
 
 
 def _fit(

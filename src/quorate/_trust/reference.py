@@ -169,9 +169,9 @@ def valley_depth(counts: FloatArray) -> float:
 
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
-LEAST, FEWEST, MOST = 3, 5, 19
-"""Draws of the reference before an answer below their mean, or any clear answer, may end the comparison, and after
-which it ends in any case."""
+BELOW, FEWEST, MOST = (-1.0, -0.5, 0.0), 5, 19
+"""A comparison ends after one, two or three draws with a z below these: no further draws bring it beyond `BEYOND`.
+Any clear answer ends it after the second number of draws, and any answer after the third."""
 BEYOND = 3.0
 """From this z on, clusters are separated better than those of the reference."""
 CLEAR = (1.0, 6.0)
@@ -201,8 +201,8 @@ SCALES_OF_COUNTS: tuple[tuple[Scaling, Scaling], ...] = (
     (np.sqrt, lambda x: np.exp2(x) - 1),
     (np.sqrt, lambda x: np.power(10.0, x) - 1),
 )
-"""How counts that were divided by the total of their row are looked at, and what undoes what was done to them. For roots
-and logarithms these are roots: logarithms put a wide space between 0 and 1, and roots of counts err alike."""
+"""How counts that were divided by the total of their row are looked at, and what undoes what was done to them. Roots
+are looked at instead of logarithms: logarithms put a wide space between 0 and 1, and roots of counts err alike."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -347,7 +347,7 @@ def _units(values: FloatArray) -> FloatArray | None:
 
 
 def _common_divisor(one: FloatArray, other: FloatArray, nothing: FloatArray) -> FloatArray:
-    """Return the greatest common divisor of each pair of numbers, by Euclid; what is less than `nothing` counts as 0."""
+    """Return the greatest common divisor of each pair of numbers; what is less than `nothing` counts as 0."""
     large, small = np.maximum(one, other), np.minimum(one, other)
     while (left := small > nothing).any():
         divisor = np.where(left, small, 1.0)
@@ -398,7 +398,7 @@ def compare_with_reference(
         The procedure, which takes measurements and the number of a draw, and returns labels.
     seed : int
     n_draws : int
-        How often to draw; 0 for 3 to 19 times, until the answer is clear.
+        How often to draw; 0 for 1 to 19 times, until the answer is clear.
 
     Returns
     -------
@@ -420,14 +420,14 @@ def compare_with_reference(
 
     is_clear = partial(_is_clear, observed)
     step = "drawing measurements without clusters"
-    found = until_clear(draw, is_clear, limits=(LEAST, MOST), wanted=n_draws, step=step)
+    found = until_clear(draw, is_clear, limits=(1, MOST), wanted=n_draws, step=step)
     return _compared(observed, found, len(points))
 
 
 def _is_clear(observed: Separation, found: list[Separation]) -> bool:
     z = float(_scores([observed], found)[0])
-    # no further draws bring what lies below their mean beyond it
-    return z < 0 or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
+    below = BELOW[min(len(found), len(BELOW)) - 1]
+    return z < below or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
 
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
@@ -451,9 +451,11 @@ def compared_values(parts: list[Separation]) -> FloatArray:
 def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
     """Return how many standard deviations values lie above those of the reference; NaN if there is no such value."""
     known = drawn[np.isfinite(drawn)]
-    if len(known) < 2:
+    if not len(known) or (len(known) < 2 and len(drawn) > 1):
         return np.full(len(own), np.nan)
-    return np.asarray((own - known.mean()) / max(float(known.std(ddof=1)), least))
+    # the spread of a single draw is not known
+    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    return np.asarray((own - known.mean()) / max(spread, least))
 
 
 def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
