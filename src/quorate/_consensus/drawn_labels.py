@@ -30,8 +30,9 @@ SMOOTHING = 10.0
 """Objects of the whole table that are added to each cluster when shares of its labels are counted."""
 MOST_COMPARED = 40
 """Members among which copies are looked for, and whether they know parts, at most: all pairs are compared."""
-APART, PARTS = 0.5, 0.13
-"""Members know parts of the objects if so many pairs have less than half of the objects in common that chance gives."""
+APART, PARTS, CLEAR_PARTS = 0.5, 0.13, 0.3
+"""Members know parts of the objects if so large a share of the pairs has less than half or more than one and a half
+times as many objects in common as chance gives within clusters, or less than half of what it gives in all."""
 ROUNDS = 10
 """How often clusters and labels of copies are estimated anew from each other."""
 FRESH_TABLES = 5
@@ -66,15 +67,26 @@ def how_made(drawn: Drawn, n_clusters: int) -> Made:
     found = shared_beside(ensemble, drawn.codes.astype(np.int64))
     pairs = np.triu_indices(n_members, 1)
     if ensemble.has_missing:
-        # how many objects both of two members would label if it were by chance which ones of a cluster a member labels
-        known = np.zeros((n_clusters, n_members))
-        np.add.at(known, drawn.codes, ensemble.counts[:, None] * (ensemble.labels >= 0))
+        of_clusters = np.zeros((n_clusters, n_members))
+        np.add.at(of_clusters, drawn.codes, ensemble.counts[:, None] * (ensemble.labels >= 0))
         sizes = np.bincount(drawn.codes, weights=ensemble.counts, minlength=n_clusters)
-        by_chance = known.T @ (known / np.maximum(sizes, 1.0)[:, None])
-        if np.mean((found.objects < APART * by_chance)[pairs]) >= PARTS:
+        if _know_parts(found.objects, of_clusters, np.maximum(sizes, 1.0)):
             in_all = max(float(found.in_all[pairs].sum()), 1e-9)
             return single._replace(of_parts=True, unexplained=float(found.beside[pairs].sum()) / in_all)
     return single._replace(groups=copies_within(found))
+
+
+def _know_parts(shared: FloatArray, known: FloatArray, sizes: FloatArray) -> bool:
+    """Whether many pairs of members share far fewer or more objects than by chance within clusters, or fewer in all.
+
+    A member may know some clusters only, which is no part in this sense; but clusters may follow from the parts.
+    """
+    pairs = np.triu_indices(len(shared), 1)
+    within = known.T @ (known / sizes[:, None])
+    in_all = np.outer(known.sum(axis=0), known.sum(axis=0)) / sizes.sum()
+    few, many = APART * within, (2 - APART) * within
+    unusual = float(np.mean(((shared < few) | (shared > many))[pairs]))
+    return unusual >= PARTS or float(np.mean((shared < APART * in_all)[pairs])) >= CLEAR_PARTS
 
 
 def kept_by_parts(drawn: Drawn, procedure: Procedure, unexplained: float) -> FloatArray | None:

@@ -336,14 +336,20 @@ def _units(values: FloatArray) -> FloatArray | None:
     None is returned, too, if it is the same for nearly all rows: then each column has steps of its own.
     """
     largest = values.max(axis=1)
+    positive = values > 0
+    lost = positive & (values <= EXACT * largest[:, None])
+    if np.mean(lost.any(axis=1)) > 1 - MOST_ROWS or np.mean(positive.sum(axis=1) > 1) < 0.5:
+        return None  # nothing can be told of rows of one count, or of powers, beside the largest of which others vanish
     units = np.zeros(len(values))
     for column in values.T:
         units = _common_divisor(units, column, EXACT * largest)
         if np.mean(units * MOST_COUNTED >= largest) < MOST_ROWS:
             return None
-    is_varied = np.quantile(units, 0.9) > (1 + OFF_STEP) * np.quantile(units, 0.1)
-    # a row of zeros has any unit
-    return np.where(units > 0, units, 1.0) if is_varied else None
+    # multiples of one number for all rows are steps of columns; a row of zeros has any unit
+    units = np.where(units > 0, units, units[units > 0].min())
+    multiples = units / units.min()
+    is_one = np.mean(np.abs(multiples - np.round(multiples)) < OFF_STEP) >= MOST_ROWS
+    return None if is_one else units
 
 
 def _common_divisor(one: FloatArray, other: FloatArray, nothing: FloatArray) -> FloatArray:
