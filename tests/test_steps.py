@@ -74,6 +74,9 @@ def test_counts_that_were_divided_in_rows_are_spread_over_the_steps_of_their_row
         seen = without_steps(root, np.random.default_rng(1))
         scale = np.sqrt(values).max() / seen.max()
         assert np.corrcoef((seen * scale).ravel(), np.sqrt(values).ravel())[0, 1] > 0.9
+    # also if the first column is zero in most rows
+    rare = np.column_stack([np.where(np.arange(300) < 200, 0, values[:, 0]), values[:, 1:]])
+    assert len(np.unique(without_steps(np.log1p(1e4 * rare), np.random.default_rng(1)))) == rare.size
     smooth = np.random.default_rng(0).random((300, 3))
     assert np.array_equal(without_steps(smooth, np.random.default_rng(1)), smooth)
 

@@ -343,7 +343,8 @@ def _units(values: FloatArray) -> FloatArray | None:
     units = np.zeros(len(values))
     for column in values.T:
         units = _common_divisor(units, column, EXACT * largest)
-        if np.mean(units * MOST_COUNTED >= largest) < MOST_ROWS:
+        # rows of zeros so far have no unit yet
+        if np.mean((units == 0) | (units * MOST_COUNTED >= largest)) < MOST_ROWS:
             return None
     # multiples of one number for all rows are steps of columns; a row of zeros has any unit
     units = np.where(units > 0, units, units[units > 0].min())
