@@ -274,7 +274,8 @@ def _labels_of(
         np.add.at(table.T, column[known], worth[:, None] * clusters[known])
     else:
         places = clusters[known] * width + column[known]
-        table = np.bincount(places, weights=worth, minlength=n_clusters * width).reshape(-1, width)
+        cells: FloatArray = np.bincount(places, weights=worth, minlength=n_clusters * width).astype(np.float64)
+        table = cells.reshape(-1, width)
     of_all = table.sum(axis=0) / max(table.sum(), 1.0)
     shares = (table + smoothing * of_all) / (table.sum(axis=1, keepdims=True) + smoothing)
     shares = np.maximum(shares, 1e-12)
