@@ -9,7 +9,7 @@ import pytest
 
 from quorate import as_ensemble, camps, consensus, evaluate, generate, nmi
 from quorate._verdict import LOOK_AT_CAMPS
-from quorate.solvers.camps import between, camps_within, within
+from quorate.solvers.camps import between, camps_within, copies_within, shared_beside, within
 from quorate.solvers.members import information_beyond_chance
 
 
@@ -134,3 +134,60 @@ def test_copies_of_members_that_err_are_no_camps() -> None:
     assert len(camps(np.repeat(seen, 5, axis=1), 4, random_state=0)) == 1
     strangers = np.stack([rng.integers(4, size=1_200) for _ in range(2)], axis=1)
     assert len(camps(np.repeat(strangers, 5, axis=1), 4, random_state=0)) == 2
+
+
+def slow_information(one: np.ndarray, other: np.ndarray, clusters: np.ndarray) -> tuple[float, float]:
+    """Mutual information within clusters times objects, less what chance gives, and the standard deviation of that."""
+    total, degrees = 0.0, 0
+    for cluster in set(clusters.tolist()):
+        a, b = one[clusters == cluster], other[clusters == cluster]
+        degrees += (len(set(a.tolist())) - 1) * (len(set(b.tolist())) - 1)
+        for x in set(a.tolist()):
+            for y in set(b.tolist()):
+                both = np.sum((a == x) & (b == y))
+                if both:
+                    total += both * np.log(both * len(a) / (np.sum(a == x) * np.sum(b == y)))
+    return total - degrees / 2, float(np.sqrt(degrees / 2))
+
+
+def test_what_members_share_beside_clusters_is_the_conditional_mutual_information() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    table = np.column_stack([noisy(truth, errors, rng) for errors in (0.2, 0.5, 0.8)])
+    table = np.where(rng.random(table.shape) < 0.2, -1, table)
+    table[(table < 0).all(axis=1), 0] = 0
+    clusters = noisy(truth, 0.1, rng)
+    found = shared_beside(as_ensemble(table, orientation="objects"), clusters)
+    for one, other in combinations(range(3), 2):
+        both = (table[:, one] >= 0) & (table[:, other] >= 0)
+        pair, within_clusters = (table[both, one], table[both, other]), clusters[both]
+        assert found.objects[one, other] == both.sum()
+        expected = slow_information(*pair, within_clusters)
+        assert (found.beside[one, other], found.noise[one, other]) == pytest.approx(expected)
+        assert found.in_all[one, other] == pytest.approx(slow_information(*pair, np.zeros(both.sum()))[0])
+
+
+def groups_of(table: np.ndarray, clusters: np.ndarray) -> list[list[int]]:
+    found = shared_beside(as_ensemble(table, orientation="objects"), clusters)
+    return sorted(sorted(group.tolist()) for group in copies_within(found))
+
+
+@pytest.mark.parametrize("changed", [0.0, 0.05, 0.1])
+def test_copies_are_recognised_also_those_that_the_clusters_follow(changed: float) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 4, 1_500)
+    first = [noisy(truth, errors, rng) for errors in (0.3, 0.4, 0.5)]
+    table = np.column_stack([noisy(first[which], changed, rng) for which in (0, 0, 0, 1, 1, 2, 2)])
+    expected = [[0, 1, 2], [3, 4], [5, 6]]
+    assert groups_of(table, noisy(truth, 0.1, rng)) == expected
+    assert groups_of(table, first[0]) == expected
+
+
+def test_members_that_err_by_themselves_or_come_from_measurements_are_no_copies() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 4, 1_500)
+    table = np.column_stack([noisy(truth, errors, rng) for errors in (0.05, 0.05, 0.2, 0.4, 0.6, 0.6)])
+    assert groups_of(table, truth) == [[member] for member in range(6)]
+    X = truth[:, None] * 5 + rng.normal(size=(1_500, 3))
+    made = generate(X, 12, base="kmeans", random_state=0)
+    assert groups_of(made.labels, truth) == [[member] for member in range(12)]

@@ -151,6 +151,16 @@ def test_a_comparison_with_the_reference_ends_when_it_is_clear(valley: float, cu
     assert reference._is_clear(Separation(valley, cut, 0.5), drawn) is is_clear
 
 
+@pytest.mark.parametrize(("n_draws", "valley", "is_clear"), [(1, -0.25, False), (1, -0.35, True), (2, -0.1, False)])
+def test_a_comparison_ends_after_few_draws_if_the_clusters_are_far_below(
+    n_draws: int, valley: float, is_clear: bool
+) -> None:
+    """One draw is enough for what lies a standard deviation below it, two for half of one, three for any."""
+    observed = Separation(valley, 2.5, -1.0)
+    for number, expected in ((n_draws, is_clear), (3, True)):
+        assert reference._is_clear(observed, [Separation(0.0, 1.0, 0.5)] * number) is expected
+
+
 @pytest.mark.parametrize(("share", "stands_apart"), [(0.09, False), (0.13, True)])
 def test_a_member_with_half_of_the_usual_nmi_stands_apart(share: float, stands_apart: bool) -> None:
     truth = np.repeat([0, 1], 500)

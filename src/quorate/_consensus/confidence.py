@@ -13,6 +13,9 @@ members label an object. There is none, so that it is imitated in two ways, on a
    that members err independently and that the clusters are real, which the halves put right: if they have less in
    common than halves of fresh labels would have, the values are drawn towards chance.
 
+Where members copy one another, a group of copies counts once, and the halves are left out, because they are few. Where
+members know a part of the objects each, whole tables of fresh labels take the place of the halves (`drawn_labels`).
+
 Both are fitted by logistic curves of the own share of a row (its co-association with its own cluster beside that with
 the best other one), higher or lower for each cluster; those of fresh labels also depend on the share of the members
 that label the row. A row gets the mean of the two log odds; the fewer of the members label it, the less the halves
@@ -31,6 +34,18 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from quorate._check import counted
+from quorate._consensus.drawn_labels import (
+    TOO_MANY_LOOKUPS,
+    Fresh,
+    fresh_labels,
+    how_made,
+    kept_by_parts,
+    level_of,
+    likeness_of,
+    members_of,
+    placed_again,
+    towards_chance,
+)
 from quorate._data.ids import aligned_result
 from quorate._data.labelling import Labelling, Pairing
 from quorate._data.rows import select_members
@@ -45,7 +60,6 @@ from quorate._solve.procedure import (
     mean_jaccard,
     procedure_of,
     repeat,
-    two_halves,
 )
 from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
@@ -53,7 +67,7 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical
 from quorate.ops.threads import map_blocks
 from quorate.solvers.cluster_means import cluster_means, own_shares
-from quorate.solvers.contingency import ari, contingency, matched
+from quorate.solvers.contingency import matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
 from quorate.solvers.members import in_content_order
 
@@ -68,24 +82,14 @@ LEVEL, SLOPE = 2.0, 5.0
 """Where the fit starts and, if there is little to learn from, ends: the log odds at a share of 1/2, and their slope."""
 PULL, PULL_OF_CLUSTER = 0.2, 2.0
 """How strongly the fit is pulled towards this start, and the clusters towards one another."""
-DRAWS = (4, 20)
-"""Draws of fresh labels: the fewest and the most."""
-MOST_LOOKUPS = 2e7
-"""Rows times members times clusters times draws, at most, as long as there are the fewest draws."""
-TOO_MANY_LOOKUPS = 1e8
-"""With more even for the fewest draws, as with very many clusters, the halves stand alone."""
-HALVED_DRAWS = 4
-"""Draws of fresh labels of which the members are divided into halves, too."""
-SMOOTHING = 10.0
-"""Objects of the whole table that are added to each cluster when shares of its labels are counted."""
 ALLOWANCE, LEAST_EXPECTED = 1.2, 0.02
 """Halves may have a little less in common than those of fresh labels, for which clusters are known; the least that is
 expected, so that chance is not divided by chance."""
+ALLOWANCE_OF_COPIES = 1.6
+"""The same for halves of groups of copies, which are few and of unequal size."""
 LEAST_KNOWN = 1e-3
 NEARLY = 0.002
 """Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
-SHAKEN = 2.0
-"""Standard errors by which shares of labels are changed in each draw: one of this ensemble, one of the fresh one."""
 MOST_STEPS = 50
 WORK_OF_A_ROW = 4
 """What the confidence of a row costs, relative to looking up its labels."""
@@ -155,8 +159,7 @@ class Scale(NamedTuple):
         known = xp.ones(len(shares)) if known is None else xp.maximum(known, LEAST_KNOWN)
         right = Fit(self.right_levels, self.right_slopes).share(_features_of_right(xp, shares, known), labels)
         again = Fit(self.again_levels, self.again_slopes).share(_features_of_again(xp, known), labels)
-        fresh = right * again + (1.0 - right) * (1.0 - again) / (n_clusters - 1)
-        fresh = 1.0 / n_clusters + (fresh - 1.0 / n_clusters) * float(self.found_again)
+        fresh = towards_chance(placed_again(right, again, n_clusters), float(self.found_again), n_clusters)
         odds = [xp.log(part / (1.0 - part)) for part in (xp.clip(x, NEARLY, 1.0 - NEARLY) for x in (fresh, halves))]
         of_halves = known * known / 2.0
         return 1.0 / (1.0 + xp.exp(-(1.0 - of_halves) * odds[0] - of_halves * odds[1]))
@@ -225,48 +228,73 @@ def confidence_scale(
     if n_clusters == 1:
         return Scale(np.zeros(1), 0.0, 0)
     drawn = draw_objects(ensemble, Labelling(labels, np.arange(n_clusters)), procedure.seed, as_many=True)
-    kept, seen, likeness, found = _kept_objects(drawn, procedure)
+    drawn = drawn._replace(ensemble=in_content_order(drawn.ensemble))
+    made = how_made(drawn, n_clusters)
+    kept, seen, likeness, found = _kept_objects(drawn, procedure, made.groups)
     if not seen.any() or drawn.places is None:
         return None
-    drawn_shares = entries_of(ensemble, shares, drawn.places)
-    x = 2 * drawn_shares - 1
+    kept, drawn_shares = kept / np.maximum(seen, 1), entries_of(ensemble, shares, drawn.places)
+    stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
+    if drawn.ensemble.n_members < 2 or drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
+        return _of_halves(drawn, drawn_shares, kept, seen, n_clusters)._replace(stability=stability)
+    fresh = fresh_labels(drawn.ensemble, drawn.codes, n_clusters, procedure.seed, made.groups)
+    has_copies = len(made.groups) < drawn.ensemble.n_members
+    allowance = ALLOWANCE_OF_COPIES if has_copies else ALLOWANCE
+    found_again = math.sqrt(min(1.0, allowance * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
+    again = kept_by_parts(drawn, procedure, made.unexplained) if made.of_parts else None
+    if again is not None:
+        found_again = level_of(drawn.ensemble.counts, fresh, again, n_clusters)
+    elif has_copies:
+        again = towards_chance(fresh.expected(n_clusters), found_again, n_clusters)
+    if again is not None:
+        # halves of few groups, or of members that hardly overlap, tell little about single objects
+        kept, seen = again, np.ones_like(seen)
+    scale = _of_halves(drawn, drawn_shares, kept, seen, n_clusters)
+    right, fitted = _of_fresh_labels(drawn, drawn_shares, fresh, n_clusters)
+    return Scale(*scale[:3], *right, *fitted, found_again, stability)
+
+
+def _of_halves(drawn: Drawn, shares: FloatArray, kept: FloatArray, seen: NDArray[np.int64], n_clusters: int) -> Scale:
+    """Fit the curve of the halves alone to the shares of divisions in which rows are kept."""
     clusters, counts = drawn.codes, drawn.ensemble.counts
     sizes = np.maximum(np.bincount(clusters, weights=counts, minlength=n_clusters), 1.0)
     weights = counts * (np.minimum(sizes, WEIGHT_OF_CLUSTER) / sizes)[clusters] * seen
-    halves = _fit(x[:, None], clusters, kept / np.maximum(seen, 1), weights, n_clusters, [LEVEL, SLOPE])
-    stability = mean_jaccard([*found, *halves_of_objects(drawn, procedure)])
-    scale = Scale(halves.levels, float(halves.slopes[0]), int(seen.max()), stability=stability)
-    if drawn.ensemble.n_members < 2 or DRAWS[0] * drawn.ensemble.labels.size * n_clusters > TOO_MANY_LOOKUPS:
-        return scale
-    fresh = fresh_labels(in_content_order(drawn.ensemble), clusters, n_clusters, procedure.seed)
+    halves = _fit((2 * shares - 1)[:, None], clusters, kept, weights, n_clusters, [LEVEL, SLOPE])
+    return Scale(halves.levels, float(halves.slopes[0]), int(seen.max()))
+
+
+def _of_fresh_labels(drawn: Drawn, shares: FloatArray, fresh: Fresh, n_clusters: int) -> tuple[Fit, Fit]:
+    """Fit the two curves of fresh labels: that a row belongs where it is, and that fresh labels lead there again."""
+    clusters, counts = drawn.codes, drawn.ensemble.counts
     known = known_shares(drawn.ensemble)
-    known = np.ones(len(x)) if known is None else known
-    features = np.column_stack(_features_of_right(np, drawn_shares, known))
+    known = np.ones(len(shares)) if known is None else known
+    features = np.column_stack(_features_of_right(np, shares, known))
     right = _fit(features, clusters, fresh.right, counts.astype(np.float64), n_clusters, [0.0] * 5)
     features = np.column_stack(_features_of_again(np, known))
     again = _fit(features, clusters, fresh.again, counts * fresh.right, n_clusters, [0.0] * 3)
-    found_again = math.sqrt(min(1.0, ALLOWANCE * max(likeness, 0.0) / max(fresh.likeness, LEAST_EXPECTED)))
-    return Scale(*scale[:3], *right, *again, found_again, stability)
+    return right, again
 
 
-def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArray[np.int64], float, list[FloatArray]]:
+def _kept_objects(
+    drawn: Drawn, procedure: Procedure, groups: list[NDArray[np.intp]]
+) -> tuple[FloatArray, NDArray[np.int64], float, list[FloatArray]]:
     """For each row, the number of divisions in which it is kept, and in which both halves label it; the halves' ARI;
     and for each half how alike the clusters and the nearest ones of the half are.
 
-    The halves do not depend on the order of the members, because these are sorted by their labels first.
+    Members of a group are in the same half. Members are sorted by their labels, so that their order changes nothing.
     """
-    members = in_content_order(drawn.ensemble)
+    members = drawn.ensemble
     rng = np.random.default_rng((procedure.seed, members.n_members))
     clusters = canonical(drawn.codes, procedure.n_clusters).astype(np.int64)
     kept, seen = np.zeros(members.n_rows), np.zeros(members.n_rows, dtype=np.int64)
     likeness, found = [], []
     # two members can be divided in one way only
-    n_divisions = min(N_DIVISIONS, members.n_members - 1)
+    n_divisions = min(N_DIVISIONS, len(groups) - 1)
     for number in range(n_divisions):
-        halves = np.array_split(rng.permutation(members.n_members), 2)
+        halves = [members_of(groups, half) for half in np.array_split(rng.permutation(len(groups)), 2)]
         try:
             repeated = [
-                repeat(procedure, select_members(members, np.sort(half)), 2 * number + place)
+                repeat(procedure, select_members(members, half), 2 * number + place)
                 for place, half in enumerate(halves)
             ]
         except (ValueError, MemoryError):
@@ -276,17 +304,11 @@ def _kept_objects(drawn: Drawn, procedure: Procedure) -> tuple[FloatArray, NDArr
         both = np.flatnonzero((repeated[0] >= 0) & (repeated[1] >= 0))
         if len(both):
             halves_there = [labels[both] for labels in repeated]
-            likeness.append(_likeness(halves_there, members.counts[both]))
+            likeness.append(likeness_of(halves_there, members.counts[both]))
             kept[both] += _kept(clusters[both], halves_there, members.counts[both], likeness[-1])
             seen[both] += 1
         logger.info("repeating for the confidence", extra={"share": (number + 1) / n_divisions})
     return kept, seen, float(np.mean(likeness)) if likeness else 0.0, found
-
-
-def _likeness(halves: list[NDArray[np.int32]], counts: NDArray[np.int64]) -> float:
-    """The ARI of two labellings of the same rows."""
-    one, other = halves
-    return float(ari(contingency(one, other, int(one.max()) + 1, int(other.max()) + 1, counts)))
 
 
 def _kept(
@@ -299,112 +321,6 @@ def _kept(
     agrees = sum((matched(clusters, labels.astype(np.int64), counts) == clusters).astype(np.int64) for labels in halves)
     worth: FloatArray = np.array([0.0, min(0.5, BY_CHANCE + PER_ARI * max(likeness, 0.0)), 1.0])[agrees]
     return worth
-
-
-class Labels(NamedTuple):
-    """What a member's labels say: for each cluster the probability of each label, its logarithm, and how much this
-    logarithm differs from ensemble to ensemble; and which rows are labelled."""
-
-    shares: FloatArray
-    logs: FloatArray
-    spread: FloatArray
-    known: NDArray[np.bool_]
-
-
-class Fresh(NamedTuple):
-    """What fresh labels of rows say.
-
-    `right` is the probability of each row that it belongs to its cluster, by its own labels; `again` is the share of
-    the draws of fresh labels of that cluster by which it is placed there again. `likeness` is the ARI of the clusters
-    of two halves of the members, if labels are drawn like this.
-    """
-
-    right: FloatArray
-    again: FloatArray
-    likeness: float
-
-
-def fresh_labels(ensemble: Ensemble, codes: NDArray[np.int32], n_clusters: int, seed: int) -> Fresh:
-    """Draw the cluster and then labels of each row, and place it again by them.
-
-    A fresh ensemble has a consensus of its own, so that rows are placed by shares of labels that differ from those
-    observed by as much as such shares differ by chance.
-    """
-    clusters = canonical(codes, n_clusters).astype(np.int64)
-    rng = np.random.default_rng((seed, ensemble.n_members, 1))
-    n_draws = int(np.clip(MOST_LOOKUPS / (ensemble.labels.size * n_clusters), *DRAWS))
-    sizes: FloatArray = np.bincount(clusters, weights=ensemble.counts, minlength=n_clusters).astype(np.float64)
-    prior = np.log(np.maximum(sizes, 1e-9) / sizes.sum())
-    members = [_labels_of(ensemble, member, clusters, sizes) for member in range(ensemble.n_members)]
-    weights = ensemble.weights / ensemble.weights.mean()
-    start = prior + _of_gaps(ensemble, members, clusters, sizes)
-    own = start + sum(
-        weight * np.where(labels.known[:, None], labels.logs.T[column], 0.0)
-        for weight, labels, column in zip(weights, members, ensemble.labels.T, strict=True)
-    )
-    own = np.exp(own - own.max(axis=1, keepdims=True))
-    own /= own.sum(axis=1, keepdims=True)
-    ends, likeness = own.cumsum(axis=1), []
-    belongs, stays = np.zeros(ensemble.n_rows), np.zeros(ensemble.n_rows)
-    for draw in range(n_draws):
-        truth = (rng.random((ensemble.n_rows, 1)) > ends[:, :-1]).sum(axis=1)
-        halves = two_halves(rng.permutation(ensemble.n_members))
-        votes = [sum(weights[member] * _drawn_votes(members[member], truth, rng) for member in half) for half in halves]
-        belongs += truth == clusters
-        stays += (truth == clusters) & ((start + votes[0] + votes[1]).argmax(axis=1) == clusters)
-        if draw < HALVED_DRAWS:
-            seen = [np.logical_or.reduce([members[member].known for member in half]) for half in halves]
-            both = np.flatnonzero(seen[0] & seen[1])
-            placed = [(prior + part)[both].argmax(axis=1).astype(np.int32) for part in votes]
-            if len(both):
-                likeness.append(_likeness(placed, ensemble.counts[both]))
-    again = np.divide(stays, belongs, out=np.zeros(len(stays)), where=belongs > 0)
-    right = np.where(belongs > 0, own[np.arange(len(own)), clusters], 0.0)
-    return Fresh(right, again, float(np.mean(likeness)) if likeness else 0.0)
-
-
-def _labels_of(ensemble: Ensemble, member: int, clusters: NDArray[np.int64], sizes: FloatArray) -> Labels:
-    """How often the objects of each cluster have each label of a member; few objects say little, so that these shares
-    are pulled towards those of all objects."""
-    column, width = ensemble.labels[:, member], int(ensemble.n_clusters[member])
-    known = column >= 0
-    cells = clusters[known] * width + column[known]
-    # a label counts as far as others decided the cluster, too: the only one agrees with its cluster in any case
-    worth = ensemble.counts * (1 - 1 / np.maximum((ensemble.labels >= 0).sum(axis=1), 1))
-    table = np.bincount(cells, weights=worth[known], minlength=len(sizes) * width).reshape(-1, width)
-    of_all = table.sum(axis=0) / max(table.sum(), 1.0)
-    shares = (table + SMOOTHING * of_all) / (table.sum(axis=1, keepdims=True) + SMOOTHING)
-    shares = np.maximum(shares, 1e-12)
-    spread = np.sqrt((1 - shares) / ((table.sum(axis=1, keepdims=True) + SMOOTHING) * shares))
-    return Labels(shares, np.log(shares), SHAKEN * spread, known)
-
-
-def _of_gaps(
-    ensemble: Ensemble, members: list[Labels], clusters: NDArray[np.int64], sizes: FloatArray
-) -> FloatArray | float:
-    """The log odds of the clusters that follow from which members label a row: a department may know some clusters."""
-    if not ensemble.has_missing:
-        return 0.0
-    total: FloatArray = np.zeros((ensemble.n_rows, len(sizes)))
-    for labels in members:
-        table = np.bincount(clusters, weights=ensemble.counts * labels.known, minlength=len(sizes))
-        share = (table + SMOOTHING * table.sum() / sizes.sum()) / (sizes + SMOOTHING)
-        share = np.clip(share, 1e-6, 1 - 1e-6)
-        total += np.where(labels.known[:, None], np.log(share), np.log1p(-share))
-    return total
-
-
-def _drawn_votes(labels: Labels, truth: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
-    """Draw a label for each row that a member knows, given its cluster, and return what it says about the clusters."""
-    n_clusters, width = labels.shares.shape
-    ends = (labels.shares.cumsum(axis=1) + np.arange(n_clusters)[:, None]).ravel()
-    # the last end of a cluster is the beginning of the next one, whatever the rounding
-    ends[width - 1 :: width] = np.arange(1, n_clusters + 1)
-    drawn = np.searchsorted(ends, truth + rng.random(len(truth)), side="right") - truth * width
-    logs = labels.logs + np.clip(labels.spread * rng.standard_normal(labels.spread.shape), -3, 3)
-    votes: FloatArray = logs.T[np.clip(drawn, 0, width - 1)]
-    votes[~labels.known] = 0.0
-    return votes
 
 
 def _fit(

@@ -169,9 +169,9 @@ def valley_depth(counts: FloatArray) -> float:
 
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
-LEAST, FEWEST, MOST = 3, 5, 19
-"""Draws of the reference before an answer below their mean, or any clear answer, may end the comparison, and after
-which it ends in any case."""
+BELOW, FEWEST, MOST = (-1.0, -0.5, 0.0), 5, 19
+"""A comparison ends after one, two or three draws with a z below these: no further draws bring it beyond `BEYOND`.
+Any clear answer ends it after the second number of draws, and any answer after the third."""
 BEYOND = 3.0
 """From this z on, clusters are separated better than those of the reference."""
 CLEAR = (1.0, 6.0)
@@ -186,6 +186,23 @@ OFF_STEP = 0.01
 """By so many steps a difference may miss a multiple of the step, because sums of decimal fractions are not exact."""
 WIDER = 2.5
 """A space between values may be so many times as wide as the next one and still be a step: of roots of counts, 2.4."""
+Scaling = Callable[[Any], Any]
+LEAST_AT_END = 0.05
+"""Many values are at one end of a column if they are at least this share of the objects."""
+BESIDE = 0.2
+"""The share of the other values whose density is taken for that beside an end."""
+EXACT, MOST_COUNTED, MOST_ROWS = 1e-6, 1_000, 0.9
+"""Values are counts divided by a number for each row if they are multiples of it up to the first part of the largest,
+and at most so many times as large, in most rows."""
+SCALES_OF_COUNTS: tuple[tuple[Scaling, Scaling], ...] = (
+    (np.asarray, np.asarray),
+    (np.sqrt, np.square),
+    (np.sqrt, np.expm1),
+    (np.sqrt, lambda x: np.exp2(x) - 1),
+    (np.sqrt, lambda x: np.power(10.0, x) - 1),
+)
+"""How counts that were divided by the total of their row are looked at, and what undoes what was done to them. Roots
+are looked at instead of logarithms: logarithms put a wide space between 0 and 1, and roots of counts err alike."""
 FEW_LINKS = 0.001
 """Added to cuts before the logarithm is taken."""
 
@@ -250,16 +267,100 @@ def without_steps(block: FloatArray, rng: np.random.Generator) -> FloatArray:
     Counts, answers and rounded numbers, and what was computed from them, have empty space between their values.
     Without this it would be taken for the valleys between clusters, because the reference, which is drawn from a
     density, has none. A space much wider than the next one is kept: it is between clusters rather than between steps.
+    Counts that were divided by the total of their row have steps of another width in each row. Many values at one end
+    of a column that is otherwise continuous, such as a limit of detection, are spread beyond this end.
     """
+    of_rows = _spread_in_rows(block, rng)
+    if of_rows is not None:
+        return of_rows
     spread = block.copy()
     for place, column in enumerate(block.T):
-        values, which = np.unique(column, return_inverse=True)
-        if not 1 < len(values) <= MOST_REPEATED * len(column):
+        values, which, counts = np.unique(column, return_inverse=True, return_counts=True)
+        if len(values) == 1:
             continue
-        halves = _filled(np.diff(values)) / 2
-        below, above = np.concatenate([halves[:1], halves]), np.concatenate([halves, halves[-1:]])
-        spread[:, place] += rng.uniform(-below[which], above[which])
+        at_ends = (np.arange(len(values)) % (len(values) - 1) == 0) & (counts >= LEAST_AT_END * len(column))
+        others = ~at_ends[which]
+        if at_ends.any() and (~at_ends).sum() > MOST_REPEATED * others.sum():
+            spread[:, place] += _beyond_ends(column, which, at_ends, rng)
+        elif len(values) <= MOST_REPEATED * len(column):
+            halves = _filled(np.diff(values)) / 2
+            below, above = np.concatenate([halves[:1], halves]), np.concatenate([halves, halves[-1:]])
+            spread[:, place] += rng.uniform(-below[which], above[which])
     return spread
+
+
+def _beyond_ends(
+    column: FloatArray, which: NDArray[np.intp], at_ends: NDArray[np.bool_], rng: np.random.Generator
+) -> FloatArray:
+    """Return what brings many equal values at an end of a column beyond it, as densely as the others are beside it.
+
+    Where hardly any others are beside it, which is a space between clusters, they are brought less far.
+    """
+    others = column[~at_ends[which]]
+    low, high = np.quantile(others, (0.25, 0.75))
+    moved = np.zeros(len(column))
+    for end, sign in ((0, -1.0), (len(at_ends) - 1, 1.0)):
+        own = which == end
+        if at_ends[end]:
+            beside = abs(float(np.quantile(others, BESIDE if end == 0 else 1 - BESIDE)) - column[own][0])
+            each = min(beside / BESIDE, WIDER * 2 * (high - low))
+            moved[own] = sign * rng.uniform(0.0, each * own.sum() / len(others), own.sum())
+    return moved
+
+
+def _spread_in_rows(block: FloatArray, rng: np.random.Generator) -> FloatArray | None:
+    """Spread counts that were divided by a number for each row, or logarithms or roots of these, over their steps.
+
+    None is returned if the values are nothing of this kind, or if all rows were divided by the same number.
+    """
+    if block.shape[1] < 2 or block.min() < 0:
+        return None
+    for seen_as, back in SCALES_OF_COUNTS:
+        with np.errstate(over="ignore"):
+            values = back(block)
+        units = _units(values) if np.isfinite(values).all() else None
+        if units is None:
+            continue
+        units = units[:, None]
+        counts = np.round(values / units)
+        own, above = seen_as(counts * units), seen_as((counts + 1) * units)
+        half_above = (above - own) / 2
+        half_below = np.where(counts > 0, (own - seen_as(np.maximum(counts - 1, 0) * units)) / 2, half_above)
+        return np.asarray(own + rng.uniform(-half_below, half_above))
+    return None
+
+
+def _units(values: FloatArray) -> FloatArray | None:
+    """Return the largest number of each row of which all its values are multiples; None if there is none for most rows.
+
+    None is returned, too, if it is the same for nearly all rows: then each column has steps of its own.
+    """
+    largest = values.max(axis=1)
+    positive = values > 0
+    lost = positive & (values <= EXACT * largest[:, None])
+    if np.mean(lost.any(axis=1)) > 1 - MOST_ROWS or np.mean(positive.sum(axis=1) > 1) < 0.5:
+        return None  # nothing can be told of rows of one count, or of powers, beside the largest of which others vanish
+    units = np.zeros(len(values))
+    for column in values.T:
+        units = _common_divisor(units, column, EXACT * largest)
+        # rows of zeros so far have no unit yet
+        if np.mean((units == 0) | (units * MOST_COUNTED >= largest)) < MOST_ROWS:
+            return None
+    # multiples of one number for all rows are steps of columns; a row of zeros has any unit
+    units = np.where(units > 0, units, units[units > 0].min())
+    multiples = units / units.min()
+    is_one = np.mean(np.abs(multiples - np.round(multiples)) < OFF_STEP) >= MOST_ROWS
+    return None if is_one else units
+
+
+def _common_divisor(one: FloatArray, other: FloatArray, nothing: FloatArray) -> FloatArray:
+    """Return the greatest common divisor of each pair of numbers; what is less than `nothing` counts as 0."""
+    large, small = np.maximum(one, other), np.minimum(one, other)
+    while (left := small > nothing).any():
+        divisor = np.where(left, small, 1.0)
+        rest = np.abs(large - divisor * np.round(large / divisor))
+        large, small = np.where(left, small, large), np.where(left, rest, small)
+    return large
 
 
 def _filled(gaps: FloatArray) -> FloatArray:
@@ -304,7 +405,7 @@ def compare_with_reference(
         The procedure, which takes measurements and the number of a draw, and returns labels.
     seed : int
     n_draws : int
-        How often to draw; 0 for 3 to 19 times, until the answer is clear.
+        How often to draw; 0 for 1 to 19 times, until the answer is clear.
 
     Returns
     -------
@@ -326,14 +427,14 @@ def compare_with_reference(
 
     is_clear = partial(_is_clear, observed)
     step = "drawing measurements without clusters"
-    found = until_clear(draw, is_clear, limits=(LEAST, MOST), wanted=n_draws, step=step)
+    found = until_clear(draw, is_clear, limits=(1, MOST), wanted=n_draws, step=step)
     return _compared(observed, found, len(points))
 
 
 def _is_clear(observed: Separation, found: list[Separation]) -> bool:
     z = float(_scores([observed], found)[0])
-    # no further draws bring what lies below their mean beyond it
-    return z < 0 or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
+    below = BELOW[min(len(found), len(BELOW)) - 1]
+    return z < below or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
 
 
 def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
@@ -357,9 +458,11 @@ def compared_values(parts: list[Separation]) -> FloatArray:
 def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
     """Return how many standard deviations values lie above those of the reference; NaN if there is no such value."""
     known = drawn[np.isfinite(drawn)]
-    if len(known) < 2:
+    if not len(known) or (len(known) < 2 and len(drawn) > 1):
         return np.full(len(own), np.nan)
-    return np.asarray((own - known.mean()) / max(float(known.std(ddof=1)), least))
+    # the spread of a single draw is not known
+    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    return np.asarray((own - known.mean()) / max(spread, least))
 
 
 def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
