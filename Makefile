@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-gpu test-bounds test-anndata test-floors audit check methods bench scale papers accuracy judge trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist clean
+.PHONY: demo test test-gpu test-bounds test-anndata test-r test-floors audit check methods bench scale papers accuracy judge trust peers fuzz fuzz-guided soak mutants coverage docs docs-check docs-look docs-serve dist sbom paper clean
 .DELETE_ON_ERROR:
 
 # Tests start many processes. Where the environment forbids Python to keep compiled modules, each of them compiles NumPy, SciPy and
@@ -33,7 +33,7 @@ test-bounds: $(STAMP)  ## the tests once with the bounds checks of numba on: slo
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba-bounds $(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 test-gpu:           ## what needs a CUDA card, with the python that has CuPy: make test-gpu [PYTHON=python3]
-	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device.py $(ARGS)
+	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/test_device*.py $(ARGS)
 
 # tutorials need anndata, and so do some tests
 DOCS_STAMP := .venv-docs/.installed
@@ -44,6 +44,15 @@ $(DOCS_STAMP): pyproject.toml src/quorate/__init__.py
 
 test-anndata: $(DOCS_STAMP)  ## what needs anndata, which asks for pandas < 3: in the environment of the site
 	.venv-docs/bin/python -m pytest tests/test_anndata.py tests/test_examples.py -k "anndata or single_cell"
+
+# the example blocks of the page for R users run, too
+test-r: $(STAMP)    ## the R package by R CMD check, where R and reticulate are; says so where they are not
+	@if Rscript -e 'stopifnot(all(c("reticulate", "testthat", "knitr", "rmarkdown") %in% rownames(installed.packages())))' >/dev/null 2>&1; then \
+	  export RETICULATE_PYTHON=$(abspath $(BIN))/python _R_CHECK_FORCE_SUGGESTS_=false && rm -rf build/r && mkdir -p build/r/library && cd build/r && \
+	  R CMD build $(CURDIR)/r && R CMD check --no-manual quorate_*.tar.gz && ! tail -1 quorate.Rcheck/00check.log | grep -E "ERROR|WARNING" && \
+	  R CMD INSTALL --library=library quorate_*.tar.gz && sed -n '/^```r$$/,/^```$$/p' $(CURDIR)/docs/coming-from/r.md | grep -v '^```' > page.R && \
+	  R_LIBS=library Rscript page.R; \
+	else echo "NOT CHECKED: R with reticulate, testthat, knitr and rmarkdown is not here, so that the R package was not tested"; fi
 
 # the oldest Python that can be had; the shims of pyenv exist also where they do not work
 FLOOR_PYTHON ?= $(or $(shell python3.10 --version >/dev/null 2>&1 && echo python3.10),$\
@@ -154,6 +163,18 @@ dist:               ## source archive and wheel, checked; the tests run against 
 	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[test]"
 	.venv-wheel/bin/python -c "import quorate; assert 'site-packages' in quorate.__file__, quorate.__file__"
 	.venv-wheel/bin/python -m pytest tests README.md $(or $(ARGS),$(PARALLEL))
+
+paper:              ## the paper as build/paper.pdf, by pandoc and XeLaTeX; JOSS builds its own from the same files
+	mkdir -p build
+	cd paper && pandoc paper.md --citeproc --pdf-engine=xelatex -V geometry:margin=2.5cm -o ../build/paper.pdf
+
+sbom:               ## the packages that an installation of the built wheel brings, as CycloneDX: build/sbom/quorate.cdx.json
+	rm -rf build/sbom && mkdir -p build/sbom
+	$(PYTHON) -m venv build/sbom/installed && $(PYTHON) -m venv build/sbom/tool
+	build/sbom/installed/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[all]"
+	build/sbom/tool/bin/python -m pip install --quiet --disable-pip-version-check "cyclonedx-bom>=6"
+	build/sbom/tool/bin/cyclonedx-py environment --mc-type library --pyproject pyproject.toml --validate -o build/sbom/quorate.cdx.json build/sbom/installed/bin/python
+	rm -rf build/sbom/installed build/sbom/tool
 
 clean:
 	rm -rf $(VENV) dist .venv-dist .venv-wheel .venv-docs docs/_build docs/reference/generated .numba-bounds .venv-peers .venv-floors .venv-audit .venv-fuzz .pytest_cache .mypy_cache .ruff_cache demo

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import quorate
 
@@ -83,3 +84,13 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc", "edit-this-page"],
 }
 html_sidebars = {"index": []}
+
+
+def setup(app: Any) -> None:
+    """Leave the pages of docs/decisions out of the menu: their index links to all of them."""
+
+    def leave_out(app: Any, env: Any) -> None:
+        for name in (name for name in env.found_docs if name.startswith("decisions/0")):
+            env.metadata[name]["orphan"] = True
+
+    app.connect("env-updated", leave_out)

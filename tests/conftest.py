@@ -1,4 +1,4 @@
-"""What all tests share: kernels that run as plain Python, and the browser of the tests of reports."""
+"""What all tests share: kernels that run as plain Python, a card of NumPy, and the browser of the tests of reports."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ from browser import PROGRAM, Browser, Page
 if numba.config.DISABLE_JIT:
     # as plain Python (make coverage), kernels overflow on purpose, as hashes do
     np.seterr(over="ignore")
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A card of NumPy in the place of CuPy's."""
+    # imported here, because most tests need neither
+    from device_twin import TwinCard
+
+    from quorate._device import choose
+
+    twin = TwinCard()
+    monkeypatch.setattr(choose, "_found", lambda: twin)
+    return twin
 
 
 @pytest.fixture(scope="module")

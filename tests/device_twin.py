@@ -153,3 +153,8 @@ class TwinCard(Card):
         if n:
             with np.errstate(over="ignore"):
                 TWINS[kernel](types, *map(bare, arguments))
+
+
+def blobs(seed: int, n: int = 3000, d: int = 6, dtype: Any = np.float32) -> Any:
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) + 4.0 * rng.integers(3, size=(n, 1))).astype(dtype)

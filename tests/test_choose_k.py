@@ -145,7 +145,10 @@ def test_close_candidates_are_undecided() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.95, 4: 0.8, 5: 0.1}, "merge_gap": {2: 1.0, 3: 1.0, 4: 0.0, 5: 0.1}}
     close = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (close.n_clusters, close.candidates, close.undecided) == (2, (2, 3, 4), True)
-    assert "The choice is not clear: 3 has nearly as much support" in close.reason
+    assert sum(close.probability.values()) == pytest.approx(1.0)
+    shares = [f"{close.probability[k]:.0%}" for k in (2, 3, 4)]
+    told = f"The choice is not clear: 2 has a probability of {shares[0]}, 3 of {shares[1]} and 4 of {shares[2]}."
+    assert told in close.reason
     values["eigengap"][3] = values["merge_gap"][3] = 0.2
     clear = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])
     assert (clear.candidates, clear.undecided) == ((2, 4), False)
@@ -165,6 +168,8 @@ def test_supports_are_shares(values: dict[str, dict[int, float]]) -> None:
     assert set(support) == {k for part in values.values() for k in part}
     assert shortlist(support, 3) == sorted(shortlist(support, 3))
     decision = decide(values, sorted(support), {}, sorted(support))
+    assert sum(decision.probability.values()) == pytest.approx(1.0)
+    assert decision.probability[decision.n_clusters] == max(decision.probability.values())
     assert support[decision.n_clusters] == max(support.values())
     assert len(decision.candidates) <= 3
 

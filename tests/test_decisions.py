@@ -90,6 +90,15 @@ def test_the_next_number_is_a_candidate_or_nearly_as_good(share: float, is_candi
     assert found.undecided is is_close
 
 
+@pytest.mark.parametrize(("share", "is_close"), [(0.2, False), (0.33, True)])
+def test_many_numbers_of_little_support_make_a_choice_undecided(share: float, is_close: bool) -> None:
+    """None of them is a candidate by its support, but 60 of them together may be as probable as a third of the best."""
+    part = {2: 1.0, **dict.fromkeys(range(3, 63), share), 63: 0.0}
+    found = decide({"eigengap": part}, [*part], {}, [*part])
+    assert found.undecided is is_close
+    assert found.candidates == ((2, 3) if is_close else (2,))
+
+
 def test_three_candidates_at_most() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.9, 4: 0.8, 5: 0.7, 6: 0.0}}
     assert decide(values, [2, 3, 4, 5, 6], {}, [2, 3, 4, 5, 6]).candidates == (2, 3, 4)

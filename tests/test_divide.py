@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import agreed_names, ari, as_ensemble, consensus, divide
+from quorate import agreed_names, ari, as_ensemble, consensus, divide, generate
 from quorate.cli import main
 
 CLUSTERS, HALVES = np.repeat([0, 1, 2], 60), np.tile([0, 1], 90)
@@ -37,6 +37,48 @@ def test_sub_clusters_are_found_where_there_are_some(seed: int) -> None:
     assert (whole.parts.n_clusters, whole.scores) == (1, None)
     assert "left whole" in whole.verdict
     assert sorted(set(whole.labels.tolist())) == ["0", "1", "2"]
+
+
+def within(k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Three far clusters in the plane, of which the second has k parts 5 standard deviations apart; both labels."""
+    rng = np.random.default_rng(seed)
+    clusters = np.repeat([0, 1, 2], [120, 90 * k, 120])
+    parts = np.zeros(len(clusters), dtype=int)
+    parts[clusters == 1] = np.repeat(np.arange(k), 90)
+    angle = 2 * np.pi * parts / max(k, 2)
+    reach = 2.5 / np.sin(np.pi / max(k, 2)) * (clusters == 1) * (k > 1)
+    far = np.array([[0.0, 0.0], [60.0, 0.0], [0.0, 60.0]])[clusters]
+    centres = far + reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return centres + rng.normal(size=centres.shape), clusters, parts[clusters == 1]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_measurements_say_how_many_sub_clusters_there_are(k: int) -> None:
+    X, clusters, parts = within(k, k)
+    members = generate(X, 15, k=(8, 20), base="kmeans", random_state=0)
+    found = divide(clusters, 1, members, random_state=0, features=X)
+    assert found.parts.n_clusters == k
+    assert ari(found.parts.labels, parts) > 0.9
+    assert found.splits is not None
+    assert found.splits.reference == "measurements without clusters"
+    assert "measurements without clusters" in found.verdict
+    # without them nothing can be tested: members of the same measurements agree within any cluster
+    plain = divide(clusters, 1, members, random_state=0)
+    assert plain.splits is None
+    assert "features=" in plain.verdict
+
+
+def test_no_more_sub_clusters_than_a_member_has_there() -> None:
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(4), 50)
+    sides = [kinds // 2, kinds % 2, kinds // 2, kinds % 2, kinds // 2, kinds % 2, kinds // 2, kinds % 2]
+    members = np.column_stack([np.where(rng.random(200) < 0.05, rng.integers(0, 2, 200), side) for side in sides])
+    found = divide(np.zeros(200, dtype=int), 0, members, random_state=0)
+    assert found.splits is not None
+    assert found.splits.n_clusters == 4
+    assert found.parts.n_clusters == 2
+    assert "No member has more than 2 clusters there" in found.verdict
+    assert divide(np.zeros(200, dtype=int), 0, members, 4, random_state=0).parts.n_clusters == 4
 
 
 def test_labels_are_hierarchical_and_divided_again() -> None:
@@ -72,6 +114,11 @@ def test_objects_outside_stay_outside() -> None:
 def test_wrong_clusters_are_refused(cluster: Any, k: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         divide(CLUSTERS, cluster, nested(0, real=True), k)
+
+
+def test_measurements_of_other_objects_are_refused() -> None:
+    with pytest.raises(ValueError, match="features must have one row for each object of the members, 180, got 179"):
+        divide(CLUSTERS, 1, nested(0, real=True), features=np.zeros((179, 2)))
 
 
 PARENTS = {"CD4": "T", "CD8": "T", "T": "immune", "B": "immune", "naive": "CD4", "immune": None, "other": None}
@@ -148,6 +195,10 @@ def test_the_shell_divides_and_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["parts"] == {"1.1": 30, "1.2": 30}
     written = pd.read_csv(out, dtype=str)["label"]
     assert sorted(set(written)) == ["0", "1.1", "1.2", "2"]
+    pd.DataFrame({"x": 9.0 * HALVES, "y": 1.0 * np.arange(180)}).rename_axis("id").to_csv(tmp_path / "measured.csv")
+    assert main([*line, "1", "--features", str(tmp_path / "measured.csv"), "-o", out, "--force", "--json"]) == 0
+    tested = json.loads(capsys.readouterr().out)["splits"]
+    assert tested["reference"] == "measurements without clusters"
     assert main([*line, "one"]) == 2
     assert "there is no cluster 'one'" in capsys.readouterr().err
 

@@ -23,8 +23,10 @@ GUIDES = sorted(
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_the_python_blocks_of_a_guide_run(name: str) -> None:
+def test_the_python_blocks_of_a_guide_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
 
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), flags=re.DOTALL)
     names: dict[str, object] = {}
@@ -125,3 +127,11 @@ def test_prose_is_in_british_spelling(page: Path) -> None:
     text = re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     prose = re.sub(r"`[^`]*`|\]\([^)]*\)", "", PUBLISHED.sub("", text))
     assert AMERICAN.findall(prose) == []
+
+
+def test_the_index_of_decisions_has_each_page_once() -> None:
+    folder = DOCS / "decisions"
+    linked = re.findall(
+        r"^- \[.*\]\((\d{4}-[^)]*\.md)\)$", (folder / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(linked) == sorted(page.name for page in folder.glob("0*.md"))

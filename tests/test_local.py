@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import oracle_link
 import oracle_local
 import pytest
+from benchmarks.ensembles import planted
 from ensembles import WEIGHTS, noisy, rows_of
 from sklearn.metrics import adjusted_rand_score
 
-from quorate import as_ensemble, compress, consensus
-from quorate.ops.euclidean import add_points, nearest_points
+from quorate import as_ensemble, compress, consensus, solve
+from quorate.ops.euclidean import move_point
 from quorate.solvers import local_weights
+from quorate.solvers.label_rows import fill_empty
 from quorate.solvers.linkage import average_link
 from quorate.solvers.linkage.average_link import average_link_tree
 from quorate.solvers.local_weights import cluster_certainty, edge_weights, local_weighting
@@ -102,7 +107,8 @@ def test_embedding_is_that_of_the_graph_over_objects(
         monkeypatch.setattr(transfer_cut, "DENSE_CLUSTERS", 1)
     rows = rows_of(2, 90, missing=missing, weights=WEIGHTS if weighted else None, k=4)
     weights = edge_weights(rows, cluster_certainty(rows, 0.4))
-    found, values = transfer_cut.transfer_embedding(rows, weights, 4, np.random.default_rng(0))
+    points, values = transfer_cut.transfer_embedding(rows, weights, 4, np.random.default_rng(0))
+    found = points[np.arange(rows.n_rows)]
     expected, expected_values = oracle_local.transfer_points(rows, weights, 4)
     np.testing.assert_allclose(values, expected_values, atol=1e-10)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
@@ -125,20 +131,93 @@ def test_more_directions_than_the_graph_has_are_left_out() -> None:
     np.testing.assert_allclose(values, 1.0)
 
 
-def test_nearest_points_and_sums() -> None:
+def _plain_lloyd(points: Any, counts: Any, centres: Any, max_iter: int) -> tuple[Any, float, int, bool]:
+    """Lloyd's algorithm, every distance of every sweep computed anew; its mean of a cluster is an exact sum."""
+    labels, n_iter, converged = np.full(len(points), -1), 0, False
+    while not converged and n_iter < max_iter:
+        n_iter += 1
+        squared = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
+        nearest = squared.argmin(axis=1)
+        fill_empty(nearest, counts * squared.min(axis=1), len(centres))
+        converged = bool(np.array_equal(nearest, labels))
+        labels = nearest
+        centres = np.array(
+            [
+                [math.fsum(counts[inside] * column) / counts[inside].sum() for column in points[inside].T]
+                for inside in (labels == cluster for cluster in range(len(centres)))
+            ]
+        )
+    return labels, float(counts @ ((points - centres[labels]) ** 2).sum(axis=1)), n_iter, converged
+
+
+@pytest.mark.parametrize("kind", ["noisy", "tied", "far", "empty"])
+def test_lloyd_reads_few_points_again_and_ends_where_the_plain_algorithm_does(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "BLOCK_NUMBERS", 200)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        points = rng.standard_normal((300, 3)) * (1e-3 if kind == "far" else 1) + (50 if kind == "far" else 0)
+        if kind == "tied":
+            points = rng.integers(4, size=(300, 2)).astype(np.float64)
+        counts, centres = rng.integers(1, 5, size=300), points[rng.choice(300, 7, replace=False)]
+        if kind == "empty":
+            centres[2:5] += 100
+        for max_iter in (1, 2, 100):
+            run = embedding._lloyd(points, counts, centres, max_iter)
+            labels, inertia, n_iter, converged = _plain_lloyd(points, counts, centres, max_iter)
+            assert np.array_equal(run.labels, labels)
+            assert (run.n_iter, run.converged) == (n_iter, converged)
+            assert run.inertia == pytest.approx(inertia, rel=1e-9)
+
+
+def test_most_points_are_read_in_few_sweeps() -> None:
+    class Counted:
+        """Points that count how many of them are read."""
+
+        n_read = 0
+
+        def __init__(self, points: Any) -> None:
+            self.points, self.shape = points, points.shape
+
+        def __len__(self) -> int:
+            return len(self.points)
+
+        def __getitem__(self, rows: Any) -> Any:
+            self.n_read += len(rows)
+            return self.points[rows]
+
     rng = np.random.default_rng(0)
-    points, centres, mass = rng.standard_normal((50, 3)), rng.standard_normal((4, 3)), rng.random(50)
-    squared = ((points[:, None] - centres[None]) ** 2).sum(axis=2)
-    nearest, distance = np.empty(50, dtype=np.intp), np.empty(50)
-    nearest_points(points, np.ascontiguousarray(centres.T), 0, 50, nearest, distance)
-    assert np.array_equal(nearest, squared.argmin(axis=1))
-    np.testing.assert_allclose(distance, squared.min(axis=1))
-    sums, sizes = np.zeros((4, 3)), np.zeros(4)
-    add_points(points, mass, nearest, sums, sizes)
-    for cluster in range(4):
-        inside = nearest == cluster
-        np.testing.assert_allclose(sums[cluster], (mass[inside, None] * points[inside]).sum(axis=0))
-        np.testing.assert_allclose(sizes[cluster], mass[inside].sum())
+    points = rng.standard_normal((5, 4))[rng.integers(5, size=4000)] + 0.2 * rng.standard_normal((4000, 4))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    read = Counted(points)
+    run = embedding._lloyd(read, np.ones(4000, dtype=np.int64), points[:5], 300)
+    assert run.n_iter > 5
+    assert read.n_read < 0.5 * run.n_iter * 4000
+
+
+def test_a_point_that_moves_changes_both_sums() -> None:
+    sums, sizes = np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
+    point = np.array([0.5, -0.25])
+    move_point(point, 3, 8.0, -1, 1, sums, sizes)
+    assert (sums.tolist(), sizes.tolist()) == ([[0, 0], [12, -6]], [0, 3])
+    move_point(point, 3, 8.0, 1, 0, sums, sizes)
+    assert (sums.tolist(), sizes.tolist()) == ([[12, -6], [0, 0]], [3, 0])
+
+
+@pytest.mark.parametrize("method", ["lwgp", "transfer"])
+def test_a_spectral_cut_holds_no_points_of_rows(method: str) -> None:
+    """On 60,000 rows of 20 labels, a table of their points alone would take 64 bytes for each."""
+    rows = compress(as_ensemble(planted(0, 60_000, 8, 20, 0.3)))[0]
+    solve(rows, 8, method=method, random_state=0, confidence=False)
+    tracemalloc.start()
+    try:
+        solve(rows, 8, method=method, random_state=1, confidence=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # the sample on which restarts run, and the graph of the clusters, do not grow with the rows
+    assert peak < 60 * rows.n_rows + 5_000_000
 
 
 def test_restarts_on_a_sample_end_on_all_points(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,8 +216,8 @@ def test_what_a_cluster_without_members_weighs() -> None:
     rows = _without_one_cluster()
     assert cluster_certainty(rows, 0.4)[2] == 1.0
     assert cluster_overlap(rows)[2].tolist() == [0.0] * 20
-    table, values = transfer_embedding(rows, np.ones(20), 3, np.random.default_rng(0))
-    assert np.isfinite(table).all()
+    points, values = transfer_embedding(rows, np.ones(20), 3, np.random.default_rng(0))
+    assert np.isfinite(points[np.arange(rows.n_rows)]).all()
     sparse = leading_values(rows, np.ones(20), 3, np.random.default_rng(0), dense=False)
     np.testing.assert_allclose(values, sparse, rtol=1e-9)
 

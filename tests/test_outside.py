@@ -157,5 +157,6 @@ def test_the_shell_keeps_noise_and_empty_rows(tmp_path: Path, capsys: pytest.Cap
     assert labels.isna().sum() == 11
     assert main(["score", *line[1:4], str(out), "--no-null", "--keep-empty"]) in (0, 2)
     capsys.readouterr()
-    assert main([*line, "--noise", "-1", "--memory", "1GB"]) == 2
-    assert "needs a table in memory" in capsys.readouterr().err
+    assert main([*line, "--noise", "-1", "--keep-empty", "--memory", "1GB", "--json", "--force"]) == 0
+    assert json.loads(capsys.readouterr().out)["outside"] == 11
+    assert pd.read_csv(out)["label"].isna().sum() == 11

@@ -5,17 +5,25 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.ensembles import planted
+from ensembles import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from sklearn.metrics import adjusted_rand_score
 
+from quorate import as_ensemble, compress, consensus
+from quorate.solvers.cluster_means import cluster_means
 from quorate.solvers.graphs import partition as module
+from quorate.solvers.graphs import row_partition
 from quorate.solvers.graphs.partition import capped, integer_weights, partition_graph, partition_hypergraph
+from quorate.solvers.graphs.row_partition import place_in_balance
+from quorate.solvers.label_rows import one_hot
 
 pytest.importorskip("mtkahypar", reason="hypergraph partitioning needs the extra 'hypergraph'")
 
@@ -270,3 +278,41 @@ def test_without_the_package_one_clear_error(monkeypatch: pytest.MonkeyPatch) ->
         partition_hypergraph(np.array([0, 2]), np.array([0, 1]), None, np.ones(3), 2, 0)
     monkeypatch.undo()
     assert len(partition_hypergraph(np.array([0, 2]), np.array([0, 1]), None, np.ones(3), 2, 0).labels) == 3
+
+
+@pytest.mark.parametrize("imbalance", [0.02, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_placed_where_they_share_most_as_long_as_there_is_room(seed: int, imbalance: float) -> None:
+    rows = rows_of(seed, 400, k=4, noise=0.3)
+    rng = np.random.default_rng(seed)
+    means = cluster_means(rows, rng.choice(4, rows.n_rows, p=[0.7, 0.1, 0.1, 0.1]).astype(np.int32), 4)[0]
+    shared = one_hot(rows) @ means
+    labels = place_in_balance(rows, means, imbalance)
+    most = (1 + imbalance) * rows.n_objects / 4
+    sizes = np.bincount(labels, rows.counts, 4)
+    assert sizes.max() <= most
+    # a row is elsewhere only if its best part is full: with the row it would be too large
+    best = shared.argmax(axis=1)
+    away = np.flatnonzero(shared[np.arange(rows.n_rows), labels] < shared.max(axis=1))
+    assert len(away) > 0 or imbalance > 0.1
+    assert (sizes[best[away]] + rows.counts[away] > most - rows.counts.max()).all()
+    assert np.array_equal(place_in_balance(rows, means, 10.0), best)
+
+
+@pytest.mark.parametrize("method", ["hbgf", "hgpa"])
+def test_very_many_rows_are_partitioned_by_a_sample(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = planted(0, 3_000, 5, 12, 0.2)
+    truth, rows = planted(0, 3_000, 5, 12, 0.0)[:, 0], compress(as_ensemble(labels))[0]
+    whole = consensus(labels, 5, method=method, random_state=0, confidence=False)
+    monkeypatch.setattr(row_partition, "MANY_ROWS", 1_000)
+    monkeypatch.setattr(row_partition, "SAMPLE_OBJECTS", 400)
+    seen = []
+    name = "least_cut" if method == "hbgf" else "partition_hypergraph"
+    home = import_module(f"quorate.methods.{method}")
+    real = getattr(home, name)
+    monkeypatch.setattr(home, name, lambda *a, **k: seen.append(real(*a, **k)) or seen[-1])
+    found = consensus(labels, 5, method=method, random_state=0, confidence=False)
+    assert [len(parts.labels) < 600 for parts in seen] == [True]
+    assert rows.n_rows > 1_000
+    assert adjusted_rand_score(truth, found.labels) > adjusted_rand_score(truth, whole.labels) - 0.02
+    assert np.bincount(found.labels).max() <= 1.1 * 600

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.papers.records import Record, Results
-from benchmarks.peers.__main__ import all_cases, gave_up, version
+from benchmarks.peers.__main__ import EVIDENCE, PAGE, RESULTS, SIZES, all_cases, gave_up, version
 from benchmarks.peers.features import HEAD, ROWS
 from benchmarks.peers.inputs import objects, read, stored
-from benchmarks.peers.page import page
+from benchmarks.peers.page import measured, page
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.worker import _scores, run
 
@@ -60,13 +60,21 @@ def test_who_gave_up_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_page_with_and_without_records() -> None:
-    assert page([]).count("Not measured.") == 4
+    assert page([]).count("Not measured.") == 1
+    assert measured([]).count("Not measured.") == 4
     assert all(len(row) == len(HEAD) for row in ROWS)
     good = {"seconds": 0.5, "gigabytes": 0.1, "nmi": 0.9, "anmi": 0.8, "clusters": 10, "version": "1"}
     records = [Record("peers", dict(case), {**good, "limits": [60, 8]}, 1.0) for case in all_cases((2_000,))]
     records[0].values.clear()
     records[0].values["error"] = "MemoryError: Unable to allocate"
-    text = page(records)
+    text = measured(records)
     assert "**fails**" in text
     assert "`MemoryError: Unable to allocate`" in text
     assert "| 0.50 s, 0.10 GB, 0.900 / 0.800 |" in text
+
+
+def test_the_pages_are_those_of_the_stored_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    records = Results(RESULTS).of("peers", all_cases(SIZES))
+    assert PAGE.read_text(encoding="utf-8") == page(records)
+    assert EVIDENCE.read_text(encoding="utf-8") == measured(records)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 
@@ -83,3 +85,48 @@ def test_the_recipe_of_a_release_has_its_checksum(tmp_path: Path) -> None:
     assert "sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n" in text
     with pytest.raises(ValueError, match="must hold the line"):
         recipe.filled(text, archive)
+
+
+GALAXY = ROOT / "release" / "galaxy"
+
+
+@pytest.mark.parametrize("command", ["consensus", "cluster"])
+def test_galaxy_calls_options_that_the_shell_has(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from quorate.cli import main
+
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    tool = ElementTree.parse(GALAXY / f"quorate_{command}.xml").getroot()
+    text = str(tool.findtext("command"))
+    values = [str(part.get("truevalue", "")) for part in tool.iter("param")]
+    asked = set(re.findall(r"(?<![\w-])--[a-z-]+", " ".join([text, *values])))
+    assert asked
+    assert asked <= known
+    macros = (GALAXY / "macros.xml").read_text(encoding="utf-8")
+    assert f'"@TOOL_VERSION@">{quorate.__version__}<' in macros
+
+
+def test_galaxy_methods_are_methods() -> None:
+    tool = ElementTree.parse(GALAXY / "quorate_consensus.xml").getroot()
+    methods = [option.get("value") for option in tool.findall(".//param[@argument='--method']/option")]
+    assert set(methods) <= {"auto", *quorate.METHODS}
+
+
+def test_galaxy_has_the_output_of_its_test(tmp_path: Path) -> None:
+    from quorate.cli import main
+
+    out = tmp_path / "clusters.tsv"
+    table = str(GALAXY / "test-data" / "labels.tsv")
+    assert main(["consensus", table, "--sep", "tab", "--id", "customer", "-k", "2", "--quiet", "-o", str(out)]) == 0
+    assert out.read_text() == (GALAXY / "test-data" / "clusters.tsv").read_text()
+
+
+def test_the_check_of_archives_knows_what_the_repository_holds() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
+    names = [f"quorate-0/{name}" for name in listed if name and not name.startswith(".github/")]
+    assert release_module("check_dist")._strangers(names) == []

@@ -22,6 +22,7 @@ def coarse_plane(monkeypatch):
 
 def test_the_page_tells_what_was_measured():
     assert page.PAGE.read_text(encoding="utf-8") == page.text(Results())
+    assert page.EVIDENCE.read_text(encoding="utf-8") == page.measured(Results())
 
 
 def test_the_page_has_a_column_for_every_way(tmp_path):
@@ -29,12 +30,23 @@ def test_the_page_has_a_column_for_every_way(tmp_path):
     for way, seconds in (("dask", 3.0), ("memory", 1.0), ("stream", 2.0)):
         for n in (10**5, 10**6):
             results.add({"way": way, "stage": "compress", "n": n, "seconds": seconds * n, "peak_bytes": 10**9})
-    told = page.text(results)
+    told = page.measured(results)
     assert told.index("## In memory") < told.index("## Out of core") < told.index("## On Dask")
     assert "| compress | 1e+05 s, 1.00 | 1e+06 s, 1.00 | 1.00 |" in told
-    page.write_page(results, tmp_path / "scale.md")
-    assert (tmp_path / "images" / page.PICTURE).stat().st_size > 1000
-    assert (tmp_path / "scale.md").read_text(encoding="utf-8") == told
+    page.write_page(results, tmp_path / "scale.md", tmp_path / "measured" / "scale.md")
+    assert all((tmp_path / "images" / name).stat().st_size > 1000 for name in (page.PICTURE, page.STAGES_PICTURE))
+    assert (tmp_path / "scale.md").read_text(encoding="utf-8") == page.text(results)
+    assert (tmp_path / "measured" / "scale.md").read_text(encoding="utf-8") == told
+
+
+def test_the_first_page_has_the_whole_jobs(tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    for stage, seconds in (("compress", 9.0), ("labels to labels", 2.0)):
+        results.add({"way": "memory", "stage": stage, "n": 10**6, "seconds": seconds, "peak_bytes": 3 * 10**9})
+    first = page.text(results)
+    assert "| labels in memory to a consensus | 2 / 3.00 |" in first
+    assert "has 1,000,000 objects and 20 members, and took 2 seconds and 3 GB" in first
+    assert "compress" not in first
 
 
 def test_the_last_line_counts(tmp_path):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from benchmarks.trust.split_sets import RESULTS, error_table, null_set, planted_set, power_table
 
-from quorate import ari, as_ensemble, compress, consensus, generate, plot, significant_splits
-from quorate._trust.split_tests import LEAST_SHARE, _branches, _gain, _judged, _tail
+from quorate import ari, as_ensemble, compress, consensus, generate, plot, report, significant_splits
+from quorate._trust.split_tests import LEAST_SHARE, _branches, _gain, _judged, _tail, nodes_of
 from quorate.cli import main
 
 mpl.use("Agg")
@@ -165,6 +165,35 @@ def test_results_print_and_become_tables(tmp_path: Path) -> None:
         plot.split_tree(3)  # type: ignore[arg-type]
 
 
+def test_nodes_are_placed_side_by_side_and_over_their_parts() -> None:
+    table, _ = planted_labels(0)
+    found = significant_splits(table)
+    nodes = nodes_of(found)
+    leaves = [node for node in nodes if node.split is None or not node.split.is_significant]
+    assert sorted(node.place for node in leaves) == [0.0, 1.0, 2.0]
+    assert sum(node.size for node in leaves) + sum(s.n_set_aside for s in found.splits if s.is_significant) == 120
+    for place, node in enumerate(nodes):
+        below = [other for other in nodes if other.above == place]
+        assert len(below) == (0 if node in leaves else 2)
+        if below:
+            assert node.place == np.mean([other.place for other in below])
+            assert {other.level for other in below} == {node.level + 1}
+
+
+def test_the_report_shows_which_splits_are_real(tmp_path: Path) -> None:
+    table, _ = planted_labels(0)
+    found = significant_splits(table)
+    page = report(consensus(table, 3, confidence=False), table, tmp_path / "page.html", trees=found, numbers=None)
+    text = page.read_text(encoding="utf-8")
+    part = text.split("<summary>Which splits are real")[1].split("</details>")[0]
+    assert "3 clusters follow at a family-wise error of 0.05" in part
+    assert part.count("<tr") == 1 + len(found.splits)
+    assert part.count("<line") == 4
+    assert all(f"p = {split.adjusted:.2g}" in part for split in found.splits)
+    with pytest.raises(ValueError, match="pass the same table to significant_splits"):
+        report(consensus(table[:60], 3), table[:60], tmp_path / "few.html", trees=[found], numbers=None)
+
+
 def test_what_cannot_be_tested_is_refused() -> None:
     table, _ = planted_labels(0)
     with pytest.raises(ValueError, match="one row for each object of the members, 120, got 5"):
@@ -209,6 +238,11 @@ def test_the_shell_tests_splits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert sorted(facts["sizes"]) == [60, 60]
     assert (tmp_path / "tree.png").stat().st_size > 1000
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "o0,0"
+    page = str(tmp_path / "page.html")
+    shown = ["report", files[0], files[2], "--id", "id", "--features", files[1], "--splits", "-o", page]
+    assert main([*shown, "--quiet"]) == 0
+    assert "compared, from the top, with" in Path(page).read_text(encoding="utf-8")
+    assert "finds in measurements without clusters" in Path(page).read_text(encoding="utf-8")
     assert main(["splits", files[0], "--id", "id", "--alpha", "many"]) != 0
     assert "--alpha" in capsys.readouterr().err
 

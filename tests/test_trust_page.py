@@ -6,7 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.trust import cases, confidence, fresh, fresh_noise, fresh_sets, noise, noise_sets, page, pictures
+from benchmarks.trust import (
+    cases,
+    confidence,
+    fresh,
+    fresh_noise,
+    fresh_sets,
+    noise,
+    noise_sets,
+    numbers,
+    page,
+    pictures,
+)
 from benchmarks.trust.__main__ import RESULTS
 from benchmarks.trust.runs import PARTS, Results
 
@@ -186,3 +197,17 @@ def test_fresh_clouds_and_other_ways_have_a_case_each() -> None:
 def test_verdicts_are_about_the_result_at_hand(name: str, kind: str, is_used: bool) -> None:
     found = cases.measure_case(name)
     assert (cases.kind_of(found), cases.is_used(found)) == (kind, is_used)
+
+
+def test_numbers_are_counted_by_the_probability_they_were_given() -> None:
+    """Two sets of the tuning half; the limits belong to the upper line, and 1 to the last one."""
+    names = [name for name in numbers.SETS if numbers.half_of(name) == "tuning half"]
+    made = [(0.75, 4), (1.0, 5), (0.4, 4), (0.7, 5)]
+    records = [
+        {"set": name, "algorithm": numbers.OURS, "classes": 4, "k": k, "table": [{"n_clusters": k, "probability": p}]}
+        for name, (p, k) in zip(names, made, strict=False)
+    ]
+    lines = numbers._reliability(records)[4:]
+    cells = [line.split(" | ")[1] for line in lines]
+    assert cells == ["1 of 1 (said: 40%)", "0 of 1 (said: 70%)", "1 of 1 (said: 75%)", "0 of 1 (said: 100%)"]
+    assert all(line.split(" | ")[2] == "0 of 0" for line in lines)

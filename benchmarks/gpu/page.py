@@ -1,4 +1,4 @@
-"""The page docs/gpu.md, from what was measured: python -m benchmarks.gpu.page."""
+"""The pages docs/gpu.md and docs/measured/gpu.md, from what was measured: python -m benchmarks.gpu.page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.gpu.stages import COPY_RATE
 
 FOLDER = Path(__file__).parent
-PAGE = Path("docs/gpu.md")
+PAGE, EVIDENCE = Path("docs/gpu.md"), Path("docs/measured/gpu.md")
 Case = dict[str, Any]
 
 AIMS = (
@@ -73,19 +73,40 @@ def aims(cases: list[Case]) -> str:
     return table(("from, to", "aim", "measured"), rows)
 
 
+def summary(cases: list[Case]) -> str:
+    """Seconds on the card and on the processor of whole jobs by lwgp, the easy and the hard data of each size."""
+    jobs = {("features", "kmeans"): "16 measurements, k-means members", ("labels", None): "a table of 20 labels"}
+    rows = []
+    for (kind, base), words in jobs.items():
+        for n in sorted({case["n"] for case in cases if case["kind"] == kind}):
+            found = {case["data"]: case for case in find(cases, kind, n, base, "lwgp")}
+            if found:
+                rows.append((words, number(n), *_both(cases, found)))
+    return table(("from", "objects", "card, seconds (easy, hard)", "processor, seconds (easy, hard)"), rows)
+
+
+def _both(cases: list[Case], found: dict[str, Case]) -> tuple[str, str]:
+    ours = [time(seconds(found[data])) for data in ("easy", "hard") if data in found]
+    processor = [_processor_of(cases, found[data]) for data in ("easy", "hard") if data in found]
+    beside = ["not run" if case is None else time(seconds(case)) for case in processor]
+    return ", ".join(ours), ", ".join(dict.fromkeys(beside) if set(beside) == {"not run"} else beside)
+
+
+def _processor_of(cases: list[Case], case: Case) -> Case | None:
+    """The same case on the processor of the same machine, if it was run."""
+    names = ("kind", "n", "base", "data", "method")
+    same = [other for other in cases if other["device"] == "cpu" and all(other.get(n) == case.get(n) for n in names)]
+    return same[0] if same else None
+
+
 def whole_line(cases: list[Case], kind: str, choose: Callable[[Case], bool]) -> str:
     """Times of the cases of one kind, the processor of the same machine in the last column."""
     rows = []
     for case in cases:
         if case["kind"] != kind or case["device"] != "cuda" or not choose(case):
             continue
-        beside = [
-            other
-            for other in cases
-            if other["device"] == "cpu"
-            and all(other.get(name) == case.get(name) for name in ("kind", "n", "base", "data", "method"))
-        ]
-        processor = "".join(_processor(other) for other in beside[:1]) or "not run"
+        beside = _processor_of(cases, case)
+        processor = "not run" if beside is None else _processor(beside)
         if "failed" in case:
             rows.append((number(case["n"]), case["data"], case["method"], case["failed"], "", "", "", "", processor))
             continue
@@ -134,10 +155,10 @@ def stages(rows: list[Case]) -> str:
 
 def main() -> None:
     cases, parts = latest(read("results.jsonl")), read("stages.jsonl")
-    text = (FOLDER / "page.md").read_text(encoding="utf-8")
     machine = next(case for case in cases if case.get("card"))
     values = {
         "MACHINE": f"one {machine['card']} (driver {machine['driver']}) and {machine['cores']} processor cores",
+        "SUMMARY": summary(cases),
         "AIMS": aims(cases),
         "KMEANS": whole_line(cases, "features", lambda case: case["base"] == "kmeans"),
         "SPECTRAL": whole_line(cases, "features", lambda case: case["base"] == "spectral"),
@@ -146,10 +167,13 @@ def main() -> None:
         "STAGES": stages(parts),
         "ROWS": ", ".join(dict.fromkeys(f"{row['n_rows']:,} ({row['data']})" for row in parts)),
     }
-    for name, value in values.items():
-        text = text.replace("{{" + name + "}}", value)
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"wrote {PAGE}: {len(cases)} cases")
+    for name, page in (("page.md", PAGE), ("measured.md", EVIDENCE)):
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        for place, value in values.items():
+            text = text.replace("{{" + place + "}}", value)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        print(f"wrote {page}: {len(cases)} cases")
 
 
 if __name__ == "__main__":

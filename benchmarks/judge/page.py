@@ -42,7 +42,7 @@ Several labellings of the same measurements, into the same number of clusters: w
 `EnsembleClustering` chooses the kind of members and the consensus function, and where `consensus(..., features=X)` \
 weighs members, a judge gives each labelling a mark. It looks at links between nearest neighbours, at what could still \
 be split inside clusters, at sizes, at compactness and at Gaussians fitted to the clusters, and never at whether \
-labellings agree. This page is made by `make judge DATA=folder` from {n_candidates:,} labellings of {len(tables)} sets.
+labellings agree. The figures come from {n_candidates:,} labellings of {len(tables)} sets.
 
 ## Is it right?
 

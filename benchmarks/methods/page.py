@@ -1,4 +1,4 @@
-"""The page docs/default-method.md, from what was measured."""
+"""The pages docs/default-method.md and docs/measured/methods.md, from what was measured."""
 
 from __future__ import annotations
 
@@ -12,38 +12,50 @@ from scipy import stats
 from benchmarks.methods.runs import GAPS, MOST_ROWS, PROTOCOLS, Results
 from benchmarks.methods.sets import HALVES, MOST_OBJECTS, SETS, WHOLE, half_of
 
-PAGE = Path("docs/default-method.md")
+PAGE, EVIDENCE = Path("docs/default-method.md"), Path("docs/measured/methods.md")
 DEFAULT = "lwgp"
 """What "auto" takes mostly; its losses are listed."""
 LOSS = 0.03
 """A set is listed where another method's NMI is higher by more than this."""
 
 # what is said about the figures is written by hand and kept here, so that the page can be made again
-CHOICE = Path(__file__).parent / "choice.md"
+CHOICE, FIGURES = (Path(__file__).parent / name for name in ("choice.md", "measured.md"))
+PICTURE = "![Mean ranks by NMI with the classes, both halves](images/critical-difference.png)"
 
 Table = dict[str, dict[tuple[str, str], float]]
 """method -> (set, protocol) -> mean over repeats"""
 
 
-def write_page(results: Results, page: Path = PAGE) -> None:
+def write_page(results: Results, page: Path = PAGE, evidence: Path = EVIDENCE) -> None:
     from benchmarks.methods.picture import draw
 
     ranks = {half: mean_ranks(results, half) for half in HALVES}
     draw(ranks, page.parent / "images" / "critical-difference.png")
-    page.write_text(text(results), encoding="utf-8")
-    print(f"wrote {page}: {len(results.values)} ensembles")
+    page.write_text(text(), encoding="utf-8")
+    evidence.write_text(measured(results), encoding="utf-8")
+    print(f"wrote {page} and {evidence}: {len(results.values)} ensembles")
 
 
-def text(results: Results) -> str:
-    """The whole page; the same results make the same page."""
+def text() -> str:
+    """The page for readers, which is written by hand."""
+    words = CHOICE.read_text(encoding="utf-8").replace("{{PICTURE}}", PICTURE)
+    link = (
+        "[All methods on all sets](measured/methods.md) have a page of their own, which also says how it was measured."
+    )
+    return f"# Which method should be the default?\n\n{words.strip()}\n\n{link}\n"
+
+
+def measured(results: Results) -> str:
+    """The page behind it; the same results make the same page."""
     parts = [
-        "# Which method should be the default?",
-        CHOICE.read_text(encoding="utf-8").strip(),
+        "# All methods on labels, measured",
+        "[The page before](../default-method.md) says what follows from these figures.",
+        FIGURES.read_text(encoding="utf-8").strip(),
         "## How it was measured",
         _protocols(results),
         "## All methods, both halves",
         _means(results),
-        "![Mean ranks by NMI with the classes, both halves](images/critical-difference.png)",
+        PICTURE.replace("(images/", "(../images/"),
         f"## Where `{DEFAULT}` loses",
         _losses(results),
         "## Where labels are missing",
@@ -91,7 +103,7 @@ def _protocols(results: Results) -> str:
     sets = {half: [name for name in SETS if half_of(name) == half and name in seen] for half in HALVES}
     repeats = 1 + max(case.repeat for case in results.values if case.protocol in PROTOCOLS)
     limits = ", ".join(f"`{method}` {rows:,}" for method, rows in MOST_ROWS.items())
-    return f"""`python -m benchmarks.methods --data FOLDER` ran every method on {len(seen)} data sets, \
+    return f"""Every method ran on {len(seen)} data sets, \
 {repeats} fresh ensembles for each set and protocol, with the number of classes given as the number of clusters:
 
 - **20 members**: k-means with random starts, k of each member drawn from 10 to 40 (at most a fifth of the objects).

@@ -82,7 +82,7 @@ def _write_pages(papers: dict[str, Paper], source: Path, pages: Path, quick: boo
     head = [
         "# Five papers, reproduced",
         "There is one page per paper, with every table and figure whose data exist: printed values are beside measured "
-        "ones. `make papers DATA=folder` measures them again, `ARGS=--quick` only a few cases of each.",
+        "ones.",
     ]
     sections, counts = [], []
     for name, paper in papers.items():

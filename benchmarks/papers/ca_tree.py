@@ -20,7 +20,7 @@ T. Wang, CA-tree: a hierarchical structure for efficient and scalable coassociat
 Transactions on Systems, Man, and Cybernetics B 41(3), 2011, doi:10.1109/TSMCB.2010.2086059.
 
 Rows of labels that differ in few members are merged by a tree, and any consensus function runs on the nodes of a cut.
-How the library offers it: [Coarsening](../ca-tree.md). `make papers DATA=folder ARGS=ca_tree` measures all of this.
+How the library offers it: [Coarsening](../ca-tree.md).
 """
 
 NOTES = """

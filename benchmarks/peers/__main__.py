@@ -17,11 +17,12 @@ from tqdm import tqdm
 
 from benchmarks.papers.records import Case, Results, Values
 from benchmarks.peers.inputs import SPREADS, stored
-from benchmarks.peers.page import page
+from benchmarks.peers.page import measured, page
 from benchmarks.peers.peers import PEERS
 from benchmarks.peers.worker import run
 
-RESULTS, PAGE = Path("benchmarks/peers/results/peers.jsonl"), Path("docs/peers.md")
+RESULTS = Path("benchmarks/peers/results/peers.jsonl")
+PAGE, EVIDENCE = Path("docs/peers.md"), Path("docs/measured/peers.md")
 QUICK = Path("benchmarks/results/peers-quick")
 SIZES = (2_000, 10_000, 50_000, 200_000, 1_000_000)
 
@@ -34,7 +35,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="limit of one call")
     parser.add_argument("--gigabytes", type=float, default=8, help="limit of one call")
     arguments = parser.parse_args()
-    source, target = (QUICK / "peers.jsonl", QUICK / "peers.md") if arguments.quick else (RESULTS, PAGE)
+    source = QUICK / "peers.jsonl" if arguments.quick else RESULTS
+    pages = (QUICK / "peers.md", QUICK / "measured.md") if arguments.quick else (PAGE, EVIDENCE)
     results = Results(source)
     cases = all_cases(SIZES[:1] if arguments.quick else SIZES)
     if not arguments.page_only:
@@ -42,9 +44,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             wanted = [c for c in cases if not arguments.peer or any(part in c["peer"] for part in arguments.peer)]
             measure(results, wanted, limits, Path(folder))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page(results.of("peers", cases)), encoding="utf-8")
-    print(f"wrote {target}")
+    found = results.of("peers", cases)
+    for target, text in zip(pages, (page(found), measured(found)), strict=True):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        print(f"wrote {target}")
 
 
 def all_cases(sizes: Sequence[int]) -> list[Case]:

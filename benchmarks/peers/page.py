@@ -1,4 +1,4 @@
-"""docs/peers.md from what was measured."""
+"""docs/peers.md and docs/measured/peers.md from what was measured."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from benchmarks.peers.features import HEAD, ROWS
 from benchmarks.peers.inputs import N_CLUSTERS, N_MEMBERS, SPREADS
 from benchmarks.peers.peers import PEERS
 
+SHOWN_AT = 10_000
+"""The number of objects whose times the first page shows."""
 TITLES = {
     "labels": "From labels: the same twenty members for everybody",
     "features": "From features: twenty runs and their consensus, the whole job",
@@ -17,31 +19,72 @@ TITLES = {
 
 
 def page(records: Sequence[Record]) -> str:
-    """All of it; sections without a record say so."""
-    parts = ["# Quorate beside other packages", _introduction(records)]
+    """The page for readers; without records it says so."""
+    parts = [
+        "# Quorate and other packages",
+        "**What this means for you.** Up to a few thousand objects nearly every package here finishes, and you can "
+        "choose by what it offers. Beyond that most of them end, because they hold a matrix over all pairs of "
+        "objects or one column for each cluster. The answers are about as good where a package finishes, with "
+        "exceptions: look at the NMI on the hard data.",
+        _limits(records),
+        _overview(records) if records else "Not measured.",
+        "[All sizes, errors and versions](measured/peers.md) have a page of their own. "
+        "[The field](explanation/the-field.md) says what each package is for, those in R included.",
+        "## What they offer",
+        "This table was made by reading the installed packages.",
+        plain_table(HEAD, ROWS),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def measured(records: Sequence[Record]) -> str:
+    """The page behind it; sections without a record say so."""
+    parts = [
+        "# All measurements of other packages",
+        "[The page before](../peers.md) says what follows from these tables. Each cell shows processor seconds, "
+        "gigabytes beyond the input, and the NMI with the classes / the ANMI with the members. " + _limits(records),
+    ]
     for takes, title in TITLES.items():
         parts.append(f"## {title}")
         for data in SPREADS:
             chosen = [r for r in records if r.case["data"] == data and PEERS[r.case["peer"]].takes == takes]
-            parts += [f"### {_told(data)}", _times(chosen) if chosen else "Not measured."]
-    parts += ["## Where they end", _errors(records)]
-    parts += ["## What they offer", "This table was made by reading the installed packages.", plain_table(HEAD, ROWS)]
-    parts += ["## How it was measured", _method(records)]
+            parts += [f"### {_spread(data)}", _times(chosen) if chosen else "Not measured."]
+    parts += ["## Where they end", _errors(records), "## How it was measured", _method(records)]
     return "\n\n".join(parts) + "\n"
 
 
-def _introduction(records: Sequence[Record]) -> str:
-    limits = next((r.values["limits"] for r in records if "limits" in r.values), [60.0, 8.0])
-    return (
-        f"This page compares packages that PyPI offers for consensus clustering, and recipes that people write by "
-        f"hand, on the same objects: ten Gaussians, {N_MEMBERS} members, {N_CLUSTERS} clusters wanted. Each call has a "
-        f"process of its own, one thread, {limits[0]:g} s and {limits[1]:g} GB. Each cell shows processor seconds, "
-        f"gigabytes beyond the input, and the NMI with the classes / the ANMI with the members. `make peers` measures "
-        f"it again."
+def _overview(records: Sequence[Record]) -> str:
+    """One line for each package: the most objects it finished, its time, and its quality on hard data."""
+    rows = []
+    for takes, words in {"labels": "labels", "features": "measurements"}.items():
+        for peer in (name for name in PEERS if PEERS[name].takes == takes):
+            done = {
+                (r.case["data"], r.case["n"]): r.values for r in records if r.case["peer"] == peer and "nmi" in r.values
+            }
+            most = [max((n for data, n in done if data == kind), default=0) for kind in SPREADS]
+            shown = f"**{peer}**" if peer.startswith("quorate") else peer
+            small = [done.get((kind, SHOWN_AT)) for kind in SPREADS]
+            seconds, scores = (
+                " / ".join("-" if values is None else form(values) for values in small)
+                for form in (lambda values: _seconds(values["seconds"]), lambda values: f"{values['nmi']:.3f}")
+            )
+            rows.append((words, shown, " / ".join(f"{n:,}" if n else "none" for n in most), seconds, scores))
+    at = f"at {SHOWN_AT:,} objects"
+    return plain_table(
+        ("from", "package", "most objects, easy / hard", f"seconds {at}", f"NMI with the classes {at}"), rows
     )
 
 
-def _told(data: str) -> str:
+def _limits(records: Sequence[Record]) -> str:
+    limits = next((r.values["limits"] for r in records if "limits" in r.values), [60.0, 8.0])
+    return (
+        f"Packages that PyPI offers, and recipes that people write by hand, got the same objects: ten Gaussians, "
+        f"far apart (easy) or overlapping (hard), {N_MEMBERS} members, {N_CLUSTERS} clusters wanted. Each call had one "
+        f"thread, {limits[0]:g} s and {limits[1]:g} GB, and the largest tables have 1,000,000 objects."
+    )
+
+
+def _spread(data: str) -> str:
     n_dims, spread = SPREADS[data]
     return f"{data}: {n_dims} dimensions, standard deviation {spread:g} in a cube of side 40"
 

@@ -57,8 +57,7 @@ def _checkpoint(path: Path) -> object:
 
 READERS: dict[str, tuple[str, list[Callable[[Path], object]]]] = {
     "csv": ("labels.csv", [_labels, _blocks]),
-    # not in blocks, where pyarrow 26 ends the process if a file contradicts itself (docs/reliability.md)
-    "parquet": ("labels.parquet", [_labels]),
+    "parquet": ("labels.parquet", [_labels, _blocks]),
     "xlsx": ("labels.xlsx", [_labels]),
     "npy": ("labels.npy", [_labels, _blocks]),
     "npz": ("labels.npz", [_labels]),

@@ -6,6 +6,7 @@ Resumable: what was found on a set stands in benchmarks/trust/numbers.jsonl and 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import time
@@ -116,7 +117,7 @@ def numbers_section(results: list[Record]) -> str:
         records = [record for record in results if record["algorithm"] == algorithm and record["set"] in sets]
         if records:
             lines.append(_row(algorithm, records))
-    return "\n".join([*lines, "", *_about_ours(results), "", *_details(results)]) + "\n"
+    return "\n".join([*lines, "", *_about_ours(results), "", *_reliability(results), "", *_details(results)]) + "\n"
 
 
 def _row(algorithm: str, records: list[Record]) -> str:
@@ -142,6 +143,40 @@ def _about_ours(results: list[Record]) -> list[str]:
     one = sum(record["k"] == 1 for record in results if record["algorithm"] == OURS)
     lines.append(f"One cluster was answered on {one} sets.")
     return [" ".join(lines)]
+
+
+PROBABILITIES = (0.0, 0.5, 0.75, 0.9, 1.0)
+"""The limits between the lines of the table of probabilities."""
+
+
+def _reliability(results: list[Record]) -> list[str]:
+    """Return how often numbers are right, by the probability that the choice gave them."""
+    known = [record for record in results if record["algorithm"] in (OURS, LABELS) and record["k"] > 1]
+    claimed = {id(record): _claimed(record) for record in known}
+    head = ["probability of the number", *(f"{name}: {half}" for name in (OURS, LABELS) for half in HALVES)]
+    lines = [
+        "How probable the chosen number was said to be, and on how many sets it is exact. The scale was fitted to the "
+        "tuning half and to generated sets that are not among these.",
+        "",
+        f"| {' | '.join(head)} |",
+        f"|---{'|---' * (len(head) - 1)}|",
+    ]
+    for low, high in itertools.pairwise(PROBABILITIES):
+        cells = [f"{low:.0%} to {high:.0%}"]
+        for name in (OURS, LABELS):
+            for half in HALVES:
+                own = [record for record in known if record["algorithm"] == name and half_of(record["set"]) == half]
+                part = [r for r in own if low <= claimed[id(r)] < high + (high == 1)]
+                right = sum(record["k"] == record["classes"] for record in part)
+                mean = f" (said: {np.mean([claimed[id(r)] for r in part]):.0%})" if part else ""
+                cells.append(f"{right} of {len(part)}{mean}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _claimed(record: Record) -> float:
+    """The probability of the chosen number."""
+    return float(next(row.get("probability", 0.0) for row in record["table"] if row["n_clusters"] == record["k"]))
 
 
 def _details(results: list[Record]) -> list[str]:

@@ -1,6 +1,6 @@
 """Splits that are tested: sets without clusters of many kinds, and planted ones; beside silhouette and gap statistic.
 
-`python -m benchmarks.trust.split_sets SEED peers > splits.jsonl` writes a line of JSON for each set, 320 in all;
+`python -m benchmarks.trust.split_sets SEED peers > splits.jsonl` writes a line of JSON for each set, 580 in all;
 `python -m benchmarks.trust.split_sets` prints the tables of docs/how-to/which-splits-are-real.md from them.
 """
 
@@ -22,8 +22,8 @@ from quorate import ari, generate, significant_splits
 
 Points = NDArray[Any]
 Rng = np.random.Generator
-EACH = 20
-"""Sets of each kind."""
+EACH, PLANTED_EACH = 25, 20
+"""Sets of each kind without clusters, and of planted clusters at each distance."""
 PLAIN = ("gaussian", "uniform", "correlated")
 """The kinds without clusters that silhouette and gap statistic are usually compared with."""
 RESULTS = Path(__file__).parent / "splits.jsonl"
@@ -45,6 +45,46 @@ def _mixed_axes(rng: Rng, n: int, d: int) -> Points:
     return np.asarray(rng.normal(size=(n, d)) @ rng.normal(size=(d, d)))
 
 
+def _sizes_of_members(rng: Rng, n: int) -> Points:
+    sizes = rng.integers(2, 12, size=int(rng.integers(5, 21)))
+    return np.column_stack([rng.choice(k, n, p=rng.dirichlet(np.ones(k))) for k in sizes])
+
+
+def _ball(rng: Rng, n: int, d: int) -> Points:
+    points = rng.normal(size=(n, d))
+    return points / np.linalg.norm(points, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
+
+
+def _answers(rng: Rng, n: int, d: int) -> Points:
+    """Answers from 1 to 5 to questions that one attitude drives."""
+    columns = max(d, 5)
+    driven = rng.normal(size=(n, 1)) * rng.uniform(0.4, 1.2, size=columns) + rng.normal(size=(n, columns))
+    return np.clip(np.round(driven + rng.normal(scale=0.5, size=columns)) + 3, 1, 5)
+
+
+def _series(rng: Rng, n: int, d: int) -> Points:
+    """Stationary series whose values follow the one before."""
+    steps = rng.normal(size=(n, max(d, 10)))
+    for place in range(1, steps.shape[1]):
+        steps[:, place] += 0.8 * steps[:, place - 1]
+    return steps
+
+
+def _arc(rng: Rng, n: int, d: int) -> Points:
+    angle = rng.uniform(0, 1.3 * np.pi, size=n)
+    points = 0.25 * rng.normal(size=(n, d))
+    points[:, :2] += 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return points
+
+
+def _with_gaps(rng: Rng, n: int) -> Points:
+    """Random labels of which up to half are missing."""
+    table = _sizes_of_members(rng, n)
+    table[rng.random(table.shape) < rng.uniform(0.1, 0.5)] = -1
+    table[(table < 0).all(axis=1), 0] = 0
+    return table
+
+
 NULLS: dict[str, Callable[[Rng, int, int], Points]] = {
     "gaussian": lambda rng, n, d: rng.normal(size=(n, d)),
     "uniform": lambda rng, n, d: rng.random(size=(n, d)),
@@ -57,17 +97,28 @@ NULLS: dict[str, Callable[[Rng, int, int], Points]] = {
     "binary": lambda rng, n, d: (rng.random((n, max(d, 5))) < rng.uniform(0.1, 0.9, size=max(d, 5))).astype(float),
     "random walks": _walks,
     "outliers": _outliers,
+    "Laplace": lambda rng, n, d: rng.laplace(size=(n, d)),
+    "ball": _ball,
+    "elongated": lambda rng, n, d: rng.normal(size=(n, d)) * 0.6 ** np.arange(d).clip(max=8),
+    "overdispersed counts": lambda rng, n, d: rng.poisson(rng.gamma(1.0, 4.0, size=(n, d))).astype(float),
+    "answers": _answers,
+    "series": _series,
+    "arc": _arc,
 }
-"""Kinds of measurements without clusters; "random labels" are tables."""
+"""Kinds of measurements without clusters."""
+TABLES: dict[str, Callable[[Rng, int], Points]] = {
+    "random labels": _sizes_of_members,
+    "random labels with gaps": _with_gaps,
+}
+"""Kinds of tables of labels that have nothing in common."""
+CURVED = ("arc",)
+"""The kinds whose clouds are not convex: the reference, an ellipsoid, does not stand for them."""
 
 
 def null_set(kind: str, number: int, seed: int) -> Points:
     rng = np.random.default_rng((seed, 7, number, sum(map(ord, kind))))
     n, d = int(rng.integers(150, 701)), int(rng.choice([2, 3, 5, 10, 20]))
-    if kind == "random labels":
-        sizes = rng.integers(2, 12, size=int(rng.integers(5, 21)))
-        return np.column_stack([rng.choice(k, n, p=rng.dirichlet(np.ones(k))) for k in sizes])
-    return NULLS[kind](rng, n, d)
+    return TABLES[kind](rng, n) if kind in TABLES else NULLS[kind](rng, n, d)
 
 
 def planted_set(gap: float, number: int, seed: int) -> tuple[Points, NDArray[np.int64]]:
@@ -120,11 +171,15 @@ def measured(X: Points, truth: Any, *, labels: bool, with_peers: bool) -> dict[s
 def error_table(records: list[dict[str, Any]]) -> str:
     """How many sets without clusters of each kind were divided."""
     lines = ["| without clusters | sets | divided |", "|---|---:|---:|"]
-    for kind in (*NULLS, "random labels"):
+    for kind in (*NULLS, *TABLES):
         found = [record["found"] > 1 for record in records if record["kind"] == kind]
         lines.append(f"| {kind} | {len(found)} | {sum(found)} |")
-    every = [record["found"] > 1 for record in records if "planted" not in record]
-    return "\n".join([*lines, f"| **all** | {len(every)} | {sum(every)} ({np.mean(every):.1%}) |"])
+    every = [record for record in records if "planted" not in record]
+    straight = [record for record in every if record["kind"] not in CURVED]
+    for words, part in (("all", every), ("all but curved clouds", straight)):
+        divided = [record["found"] > 1 for record in part]
+        lines.append(f"| **{words}** | {len(divided)} | {sum(divided)} ({np.mean(divided):.1%}) |")
+    return "\n".join(lines)
 
 
 def power_table(records: list[dict[str, Any]]) -> str:
@@ -159,10 +214,10 @@ def main() -> None:
     seed, with_peers = int(sys.argv[1]), "peers" in sys.argv
     # a run that is cut short has as many sets of each kind
     for number in range(EACH):
-        for kind in (*NULLS, "random labels"):
-            record = measured(null_set(kind, number, seed), None, labels=kind == "random labels", with_peers=with_peers)
+        for kind in (*NULLS, *TABLES):
+            record = measured(null_set(kind, number, seed), None, labels=kind in TABLES, with_peers=with_peers)
             print(json.dumps({"kind": kind, "number": number, **record}), flush=True)
-        for gap in GAPS:
+        for gap in GAPS if number < PLANTED_EACH else ():
             X, truth = planted_set(gap, number, seed)
             record = measured(X, truth, labels=False, with_peers=with_peers)
             print(json.dumps({"kind": f"planted {gap:g}", "number": number, **record}), flush=True)

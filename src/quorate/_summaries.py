@@ -597,6 +597,8 @@ class Candidate:
         The ARI of the consensuses of two halves of the members, on a part of the objects.
     support : float or None
         The weighted share of the criteria that speak for this number, from 0 to 1.
+    probability : float or None
+        How probably this number is the right one; those of all numbers add up to 1.
     """
 
     n_clusters: int
@@ -609,6 +611,11 @@ class Candidate:
     link_gap: float | None = None
     stability: float | None = None
     support: float | None = None
+    probability: float | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled candidate; one that an earlier version pickled knows no probability."""
+        self.__dict__.update({"probability": None, **state})
 
 
 @dataclass(frozen=True, repr=False)
@@ -634,7 +641,7 @@ class Choice:
     candidates : tuple of int
         Up to three numbers that have most support, the recommended one first; empty if `n_clusters` is 1.
     undecided : bool
-        Whether another candidate has nearly as much support as the recommended number.
+        Whether the recommended number is right with a probability below 75%, or is not the one with most support.
     chance : mapping
         The comparison with permuted labels: observed, expected, z, p_value and n_permutations; empty if it was left
         out, or if there is nothing to compare.
@@ -663,7 +670,11 @@ class Choice:
         return tuple(WORDS[name] for name in WORDS if self.votes.get(name) == n_clusters)
 
     def __str__(self) -> str:
-        names = [n for n in (*CRITERIA, "support") if any(getattr(entry, n) is not None for entry in self.table)]
+        names = [
+            n
+            for n in (*CRITERIA, "support", "probability")
+            if any(getattr(entry, n) is not None for entry in self.table)
+        ]
         lines = [f"{'k':>4}" + "".join(f"{CRITERIA.get(name, name):>14}" for name in names)]
         for entry in self._shown():
             values = [getattr(entry, name) for name in names]

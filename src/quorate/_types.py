@@ -395,11 +395,11 @@ class Consensus(ResultTable):
 
         return quorate.place(self, ensemble, new_labels)
 
-    def divide(self, cluster: int | str, ensemble: Any, n_clusters: Any = None) -> Any:
+    def divide(self, cluster: int | str, ensemble: Any, n_clusters: Any = None, features: Any = None) -> Any:
         """Return the sub-clusters of one cluster, with a verdict; see `quorate.divide`."""
         import quorate
 
-        return quorate.divide(self, cluster, ensemble, n_clusters)
+        return quorate.divide(self, cluster, ensemble, n_clusters, features=features)
 
     def cut(self, n_clusters: int) -> Consensus:
         """Return the result with another number of clusters, from the same tree; see `quorate.recut`."""

@@ -195,6 +195,25 @@ def test_arrays_come_back_in_kind(library: str) -> None:
     assert type(placed) is type(there)
 
 
+@pytest.mark.parametrize("base", ["kmeans", "auto"])
+def test_the_number_of_clusters_is_chosen_for_features_on_the_card(base: str) -> None:
+    X = blobs(6, 30_000, spread=0.2)
+    there = EnsembleClustering(n_members=8, base=base, random_state=0).fit(card().xp.asarray(X))
+    wanted = EnsembleClustering(n_members=8, base=base, random_state=0).fit(X)
+    assert there.n_clusters_ == wanted.n_clusters_ > 1
+    assert adjusted_rand_score(wanted.labels_, there.labels_.get()) >= 0.99
+    ensemble = there.ensemble_
+    assert evaluate(there.consensus_, ensemble, null=19).n_permutations == 19
+    assert consensus(ensemble, random_state=0).n_clusters == consensus(ensemble.on_host(), random_state=0).n_clusters
+
+
+def test_features_of_noise_on_the_card_are_one_cluster() -> None:
+    X = np.random.default_rng(0).normal(size=(3_000, 6))
+    found = EnsembleClustering(n_members=8, random_state=0).fit(card().xp.asarray(X))
+    assert found.n_clusters_ == EnsembleClustering(n_members=8, random_state=0).fit(X).n_clusters_
+    assert len(np.unique(found.labels_.get())) == found.n_clusters_
+
+
 def test_scores_are_those_of_the_processor() -> None:
     X = blobs(3, 30_000)
     found = EnsembleClustering(10, n_members=6, base="kmeans", random_state=0, device="cuda").fit(X)

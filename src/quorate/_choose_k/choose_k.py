@@ -213,7 +213,8 @@ def choose_k(
 
     Each criterion gives the best number a support of 1 and the others their share of its value. These are weighted;
     the weights were chosen by measurement, which docs/trust.md reports. A criterion whose values are the same for all
-    numbers abstains. If the second candidate has nearly as much support as the first, the choice is called undecided.
+    numbers abstains. From the supports follow probabilities that a number is right, on a scale that was fitted to sets
+    whose number is known; below 75% the choice is called undecided.
 
     Members that were made from the same measurements always have something in common. Whether these measurements have
     clusters at all can be seen only with the measurements themselves; see `EnsembleClustering`.
@@ -452,7 +453,7 @@ def _refuse_without_answer(answers: Mapping[int, Consensus], failed: Mapping[int
 
 def _row(k: int, values: Mapping[str, Mapping[int, float]], decision: Decision) -> Candidate:
     shown = {name: part.get(k) for name, part in values.items() if name != "density_fall"}
-    return Candidate(k, **shown, support=decision.support.get(k, 0.0))
+    return Candidate(k, **shown, support=decision.support.get(k, 0.0), probability=decision.probability.get(k))
 
 
 def _nothing_shared(shared: Shared, method: str) -> Choice:

@@ -184,8 +184,10 @@ WEIGHTS = {
 """What each criterion counts; docs/decisions/0067 and docs/trust.md tell how the weights were chosen."""
 FROM_LOWEST = ("anmi", "stability")
 """Criteria that are high for every number, so that only differences count."""
-NEARLY = 0.85
-"""A choice is undecided if the next candidate has at least this share of the support of the recommended number."""
+TEMPERATURE = 0.13
+"""Numbers are right with probabilities proportional to exp(support / TEMPERATURE), as measured where they are known."""
+DECIDED = 0.75
+"""A choice is decided if the recommended number is right with at least this probability."""
 MOST_CANDIDATES = 3
 LEAST_SHARE = 1 / 3
 """A number is a candidate if it has more than this share of the support of the recommended one."""
@@ -199,12 +201,14 @@ Values = Mapping[str, Mapping[int, float]]
 
 
 class Decision(NamedTuple):
-    """The recommended number, the candidates, whether they are close, the support of each number, and the reason."""
+    """The recommended number, the candidates, whether it is undecided, support and probability of each number, and the
+    reason."""
 
     n_clusters: int
     candidates: tuple[int, ...]
     undecided: bool
     support: Mapping[int, float]
+    probability: Mapping[int, float]
     reason: str
 
 
@@ -251,17 +255,30 @@ def decide(values: Values, answered: Sequence[int], failed: Mapping[int, str], w
     best = ranked[0]
     others = [k for k in ranked[1:] if support[k] > LEAST_SHARE * support[best]][: MOST_CANDIDATES - 1]
     votes = voted(values)
-    undecided = bool(others) and support[others[0]] >= NEARLY * support[best]
-    reason = _reason(best, others, votes, undecided, len(answered))
+    likely = probabilities({k: every.get(k, 0.0) for k in {*wanted, *answered} - {*failed}})
+    if votes and not others and likely[best] < DECIDED:
+        others = ranked[1:2]
+    undecided = bool(others) and likely[best] < DECIDED
+    reason = _reason(best, others, votes, len(answered))
+    if undecided:
+        shares = [f"{k} of {likely[k]:.0%}" for k in others]
+        reason += f" The choice is not clear: {best} has a probability of {likely[best]:.0%}, {' and '.join(shares)}."
     # fewer than two clusters are a question of its own, the comparison with chance
     if len(wanted) > 2 and (best == wanted[-1] or best == wanted[0] > 2):
         reason += " It is the end of the range that was tried."
     if failed:
         reason += f" The method gave no answer for {', '.join(map(str, failed))}."
-    return Decision(best, (best, *others), undecided, every, reason)
+    return Decision(best, (best, *others), undecided, every, likely, reason)
 
 
-def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecided: bool, n_tried: int) -> str:
+def probabilities(support: Mapping[int, float]) -> dict[int, float]:
+    """Return how probably each number is the right one, by its support; they add up to 1."""
+    highest = max(support.values())
+    odds = {k: float(np.exp((value - highest) / TEMPERATURE)) for k, value in support.items()}
+    return {k: value / sum(odds.values()) for k, value in odds.items()}
+
+
+def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], n_tried: int) -> str:
     terms = {k: "; ".join(WORDS[name] for name in WORDS if votes.get(name) == k) for k in (best, *others)}
     if not votes:
         only = "it is the only number to choose from"
@@ -273,6 +290,4 @@ def _reason(best: int, others: Sequence[int], votes: Mapping[str, int], undecide
     if others:
         parts = [f"{k} ({terms[k]})" if terms[k] else f"{k}" for k in others]
         reason += f" The next best numbers: {'; '.join(parts)}."
-    if undecided:
-        reason += f" The choice is not clear: {others[0]} has nearly as much support, so look at both."
     return reason

@@ -110,8 +110,7 @@ def measure(
     """
     weights, limit = metric(ensemble)
     labels = read_only(ensemble.labels[nodes.order])
-    size = np.zeros(len(nodes.parent), dtype=weights.dtype)
-    place = nodes.start.copy()
+    size, place = np.zeros(len(nodes.parent), dtype=weights.dtype), nodes.start.copy()
     reach = ensemble.n_rows if n_des is None else min(n_des, ensemble.n_rows)
     is_inner = nodes.n_children > 0
     if known is not None:
@@ -135,13 +134,20 @@ def measure(
 
 
 def sizes_of(ensemble: Ensemble, nodes: Topology, chosen: IntArray) -> FloatArray:
-    """Return the exact sizes of some nodes."""
+    """Return the exact sizes of some nodes, of whose rows alone the labels are copied."""
     weights, limit = metric(ensemble)
-    labels = read_only(ensemble.labels[nodes.order])
-    size, place = np.zeros(len(nodes.parent), dtype=weights.dtype), nodes.start.copy()
-    tables = (nodes.start, nodes.stop, nodes.first_child, nodes.n_children)
-    measure_nodes(labels, nodes.order, weights, limit, ensemble.n_rows, *tables, chosen, 0, len(chosen), size, place)
-    return size[chosen].astype(np.float64)
+    spans = [np.arange(nodes.start[node], nodes.stop[node]) for node in chosen]
+    order = read_only(nodes.order[np.concatenate(spans)])
+    labels = read_only(ensemble.labels[order])
+    edges = np.concatenate([[0], np.cumsum([len(span) for span in spans])]).astype(np.int32)
+    start, stop, which = read_only(edges[:-1]), read_only(edges[1:]), np.arange(len(chosen))
+    # no node is opened, so that children have no say
+    none = read_only(np.zeros(len(chosen), dtype=np.int32))
+    size, place = np.zeros(len(chosen), dtype=weights.dtype), start.copy()
+    measure_nodes(
+        labels, order, weights, limit, len(order), start, stop, none, none, which, 0, len(chosen), size, place
+    )
+    return size.astype(np.float64)
 
 
 N_DES, MOST_N_DES = 32, 512

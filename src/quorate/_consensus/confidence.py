@@ -65,6 +65,7 @@ from quorate._solve.run_method import by_content, in_row_order
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.methods import METHODS
 from quorate.ops.coding import canonical
+from quorate.ops.threads import map_blocks
 from quorate.solvers.cluster_means import cluster_means, own_shares
 from quorate.solvers.contingency import matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
@@ -90,6 +91,8 @@ LEAST_KNOWN = 1e-3
 NEARLY = 0.002
 """Either estimate lies between this and 1 minus this: there are too few repetitions to say more."""
 MOST_STEPS = 50
+WORK_OF_A_ROW = 4
+"""What the confidence of a row costs, relative to looking up its labels."""
 CLOSE = 1e-7
 
 
@@ -133,6 +136,18 @@ class Scale(NamedTuple):
 
         `known` is the share of the members, by weight, that label each row; None if all do.
         """
+        if not isinstance(shares, np.ndarray):
+            return self._confidence(shares, labels, known)
+        values = np.empty(len(shares))
+
+        def block(start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            values[rows] = self._confidence(shares[rows], labels[rows], None if known is None else known[rows])
+
+        map_blocks(block, len(shares), work=WORK_OF_A_ROW)
+        return values
+
+    def _confidence(self, shares: Any, labels: Any, known: Any) -> Any:
         xp, n_clusters = array_library(shares), len(self.levels)
         if n_clusters == 1:
             return xp.ones(len(shares))

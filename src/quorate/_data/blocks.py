@@ -25,7 +25,6 @@ from quorate._data.coding import (
     code_values,
     in_one_type,
     label_column,
-    missing_rule,
     narrowest,
     number_objects,
     signed,
@@ -33,7 +32,7 @@ from quorate._data.coding import (
     warn_of_nulls,
 )
 from quorate._data.ensemble import build_ensemble, refuse_suspects
-from quorate._data.outside import unlabelled_rows
+from quorate._data.outside import noise_of, noise_taken_out, noise_values, rule_beside, unlabelled_rows, with_noise
 from quorate._types import Ensemble, Reading, read_only
 from quorate.ops.coding import code_columns
 from quorate.ops.distinct_rows import added_counts, as_words, distinct_rows, fill_slots, insert_rows
@@ -394,7 +393,7 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
     """
     if not len(rows.labels):
         raise ValueError(f"{source} holds no rows; at least one object is needed.")
-    rule = missing_rule(how.missing)
+    rule, mask = rule_beside(how.missing, how.noise), None
     members = zip(rows.categories, names, kinds, strict=True)
     coded = [_meaning(values, name, kind, rule) for values, name, kind in members]
     # codes that stay as they are cannot make two rows one
@@ -408,9 +407,9 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
         categories = tuple(categories[place] for place in known)
         if not known:
             raise ValueError(f"{source}: no member labels any object.")
-    empty = np.zeros(len(labels), dtype=np.bool_)
-    if not how.takes_all:
-        empty[unlabelled_rows(labels)] = True
+    if noise_values(how.noise):
+        labels, categories, mask = noise_taken_out(labels, categories, names, how.missing, how.noise)
+    empty = _unknown(labels, mask, how)
     n_skipped = int(rows.counts[empty].sum())
     if n_skipped and not how.skip_empty:
         refuse_unlabelled_objects(n_skipped, int(rows.counts.sum()), source)
@@ -420,7 +419,32 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
     stacked = build_ensemble(labels, names, categories, weights=how.weights, counts=rows.counts, keep_unlabelled=True)
     # rows may be equal in the members that are left where weights were learnt
     unchanged &= stacked.n_members == len(names)
+    if mask is not None:
+        return _with_noise(stacked, noise_of(stacked, mask, names), ~empty)
     return _without_empty(stacked, empty, n_skipped, unchanged=unchanged)
+
+
+def _unknown(labels: Array, mask: NDArray[np.bool_] | None, how: Reading) -> NDArray[np.bool_]:
+    """Return which rows are to be left out, or refused, because no member says anything about them."""
+    empty = np.zeros(len(labels), dtype=np.bool_)
+    if not how.takes_all and how.skip_empty != "keep":
+        empty[unlabelled_rows(labels)] = True
+    if how.skip_empty == "keep" and labels.max() < 0:
+        raise ValueError("no member labels any object; at least one label was expected.")
+    return empty if mask is None else empty & ~mask.any(axis=1)
+
+
+def _with_noise(ensemble: Ensemble, mask: NDArray[np.bool_], kept: NDArray[np.bool_]) -> Settled:
+    """Merge rows that became equal, in labels and noise, and drop the others than `kept`, in order of appearance."""
+    marked = np.where(mask, ensemble.labels.dtype.type(-2), ensemble.labels)[kept]
+    inverse = np.empty(len(marked), dtype=np.intp)
+    first = np.flatnonzero(kept)[distinct_rows(read_only(marked), inverse)]
+    counts = np.bincount(inverse, weights=ensemble.counts[kept]).astype(np.int64)
+    row_of = np.full(ensemble.n_rows, -1, dtype=np.int64)
+    row_of[kept] = inverse
+    # the labels alone may be equal in several of these rows
+    rows = with_noise(label_rows.take(ensemble, first, counts), read_only(mask[first]))
+    return Settled(rows, row_of, int(ensemble.counts[~kept].sum()))
 
 
 def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:
@@ -469,6 +493,7 @@ def _without_empty(ensemble: Ensemble, empty: NDArray[np.bool_], n_skipped: int,
 def refuse_unlabelled_objects(n_empty: int, n_objects: int, source: str) -> None:
     """Raise because some objects have no label in any member."""
     raise ValueError(
-        f"{source}: {n_empty:,} of {n_objects:,} objects {_check.has(n_empty)} no label in any member; leave them out: "
-        f"nothing is known about them (skip_empty=True; shell: --skip-empty)."
+        f"{source}: {n_empty:,} of {n_objects:,} objects {_check.has(n_empty)} no label in any member; nothing is "
+        f"known about them. Leave them out, or keep them without a cluster (skip_empty=True or 'keep'; shell: "
+        f"--skip-empty or --keep-empty)."
     )

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,25 @@ def code_integers(values: Array, names: tuple[str, ...], rule: MissingRule) -> C
     for name, labels in zip(names, categories, strict=True):
         rule.refuse_negative(labels[labels < 0].tolist(), name)
     return codes.astype(narrowest(int(seen.max())), copy=False), categories
+
+
+def code_again(codes: Array, n_codes: Array, *, block: int = 65_536) -> Coded:
+    """Number the codes (n, H) of each column, -1 for missing, by first appearance again, and name what they were.
+
+    Blocks of rows are coded one after the other, because the kernel takes int64, eight times what codes mostly take.
+    """
+    starts = np.concatenate([[0], np.cumsum(n_codes + 1)]).astype(np.int64)
+    lookup = np.full(starts[-1], UNSEEN, dtype=np.int32)
+    lookup[starts[:-1]] = MISSING
+    low, seen, again = np.full(len(n_codes), -1), np.zeros(len(n_codes), dtype=np.int64), np.empty_like(codes)
+    for start in range(0, len(codes), block):
+        part = slice(start, start + block)
+        code_columns(read_only(codes[part].astype(np.int64)), low, starts, lookup, seen, again[part])
+    categories = (
+        _categories(lookup[first:last], np.int64(-1), n)
+        for (first, last), n in zip(pairwise(starts), seen, strict=True)
+    )
+    return again.astype(narrowest(int(seen.max())), copy=False), tuple(categories)
 
 
 def _categories(lookup: Array, low: np.int64, n_seen: np.int64) -> Array:

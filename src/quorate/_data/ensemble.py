@@ -13,6 +13,7 @@ from quorate import _check
 from quorate._data.coding import DEFAULT, code_integers, code_table
 from quorate._data.ids import refuse_repeated
 from quorate._data.outside import (
+    noise_of,
     noise_taken_out,
     noise_values,
     refuse_unlabelled,
@@ -149,7 +150,7 @@ def read_ensemble(labels: Any, reading: Reading, counts: Any = None) -> Ensemble
         keep_unlabelled=True,
     )
     ensemble.remember(has_default_index=table.has_index and given_ids is None)
-    return with_noise(ensemble, mask)
+    return with_noise(ensemble, None if mask is None else noise_of(ensemble, mask, table.names))
 
 
 def with_options(ensemble: E, weights: Any, ids: Any, counts: Any) -> E:

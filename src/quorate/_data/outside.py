@@ -56,6 +56,11 @@ def noise_taken_out(
     return coded, known, mask
 
 
+def noise_of(ensemble: Ensemble, mask: NDArray[np.bool_], names: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which labels were noise for the members that the ensemble has; some may have been left out."""
+    return mask if ensemble.member_names == names else mask[:, _check.places(ensemble.member_names, names)]
+
+
 def with_noise(ensemble: Ensemble, mask: NDArray[np.bool_] | None) -> Ensemble:
     """Remember which labels of the ensemble were noise."""
     if mask is not None:

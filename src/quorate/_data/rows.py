@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quorate._check import brief
 from quorate._data.blocks import join_blocks, settle
-from quorate._data.coding import DEFAULT, code_integers, missing_rule, narrowest
+from quorate._data.coding import code_again, narrowest
 from quorate._data.proof import proven, vary
 from quorate._device.choose import Kind, in_kind
 from quorate._types import NEEDS_LABELS, Consensus, E, Ensemble, IntArray, Reading, SoftEnsemble, read_only
@@ -166,8 +166,7 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
 def coded_anew(ensemble: Ensemble) -> Ensemble:
     """Code the labels of an ensemble by first appearance in its rows, without clusters and members that have no row."""
     chosen = select_members(ensemble, np.flatnonzero(ensemble.labels.max(axis=0) >= 0))
-    # the kernel of the coder is compiled for int64 already, because users' tables mostly have that type
-    codes, kept = code_integers(chosen.labels.astype(np.int64), chosen.member_names, missing_rule(DEFAULT))
+    codes, kept = code_again(chosen.labels, chosen.n_clusters)
     return replace(
         chosen,
         labels=codes,

@@ -1,7 +1,7 @@
 """Label tables in files; the format follows from the suffix.
 
 - `text`, `parquet`, `arrays`, `numpy_files`, `excel`, `zarr_store`: one module per format; `arrays` also has what is
-  in memory.
+  in memory, `parquet_footer` what the end of a Parquet file says of its groups of rows.
 - `source`: sources of blocks and the budget for memory; `opening`: the columns that are read, several files joined to
   one ensemble, and folders, patterns and files as one source.
 - `feature_array`: measurements in blocks, read by slices.

@@ -218,7 +218,9 @@ def is_many(path: Any) -> bool:
     return any(mark in place for mark in _MAGIC) and not os.path.exists(place)
 
 
-def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids: str | None = None) -> Source:
+def open_source(
+    source: Any, choose: ChooseFrom, sep: str | None = None, *, ids: str | None = None, encoding: str | None = None
+) -> Source:
     """Open a source of blocks.
 
     Parameters
@@ -232,16 +234,20 @@ def open_source(source: Any, choose: ChooseFrom, sep: str | None = None, *, ids:
         What separates the columns of a text file.
     ids : str, optional
         The column of ids in blocks of an iterator, which has no names before its first block is read.
+    encoding : str, optional
+        How text files are encoded.
 
     Returns
     -------
     Source
     """
     if isinstance(source, str | os.PathLike):
-        return _from_paths(expanded(source), choose, os.fspath(source), sep)
+        return _from_paths(expanded(source), choose, os.fspath(source), TextOptions(sep, encoding))
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | os.PathLike) for item in source):
         paths = [path for item in source for path in expanded(item)]
-        return _from_paths(paths, choose, str(paths[0]) if len(paths) == 1 else f"the {len(paths)} files", sep)
+        title = str(paths[0]) if len(paths) == 1 else f"the {len(paths)} files"
+        return _from_paths(paths, choose, title, TextOptions(sep, encoding))
+    TextOptions(sep, encoding).refuse("the source", None)
     if hasattr(source, "get_fragments"):
         return dataset_source(source, lambda names: choose(names, "the dataset"))
     if type(source).__module__.split(".")[0] == "zarr":
@@ -319,17 +325,31 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         raise type(error)(f"cannot read {folder}: {error.strerror or error}.") from error
 
 
-def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str | None) -> Source:
+class TextOptions(NamedTuple):
+    """The options of text files: what separates columns, and how the text is encoded."""
+
+    sep: str | None = None
+    encoding: str | None = None
+
+    def refuse(self, title: str, kind: str | None) -> None:
+        """Raise if one is given, and a source is none that consists of text files."""
+        is_what = "is no file" if kind is None else f"is .{kind}"
+        for name in ("sep", "encoding"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} (--{name}) is for text files, and {title} {is_what}; leave it out.")
+
+
+def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, how: TextOptions) -> Source:
     kinds = {format_of(path) for path in paths}
     if len(kinds) > 1:
         raise ValueError(f"{title}: all files must have one format, found {', '.join(sorted(kinds))}.")
     kind = kinds.pop()
-    if sep is not None and kind not in DELIMITERS:
-        raise ValueError(f"sep (--sep) is for text files, and {title} is .{kind}; leave it out.")
+    if kind not in DELIMITERS:
+        how.refuse(title, kind)
     if kind == "parquet":
         return replace(parquet_source(paths, lambda names: choose(names, title), title), paths=tuple(paths))
     if kind in ("npy", "zarr") or kind in DELIMITERS:
-        sources = [_from_path(path, kind, choose, sep) for path in paths]
+        sources = [_from_path(path, kind, choose, how) for path in paths]
         return replace(sources[0] if len(sources) == 1 else stacked(sources, title), paths=tuple(paths))
     raise ValueError(
         f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out what asks for blocks "
@@ -337,9 +357,9 @@ def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, sep: str 
     )
 
 
-def _from_path(path: Path, kind: str, choose: ChooseFrom, sep: str | None) -> Source:
+def _from_path(path: Path, kind: str, choose: ChooseFrom, how: TextOptions) -> Source:
     if kind == "npy":
         return npy_source(path, lambda names: choose(names, str(path)))
     if kind == "zarr":
         return zarr_source(path, lambda names: choose(names, str(path)), str(path))
-    return text_source(path, lambda names: choose(names, str(path)), sep)
+    return text_source(path, lambda names: choose(names, str(path)), *how)

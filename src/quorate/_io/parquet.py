@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from quorate._check import brief
 from quorate._data.ids import arrow_ids, computable
 from quorate._data.tables import refuse_duplicates
+from quorate._io.parquet_footer import DamagedError, TextChunk, page_bytes, text_columns
 from quorate._io.paths import FilePath, reading, refuse_content
 from quorate._io.source import Block, Most, Part, Source, given, refuse_more_columns, stamp
 from quorate._io.text import Choice, Choose
@@ -24,8 +25,6 @@ Array = NDArray[Any]
 logger = logging.getLogger("quorate")
 TEXT = 40
 """About how many bytes a value takes whose Arrow type does not say how many."""
-_INTEGER = b"\x15"
-"""How a field begins, in the compact protocol of Thrift, that follows the field before and is an integer of 32 bits."""
 GROUP = 1 << 20
 """Rows of a group in the Parquet files that are written, as pyarrow has it by default."""
 
@@ -91,10 +90,10 @@ def _arrow(values: Any) -> Any:
 
 
 class _Group(NamedTuple):
-    """A row group: its number of rows, and for each column of texts its bytes and where its first pages begin."""
+    """A row group: its number of rows, and what is known of each column of texts."""
 
     n_rows: int
-    texts: dict[str, tuple[int, tuple[int, ...]]]
+    texts: dict[str, TextChunk]
 
 
 class _File(NamedTuple):
@@ -148,24 +147,13 @@ def _described(path: Path, *, in_blocks: bool) -> _File:
             refuse_duplicates(tuple(schema.names))
             columns = dict(zip(schema.names, schema.types, strict=True))
             texts = {name for name, kind in columns.items() if in_blocks and _width(kind) == TEXT}
-            groups = tuple(_group(file, place, texts) for place in range(facts.num_row_groups))
-            return _File(path, groups, columns)
-    except (pyarrow.ArrowException, OSError) as error:
+            sizes = [facts.row_group(place).num_rows for place in range(facts.num_row_groups)]
+        known = text_columns(path, texts) if texts else [{} for _ in sizes]
+        if len(known) != len(sizes):
+            raise DamagedError("its end contradicts itself")
+        return _File(path, tuple(map(_Group, sizes, known)), columns)
+    except (pyarrow.ArrowException, DamagedError, OSError) as error:
         raise _unreadable(path, error) from error
-
-
-def _group(file: Any, number: int, texts: set[str]) -> _Group:
-    group = file.metadata.row_group(number)
-    if not texts:
-        return _Group(group.num_rows, {})
-    # not those of other columns: pyarrow 26 ends the process if what a file says of a column contradicts its type
-    places = {file.schema.column(place).path: place for place in range(group.num_columns)}
-    known: dict[str, tuple[int, tuple[int, ...]]] = {}
-    for name in texts & places.keys():
-        column = group.column(places[name])
-        starts = (column.data_page_offset, column.dictionary_page_offset if column.has_dictionary_page else None)
-        known[name] = (column.total_uncompressed_size, tuple(start for start in starts if start is not None))
-    return _Group(group.num_rows, known)
 
 
 def _unreadable(path: Path, error: Exception) -> ValueError:
@@ -207,7 +195,7 @@ def _parts_of(file: _File, number: int, choice: Choice, most: Most) -> Iterator[
     """Yield row groups of a file, several together if they are small; a large one is read in pieces."""
     start, rows, texts = 0, 0, 0
     edges = [0]
-    sizes = [sum(size for size, _ in _chosen(group, choice).values()) for group in file.groups]
+    sizes = [sum(column.n_bytes for column in _chosen(group, choice).values()) for group in file.groups]
     for place, (group, size) in enumerate(zip(file.groups, sizes, strict=True)):
         if place > start and (rows + group.n_rows > most.rows or texts + size > most.text_bytes):
             edges.append(place)
@@ -224,7 +212,7 @@ def _parts_of(file: _File, number: int, choice: Choice, most: Most) -> Iterator[
             yield from _pieces(file.path, number, range(first, last), choice, min(most.rows, fitting), most)
 
 
-def _chosen(group: _Group, choice: Choice) -> dict[str, tuple[int, tuple[int, ...]]]:
+def _chosen(group: _Group, choice: Choice) -> dict[str, TextChunk]:
     """Return what is known about the columns of texts of a row group that are read."""
     return {name: group.texts[name] for name in _columns(choice) if name in group.texts}
 
@@ -232,32 +220,10 @@ def _chosen(group: _Group, choice: Choice) -> dict[str, tuple[int, tuple[int, ..
 def _refuse_long_texts(file: _File, groups: Sequence[_Group], choice: Choice, most: Most) -> None:
     """Raise if the first page of a column of texts, which is unpacked whole, is too large for the budget."""
     for group in groups:
-        for name, (size, starts) in _chosen(group, choice).items():
-            if size > most.piece_bytes:
-                largest = max(_page_bytes(file.path, start) for start in starts)
+        for name, column in _chosen(group, choice).items():
+            if column.n_bytes > most.piece_bytes:
+                largest = max(page_bytes(file.path, start) for start in column.starts)
                 most.refuse_piece(largest, f"column {brief(name)} of {file.path}")
-
-
-def _page_bytes(path: Path, start: int) -> int:
-    """Return how many bytes a page has when it is unpacked, from its header; 0 if that cannot be read.
-
-    The header is Thrift in the compact protocol and begins with two integers: the kind of the page, and this size.
-    """
-    with open(path, "rb") as file:
-        file.seek(start)
-        head = file.read(16)
-    numbers, place = [], 0
-    for _ in range(2):
-        if head[place : place + 1] != _INTEGER:
-            return 0
-        value, shift, place = 0, 0, place + 1
-        while place < len(head):
-            value |= (head[place] & 0x7F) << shift
-            shift, place = shift + 7, place + 1
-            if head[place - 1] < 0x80:
-                break
-        numbers.append((value >> 1) ^ -(value & 1))
-    return numbers[1]
 
 
 def _open(path: Path, choice: Choice, buffer_size: int = 0) -> Any:

@@ -419,13 +419,13 @@ def text_ids(ids: list[str]) -> Array:
     return read_only(np.array(ids, dtype=object if wide else np.str_))
 
 
-def text_source(path: Path, choose: Choose, sep: str | None) -> Source:
+def text_source(path: Path, choose: Choose, sep: str | None, encoding: str | None = None) -> Source:
     """Take a text table (.csv, .tsv, .txt, also packed by gzip), which is read from front to back."""
-    with _opened(path, sep) as table:
+    with _opened(path, sep, encoding) as table:
         choice = choose(read_header(table.reader, name_of(path), table.delimiter))
 
     def parts(most: Most) -> Iterator[Part]:
-        for block in _blocks(path, choice, sep, most):
+        for block in _blocks(path, choice, sep, encoding, most):
             yield Part(str(path), 0, partial(given, block))
 
     n_members = len(choice.members)
@@ -459,11 +459,11 @@ class _Measured:
                 return
 
 
-def _blocks(path: Path, choice: Choice, sep: str | None, most: Most) -> Iterator[Block]:
+def _blocks(path: Path, choice: Choice, sep: str | None, encoding: str | None, most: Most) -> Iterator[Block]:
     """Yield blocks of as many rows as a block may hold; one with more or fewer cells than the header is refused."""
     name = name_of(path)
     measured = _Measured(most, name)
-    with _opened(path, sep, measured.lines) as table:
+    with _opened(path, sep, encoding, measured.lines) as table:
         header = read_header(table.reader, name, table.delimiter)
         places, id_place = _check.places(choice.members, header), _id_place(choice, header)
         rows = iter(rows_of_width(table.reader, len(header), name))
@@ -495,10 +495,10 @@ def _coded(
 
 
 @contextmanager
-def _opened(path: FilePath, sep: str | None, lines_of: LinesOf = iter) -> Iterator[OpenTable]:
+def _opened(path: FilePath, sep: str | None, encoding: str | None, lines_of: LinesOf = iter) -> Iterator[OpenTable]:
     with reading(path) as file:
         refuse_content(path, file.peek(8))
-        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep, lines_of) as table:
+        with open_table(file, name_of(path), DELIMITERS[format_of(path)], sep, lines_of, encoding) as table:
             yield table
 
 

@@ -516,13 +516,13 @@ def pick(ensemble: AnyEnsemble, n_clusters: object, max_bytes: int) -> Pick:
     if isinstance(ensemble, SoftEnsemble):
         return Pick("kmeans", "members are soft, and of the methods that take memberships it is the fastest")
     wanted = n_clusters if isinstance(n_clusters, int | np.integer) else 20
-    # a spectral cut holds a vector of one number for each cluster for each row, a copy of it, and its scratch space
-    needed = 3 * 8 * ensemble.n_rows * int(wanted)
-    if needed > max_bytes:
-        return Pick("kmeans", f"{rows} are too many for the vectors of a spectral cut: {needed:,} bytes")
     n_clusters_of_members = int(ensemble.offsets[-1])
     if n_clusters_of_members > FOLDED_CLUSTERS:
         return _for_many_clusters(ensemble, n_clusters_of_members, max_bytes)
+    needed = bytes_beyond_linear(METHODS["lwgp"], ensemble, {}, int(wanted))
+    if needed > max_bytes:
+        clusters = f"{n_clusters_of_members:,} clusters of members"
+        return Pick("kmeans", f"the tables of a spectral cut for {rows} and {clusters} would take {needed:,} bytes")
     missing = float(missing_shares(ensemble).mean())
     known = (1 - missing) * ensemble.n_objects * ensemble.n_members / n_clusters_of_members
     if missing > MANY_GAPS and known < FEW_LABELS and ensemble.n_rows <= TREE_ROWS:

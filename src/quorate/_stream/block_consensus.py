@@ -16,6 +16,7 @@ from quorate._choose_k.choose_k import Numbers
 from quorate._consensus.consensus import solve_objects
 from quorate._data.blocks import Settled
 from quorate._data.coding import DEFAULT
+from quorate._data.outside import SKIP_EMPTY
 from quorate._data.rows import expand
 from quorate._io.opening import Columns, by_columns, open_source
 from quorate._io.paths import FilePath
@@ -67,8 +68,9 @@ class BlockConsensus:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """The number of objects in each cluster."""
-        sums = np.bincount(self.solution.labels, weights=self.ensemble.counts, minlength=self.n_clusters)
-        return sums.astype(np.int64)
+        inside = self.solution.labels >= 0
+        labels, counts = self.solution.labels[inside], self.ensemble.counts[inside]
+        return np.bincount(labels, weights=counts, minlength=self.n_clusters).astype(np.int64)
 
     def blocks(self) -> Iterator[LabelledBlock]:
         """Yield ids, labels and confidence of the objects of each block, in the order of the source."""
@@ -107,7 +109,9 @@ def compress(
     missing: Any = DEFAULT,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    encoding: str | None = None,
+    noise: Any = None,
+    skip_empty: bool | str = False,
     check: bool = True,
     memory: Any = None,
 ) -> Ensemble:
@@ -115,7 +119,7 @@ def compress(
 
     Parameters
     ----------
-    source, ids, columns, drop, missing, weights, sep, skip_empty, check, memory
+    source, ids, columns, drop, missing, weights, sep, encoding, noise, skip_empty, check, memory
         As for `consensus`.
 
     Returns
@@ -131,8 +135,10 @@ def compress(
     >>> rows.labels.tolist(), rows.counts.tolist()
     ([[0, 0], [1, 0], [1, 1]], [2, 2, 1])
     """
-    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
-    reading = Reading(missing, weights, skip_empty, check, declared=columns is not None)
+    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids, encoding=encoding)
+    _check.choice(skip_empty, "skip_empty", SKIP_EMPTY)
+    declared = columns is not None
+    reading = Reading(missing, weights, skip_empty, check, declared=declared, encoding=encoding, noise=noise)
     budget = as_budget(memory)
     return read_source(opened, budget, MemoryStore(budget.for_ids), reading).ensemble
 
@@ -153,7 +159,9 @@ def consensus(
     missing: Any = DEFAULT,
     weights: Any = None,
     sep: str | None = None,
-    skip_empty: bool = False,
+    encoding: str | None = None,
+    noise: Any = None,
+    skip_empty: bool | str = False,
     check: bool = True,
     memory: Any = None,
     overwrite: bool = False,
@@ -182,7 +190,7 @@ def consensus(
         The seed. With `out` and no seed, a call that continues uses the seed of the first one.
     max_bytes : int, optional
         As for `quorate.consensus`; by default the smaller one of its default and the budget.
-    ids, columns, drop, missing, weights, sep, skip_empty, check
+    ids, columns, drop, missing, weights, sep, encoding, noise, skip_empty, check
         How to read the table, as for `quorate.load_labels`. No two objects may have the same id, in any blocks.
     memory : int or str, optional
         How much memory to use, such as "2GB", beside the program itself; half of the machine's memory, but at most
@@ -216,8 +224,10 @@ def consensus(
     max_bytes = min(MAX_BYTES, budget.n_bytes) if max_bytes is None else max_bytes
     solving = Solving(method, coarsen=coarsen, max_bytes=max_bytes, refine=refine).with_options(options)
     seed = None if random_state is None else _check.integer(random_state, "random_state", low=0)
-    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids)
-    reading = Reading(missing, weights, skip_empty, check, declared=columns is not None)
+    opened = open_source(source, by_columns(Columns(ids, columns, tuple(drop))), sep, ids=ids, encoding=encoding)
+    _check.choice(skip_empty, "skip_empty", SKIP_EMPTY)
+    declared = columns is not None
+    reading = Reading(missing, weights, skip_empty, check, declared=declared, encoding=encoding, noise=noise)
     plan = {"consensus": repr([n_clusters, solving]), "random_state": seed, "seed": _check.known_seed(seed)}
     return solve_job(Job(opened, reading, budget, plan), n_clusters, solving, out, overwrite=overwrite)
 

@@ -19,6 +19,7 @@ from quorate._data.coding import DEFAULT
 from quorate._io.opening import members_alone, open_source
 from quorate._io.paths import FilePath
 from quorate._io.source import as_budget
+from quorate._io.text import Choice
 from quorate._stream.block_consensus import BlockConsensus
 from quorate._stream.labels_out import LabelledBlock, RowLabels, labelled
 from quorate._stream.running import Job, labelled_source, row_labels
@@ -79,6 +80,7 @@ def place(
     ids: str | None = None,
     missing: Any = DEFAULT,
     sep: str | None = None,
+    encoding: str | None = None,
     memory: Any = None,
     overwrite: bool = False,
 ) -> BlockPlacement:
@@ -90,7 +92,7 @@ def place(
         What `consensus` returned.
     new : as the source of `consensus`
         Labels of the new objects; columns are matched with the members by name, and other columns are left out.
-    out, ids, missing, sep, memory, overwrite
+    out, ids, missing, sep, encoding, memory, overwrite
         As for `consensus`.
 
     Returns
@@ -108,9 +110,8 @@ def place(
     """
     rows, labels = result.ensemble, result.solution.labels
     places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(result.solution))
-    return place_source(
-        places, new, None, out=out, ids=ids, missing=missing, sep=sep, memory=memory, overwrite=overwrite
-    )
+    reading = {"ids": ids, "missing": missing, "sep": sep, "encoding": encoding, "memory": memory}
+    return place_source(places, new, None, out=out, overwrite=overwrite, **reading)
 
 
 def place_source(
@@ -122,14 +123,19 @@ def place_source(
     ids: str | None,
     missing: Any,
     sep: str | None,
+    encoding: str | None,
     memory: Any,
     overwrite: bool,
     label: str = "label",
 ) -> BlockPlacement:
     """Place the objects of a source; `cluster_names` are those of the labelling, `label` names the column of labels."""
     members = places.rows.member_names
-    source = open_source(new, lambda names, title: members_alone(names, members, ids, title, "the table"), sep, ids=ids)
-    how = Reading(missing, check=False, takes_all=True)
+
+    def choose(names: tuple[str, ...], title: str) -> Choice:
+        return members_alone(names, members, ids, title, "the table")
+
+    source = open_source(new, choose, sep, ids=ids, encoding=encoding)
+    how = Reading(missing, check=False, takes_all=True, encoding=encoding)
     settings = {"place": repr([members, places.labels.tobytes()[:4096], int(places.labels.sum()), len(places.labels)])}
     job = Job(source, how, as_budget(memory), settings)
 

@@ -162,6 +162,7 @@ def evaluate(
     missing: Any = DEFAULT,
     weights: Any = None,
     sep: str | None = None,
+    encoding: str | None = None,
     check: bool = True,
     memory: Any = None,
 ) -> Scores:
@@ -180,7 +181,7 @@ def evaluate(
         The column of known classes, in either of the two tables. Only for labels that are read from files.
     null
         As for `quorate.evaluate`.
-    ids, columns, drop, missing, weights, sep, check, memory
+    ids, columns, drop, missing, weights, sep, encoding, check, memory
         How to read the table, as for `consensus`.
 
     Returns
@@ -202,7 +203,8 @@ def evaluate(
     wanted = Columns(ids, columns, tuple(drop))
     how = Reading(missing, weights, False, check, declared=columns is not None)
     with temporary_store() as store:
-        read = read_labelled(source, labels, wanted, how, store, label=label, truth=truth, sep=sep, memory=memory)
+        options = {"label": label, "truth": truth, "sep": sep, "encoding": encoding, "memory": memory}
+        read = read_labelled(source, labels, wanted, how, store, **options)
         return score_labelled(read, None, null=null)
 
 
@@ -236,13 +238,14 @@ def read_labelled(
     label: str,
     truth: str | None,
     sep: str | None,
+    encoding: str | None,
     memory: Any,
 ) -> LabelledTable:
     """Read a table and a labelling of its objects side by side."""
     ids = wanted.ids
     if not (ids is None or isinstance(ids, str)):
         raise ValueError("ids (--id) must be one column for tables in blocks; name the columns of ids alike.")
-    table = open_source(source, by_columns(wanted._replace(beside=truth)), sep, ids=ids)
+    table = open_source(source, by_columns(wanted._replace(beside=truth)), sep, ids=ids, encoding=encoding)
     beside = open_source(labelling, _labelling_columns(table, ids, label, truth), ids=ids)
     if truth is not None and truth not in (*table.names, *beside.names):
         raise ValueError(f"neither {table.title} nor {beside.title} has a column {truth!r}")

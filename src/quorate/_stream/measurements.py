@@ -18,9 +18,10 @@ from quorate._data.coding import narrowest
 from quorate._data.proof import vary
 from quorate._io.feature_array import BlockArray, feature_array
 from quorate._io.load import choose_measurements
-from quorate._io.opening import ChooseFrom, open_source
+from quorate._io.opening import open_source
 from quorate._io.paths import FilePath
-from quorate._io.source import as_budget
+from quorate._io.source import Source, as_budget
+from quorate._io.text import Choice
 from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._stream.block_consensus import BlockConsensus, solve_job
 from quorate._stream.labels_out import SKIPPED, RowLabels
@@ -87,6 +88,7 @@ def generate(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     sep: str | None = None,
+    encoding: str | None = None,
     memory: Any = None,
     overwrite: bool = False,
 ) -> BlockEnsemble:
@@ -104,9 +106,9 @@ def generate(
         As for `quorate.generate`; the base must be "kmeans", "spectral" or "auto", or settings of these.
     out : path, optional
         Where to write the labels of all members, as for `quorate.stream.consensus`.
-    ids, features, drop, sep
-        The column of ids, the columns of measurements (all others by default), columns to leave out, and what
-        separates the columns of a text table.
+    ids, features, drop, sep, encoding
+        The column of ids, the columns of measurements (all others by default), columns to leave out, what separates
+        the columns of a text table, and how it is encoded.
     memory, overwrite
         As for `quorate.stream.consensus`.
 
@@ -122,7 +124,7 @@ def generate(
     Ensemble(300 objects, 5 members, 3 to 5 clusters)
     """
     request = Request(n_members, k, base, 1.0, columns)
-    job = _job(source, request, random_state, (ids, features, drop, sep), memory)
+    job = _job(source, request, random_state, MeasuredTable(ids, features, drop, sep, encoding), memory)
 
     def solve(settled: Settled, work: Workspace | None) -> tuple[None, RowLabels]:
         return None, _member_labels(settled, job.source.id_name)
@@ -153,6 +155,7 @@ def cluster(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     sep: str | None = None,
+    encoding: str | None = None,
     memory: Any = None,
     overwrite: bool = False,
     **options: Any,
@@ -164,7 +167,7 @@ def cluster(
 
     Parameters
     ----------
-    source, n_members, k, base, columns, ids, features, drop, sep
+    source, n_members, k, base, columns, ids, features, drop, sep, encoding
         As for `generate`; by default the numbers of clusters of the members are derived from n_clusters.
     n_clusters, method, **options
         As for `quorate.consensus`. Without a number it is chosen from the labels of the members alone; the command
@@ -189,7 +192,7 @@ def cluster(
         n_clusters = _check.integer(n_clusters, "n_clusters", low=1)
     number = n_clusters if isinstance(n_clusters, int) else None
     request = Request(n_members, k, base, columns=columns).towards(number)
-    job = _job(source, request, random_state, (ids, features, drop, sep), memory)
+    job = _job(source, request, random_state, MeasuredTable(ids, features, drop, sep, encoding), memory)
     solving = Solving(method, max_bytes=min(MAX_BYTES, job.budget.n_bytes)).with_options(options)
     plan = {**job.settings, "consensus": repr([n_clusters, solving])}
 
@@ -198,6 +201,23 @@ def cluster(
 
     planned = job._replace(settings=plan)
     return solve_job(planned, n_clusters, solving, out, overwrite=overwrite, method_for=method_for)
+
+
+class MeasuredTable(NamedTuple):
+    """How a table of measurements is read: its columns, and the options of text files."""
+
+    ids: str | None = None
+    features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    sep: str | None = None
+    encoding: str | None = None
+
+    def opened(self, source: Any) -> Source:
+        """Open a source of measurements in blocks."""
+        return open_source(source, self._choose, self.sep, ids=self.ids, encoding=self.encoding)
+
+    def _choose(self, names: tuple[str, ...], title: str) -> Choice:
+        return choose_measurements(names, self.ids, self.features, self.drop, title)
 
 
 def holds_blocks(X: Any) -> bool:
@@ -214,24 +234,27 @@ def is_dask(X: Any) -> bool:
 def sample_blocks(
     source: Any,
     entropy: int,
-    reading: tuple[str | None, Sequence[str] | None, Sequence[str], str | None] = (None, None, (), None),
+    reading: MeasuredTable | None = None,
     memory: Any = None,
 ) -> NDArray[Any]:
     """Read the measurements of `SAMPLE` objects that are drawn at random, in their order; all if there are fewer.
 
-    The source is opened for this alone, so it must be one that can be read again. reading: the column of ids, the
-    columns of measurements, those to leave out, and what separates the columns of a text table.
+    The source is opened for this alone, so it must be one that can be read again.
     """
-    ids, chosen, drop, sep = reading
-    measurements = open_source(source, _measurements(ids, chosen, drop), sep, ids=ids)
+    measurements = (reading or MeasuredTable()).opened(source)
     return drawn_rows(feature_array(measurements, as_budget(memory)), entropy)
 
 
 def drawn_rows(array: BlockArray, entropy: int) -> NDArray[Any]:
     """Return `SAMPLE` rows of an array in blocks, drawn at random and in their order."""
+    return array.rows(drawn_numbers(len(array), entropy))
+
+
+def drawn_numbers(n_objects: int, entropy: int) -> NDArray[np.int64]:
+    """Return the numbers of `SAMPLE` objects that are drawn at random, in their order; all if there are fewer."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_NUMBER,)))
-    few = min(SAMPLE, len(array))
-    return array.rows(np.sort(rng.choice(len(array), few, replace=False, shuffle=False)).astype(np.int64))
+    few = min(SAMPLE, n_objects)
+    return np.sort(rng.choice(n_objects, few, replace=False, shuffle=False)).astype(np.int64)
 
 
 class FittedBlocks(NamedTuple):
@@ -244,7 +267,7 @@ class FittedBlocks(NamedTuple):
 
 def fit_blocks(source: Any, request: Request, entropy: int) -> FittedBlocks:
     """Train members on measurements in blocks and label all objects; used by `EnsembleClustering`."""
-    measurements = open_source(source, _measurements(None, None, ()), None)
+    measurements = MeasuredTable().opened(source)
     budget = as_budget(None)
     labels = LabelSource(feature_array(measurements, budget), measurements, request, entropy)
     store = MemoryStore(budget.for_ids)
@@ -256,24 +279,18 @@ def _job(
     source: Any,
     request: Request,
     random_state: Any,
-    reading: tuple[str | None, Sequence[str] | None, Sequence[str], str | None],
+    reading: MeasuredTable,
     memory: Any,
 ) -> Job:
     """Return the job of labelling measurements by members."""
-    ids, chosen, drop, sep = reading
     if random_state is not None:
         _check.integer(random_state, "random_state", low=0)
     seed = entropy_of(random_state)
     budget = as_budget(memory)
-    measurements = open_source(source, _measurements(ids, chosen, drop), sep, ids=ids)
+    measurements = reading.opened(source)
     labels = LabelSource(feature_array(measurements, budget), measurements, request, seed)
     settings = {"generate": repr(request), "random_state": random_state, "seed": seed}
-    return Job(labels.source(), Reading(check=False), budget, settings)
-
-
-def _measurements(ids: str | None, chosen: Sequence[str] | None, drop: Sequence[str]) -> ChooseFrom:
-    """Return the function that chooses the columns of measurements."""
-    return lambda names, title: choose_measurements(names, ids, chosen, drop, title)
+    return Job(labels.source(), Reading(check=False, encoding=reading.encoding), budget, settings)
 
 
 def _member_labels(settled: Settled, id_name: str | None) -> RowLabels:

@@ -151,7 +151,7 @@ def read_source(source: Source, budget: Budget, store: Store, how: Reading) -> S
     if source.info is None:
         return settled
     told = vary(settled.ensemble, info={**settled.ensemble.info, **source.info()})
-    told.remember(is_distinct=True)
+    told.remember(is_distinct=settled.ensemble.noise is None)
     return settled._replace(ensemble=told)
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from quorate import __version__
 from quorate._data.blocks import Settled
 from quorate._data.ids import as_numpy
+from quorate._data.outside import with_noise
 from quorate._data.proof import vary
 from quorate._io.arrays import arrays_of_ensemble, ensemble_from_arrays, write_npz
 from quorate._io.aside import NAME, FolderLock, cannot_write, checksum, short_name
@@ -341,10 +342,11 @@ class Workspace:
         if len(kept) not in (n_blocks, 2 * n_blocks):
             warnings.warn(f"files of the unfinished work in {self.folder} are gone; it is made again.", stacklevel=5)
             return None
-        row_of, n_skipped = arrays.pop("row_of"), int(arrays.pop("n_skipped"))
+        row_of, n_skipped, noise = arrays.pop("row_of"), int(arrays.pop("n_skipped")), arrays.pop("noise", None)
         ensemble = ensemble_from_arrays(arrays, ROWS, lambda names: Choice(None, names), Reading(check=False))
-        ensemble = vary(ensemble, info=info)
-        ensemble.remember(is_distinct=True)
+        ensemble = with_noise(vary(ensemble, info=info), noise)
+        # rows that differ in noise may have the same labels
+        ensemble.remember(is_distinct=noise is None)
         return Finished(FolderStore(self.folder, facts, self.checks), Settled(ensemble, row_of, n_skipped))
 
     def save_finished(self, store: FolderStore, settled: Settled) -> None:
@@ -356,6 +358,8 @@ class Workspace:
             return
         arrays |= {"row_of": settled.row_of, "n_skipped": np.array(settled.n_skipped)}
         arrays["weights"], arrays["counts"] = settled.ensemble.weights, settled.ensemble.counts
+        if settled.ensemble.noise is not None:
+            arrays["noise"] = settled.ensemble.noise
         self.checks.write(self.folder / INFO, lambda file: file.write(json.dumps(dict(settled.ensemble.info)).encode()))
         text = json.dumps([list(facts) for facts in store.facts]).encode()
         self.checks.write(self.folder / FACTS, lambda file: file.write(text))

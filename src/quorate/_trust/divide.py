@@ -14,11 +14,18 @@ from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, code_beside
 from quorate._data.outside import part_inside
+from quorate._data.rows import as_objects
 from quorate._trust.agreement import evaluate
-from quorate._types import Consensus, FloatArray, Scores
+from quorate._trust.split_tests import SplitTree, measurements_beside, significant_splits
+from quorate._types import Consensus, Ensemble, FloatArray, Scores
 from quorate.ops.coding import canonical
 
 WHOLE = "The members have no more in common within the cluster than permuted labels, so that it is left whole."
+UNTESTED = "Give the measurements (features=, in the shell --features), so that the divisions can be tested."
+ALPHA = 0.05
+"""The family-wise error at which divisions of a cluster are significant."""
+LEAST_PART = 10
+"""A sub-cluster found by significant divisions has at least so many objects, or a tenth of those of a small cluster."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,12 +43,15 @@ class Division:
         The consensus of the objects of the cluster alone.
     scores : Scores or None
         How far to believe the sub-clusters, as `evaluate` has it; None if there is one.
+    splits : SplitTree or None
+        The divisions that were tested, if their number was to be found.
     """
 
     cluster: str
     result: Consensus
     parts: Consensus
     scores: Scores | None
+    splits: SplitTree | None = None
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -52,8 +62,28 @@ class Division:
 
     @property
     def verdict(self) -> str:
-        """How far to believe the sub-clusters, in words."""
-        return WHOLE if self.scores is None else self.scores.verdict.text
+        """How far to believe the sub-clusters, in words: which divisions are significant, and what members say."""
+        words = [] if self.splits is None else [self._significance(self.splits)]
+        if self.scores is not None:
+            words.append(self.scores.verdict.text)
+            if self.splits is None and self.scores.from_measurements:
+                words.append(UNTESTED)
+        return " ".join(words) or WHOLE
+
+    def _significance(self, tree: SplitTree) -> str:
+        found = tree.n_clusters - 1
+        beside = f"at a family-wise error of {tree.alpha:.0%}, compared with {tree.reference}"
+        if not found:
+            return f"No division of the cluster is significant {beside}, so that it is left whole."
+        words = (
+            f"{_check.counted(found, 'division')} of the cluster {'is' if found == 1 else 'are'} significant {beside}."
+        )
+        if self.parts.n_clusters < tree.n_clusters:
+            most = self.parts.n_clusters
+            words += (
+                f" No member has more than {_check.counted(most, 'cluster')} there, so that there are no more parts."
+            )
+        return words
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sub-clusters with their sizes, the scores and the verdict as plain types."""
@@ -64,6 +94,7 @@ class Division:
             "parts": dict(zip(names, self.parts.sizes.tolist(), strict=True)),
             "verdict": self.verdict,
             "scores": None if self.scores is None else self.scores.as_dict(),
+            "splits": None if self.splits is None else self.splits.as_dict(),
         }
 
     def _part_names(self) -> list[str]:
@@ -88,6 +119,7 @@ def divide(
     method: str | Callable[..., Any] = "auto",
     random_state: Any = None,
     null: Any = "auto",
+    features: Any = None,
 ) -> Division:
     """Divide one cluster into sub-clusters, and say how far to believe them.
 
@@ -100,12 +132,18 @@ def divide(
     ensemble : Ensemble, or anything `as_ensemble` takes
         The members: those that the clusters were made from, or finer ones.
     n_clusters : int, "auto", (low, high) or range, optional
-        The number of sub-clusters; by default it is chosen, and may be 1 if the members have no more in common within
-        the cluster than permuted labels.
+        The number of sub-clusters. By default it follows from the divisions of the cluster that are significant at a
+        family-wise error of 5%, and is 1 if there is none; "auto" chooses it as `consensus` does. Members that
+        `generate` made can be tested with `features` only, and are treated as with "auto" without them. By default
+        there are never more sub-clusters than some member has within the cluster.
     method, random_state
         As for `consensus`.
     null : int, "auto" or None
         The permutations that the agreement within the cluster is compared with, as for `evaluate`.
+    features : array or data frame of numbers, optional
+        The measurements of all objects that the members were made from: divisions are then compared with those of
+        measurements without clusters instead of permuted labels. Members that were made from the same measurements
+        agree within any cluster, so give the measurements if there are any.
 
     Returns
     -------
@@ -116,6 +154,7 @@ def divide(
     See Also
     --------
     recut : Cuts a tree into another number of clusters.
+    significant_splits : How divisions are tested.
     evaluate : Where the verdict comes from.
 
     Notes
@@ -138,10 +177,35 @@ def divide(
     if members.labels[rows].max() < 0:
         raise ValueError(f"no member labels an object of cluster {names[number]!r}, so that nothing can divide it.")
     part = part_inside(members, rows)
-    parts = consensus(part, n_clusters, method=method, random_state=random_state)
+    # members of the same measurements agree within any cluster, so that permuted labels would divide it without end
+    is_testable = features is not None or part.info.get("k") is None
+    tree = _tested(part, features, members, rows, random_state) if n_clusters is None and is_testable else None
+    limits: dict[str, Any] = {}
+    if tree is not None:
+        n_clusters = min(tree.n_clusters, _most_parts(part))
+    elif n_clusters is None:
+        n_clusters, limits = "auto", {"max_clusters": max(2, _most_parts(part))}
+    parts = consensus(part, n_clusters, method=method, random_state=random_state, **limits)
     scores = evaluate(parts, part, null=null) if parts.n_clusters > 1 else None
     result = _joined(labels, coded, names, number, rows, parts)
-    return Division(names[number], replace(result, object_ids=members.object_ids), parts, scores)
+    return Division(names[number], replace(result, object_ids=members.object_ids), parts, scores, tree)
+
+
+def _tested(part: Ensemble, features: Any, members: Ensemble, rows: NDArray[np.intp], random_state: Any) -> SplitTree:
+    """Test the divisions of the objects of a cluster, which are `rows` of the members."""
+    least = min(LEAST_PART, max(2, part.n_rows // LEAST_PART))
+    seed = random_state
+    if not isinstance(seed, int | np.integer):
+        seed = _check.generator(random_state).integers(2**31)
+    measured = None
+    if features is not None:
+        measured = np.asarray(measurements_beside(features, members).data[rows])
+    return significant_splits(as_objects(part), measured, alpha=ALPHA, min_size=least, random_state=int(seed))
+
+
+def _most_parts(part: Ensemble) -> int:
+    """The largest number of clusters that any member has within a cluster: what nobody saw cannot be claimed."""
+    return max(1, int(part.n_clusters.max()))
 
 
 def _number_of(cluster: int | str, names: list[str]) -> int:

@@ -22,7 +22,7 @@ from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of, until_clear
 from quorate._types import Ensemble, FloatArray
 from quorate.generation.bases import BASES, is_auto
-from quorate.generation.features import Features, as_features
+from quorate.generation.features import WHOLE, Features, as_features
 from quorate.generation.generating import generate_with_models
 from quorate.generation.k_rules import k_within
 from quorate.generation.plans import Request, base_towards, k_towards
@@ -253,7 +253,7 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
     if len(known) > MOST_OBJECTS:
         rng = np.random.default_rng((seed, 17))
         known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
-    block = without_steps(np.asarray(features.data[known], dtype=np.float64), np.random.default_rng((seed, 31)))
+    block = without_steps(np.asarray(features.raw(known, WHOLE), dtype=np.float64), np.random.default_rng((seed, 31)))
     # the scale brings values near 1, so that squares neither overflow nor vanish
     block = (block - block.mean(axis=0)) * features.scale
     left, values, _ = np.linalg.svd(block, full_matrices=False)

@@ -132,6 +132,43 @@ class SplitTree:
         return frame
 
 
+class SplitNode(NamedTuple):
+    """A node of the tree as it is drawn: leaves stand side by side at the places 0, 1, ...
+
+    `above` is the place in the list of the node it was split from, None for all objects; `split` its own test, if any.
+    """
+
+    place: float
+    level: int
+    size: int
+    above: int | None
+    split: SplitTest | None
+
+
+def nodes_of(found: SplitTree) -> list[SplitNode]:
+    """Return the nodes of a tree of significant splits, each before those below it."""
+    tested = {split.node: (2 * place + 1, split) for place, split in enumerate(found.splits)}
+    nodes: list[SplitNode] = []
+    n_leaves = 0
+
+    def enter(number: int, size: int, level: int, above: int | None) -> float:
+        nonlocal n_leaves
+        own = len(nodes)
+        first, split = tested.get(number, (0, None))
+        nodes.append(SplitNode(0.0, level, size, above, split))
+        if split is None or not split.is_significant:
+            place = float(n_leaves)
+            n_leaves += 1
+        else:
+            parts = ((first, split.left), (first + 1, split.right))
+            place = sum(enter(child, objects, level + 1, own) for child, objects in parts) / 2
+        nodes[own] = nodes[own]._replace(place=place)
+        return place
+
+    enter(0, len(found.labels), 0, None)
+    return nodes
+
+
 def significant_splits(
     members: Any,
     features: Any = None,
@@ -220,7 +257,7 @@ def significant_splits(
         raise ValueError(
             f"result must have the {ensemble.n_objects:,} objects of the members, got one of {len(tree.objects):,}."
         )
-    measured = None if features is None else _measurements(features, ensemble)
+    measured = None if features is None else measurements_beside(features, ensemble)
     with steps(is_shown=progress)("testing splits"):
         found = _walk(tree, _tester(ensemble, measured, how, least, seed), alpha, least)
     labels = _completed(ensemble, found[1])
@@ -228,7 +265,7 @@ def significant_splits(
     return SplitTree(found[0], labels, alpha, reference, ensemble.object_ids)
 
 
-def _measurements(features: Any, ensemble: Ensemble) -> Features:
+def measurements_beside(features: Any, ensemble: Ensemble) -> Features:
     """Return the measurements as an array of floats, one row for each object."""
     block = as_features(features)
     if block.is_sparse:

@@ -24,7 +24,7 @@ from quorate._progress import Step
 from quorate._stream.block_places import BlockPlacement, place_source
 from quorate._stream.block_scores import LabelledTable, read_labelled, score_labelled, score_result
 from quorate._stream.labels_out import refuse_out
-from quorate._stream.measurements import sample_blocks
+from quorate._stream.measurements import MeasuredTable, sample_blocks
 from quorate._stream.running import temporary_store
 from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations
 from quorate._types import MAX_BYTES, Reading, Solving
@@ -61,17 +61,13 @@ def share_arenas() -> bool:
 
 
 def _table_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the table; those of text cells alone are left out."""
+    """Return the options of the table; those of tables that are joined by ids, or written as text, are left out."""
     if getattr(arguments, "out_sep", None) is not None or getattr(arguments, "decimal", None) is not None:
         raise ValueError("--out-sep and --decimal do not go together with tables in blocks; leave them out")
-    if arguments.encoding is not None:
-        raise ValueError(
-            "--encoding does not go together with tables in blocks; leave it out, or convert them to UTF-8"
-        )
     return {
         name: value
         for name, value in table_options(arguments).items()
-        if name not in ("formulas", "encoding", "ids_as", "duplicates")
+        if name not in ("formulas", "ids_as", "duplicates")
     }
 
 
@@ -134,8 +130,12 @@ def tell_scored(arguments: argparse.Namespace, facts: dict[str, Any], scores: Sc
 def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> LabelledTable:
     """Read a table and a labelling of it in blocks."""
     options = _table_options(arguments)
-    if options["skip_empty"]:
-        raise ValueError("--skip-empty does not go together with a labelling that is read in blocks")
+    for option in ("skip_empty", "keep_empty", "noise"):
+        if getattr(arguments, option, None):
+            advice = "; --missing reads such labels as missing" if option == "noise" else ""
+            raise ValueError(
+                f"--{option.replace('_', '-')} does not go together with a labelling that is read in blocks{advice}"
+            )
     wanted = Columns(options["ids"], options.get("columns"), tuple(options.get("drop", ())))
     reading = Reading(
         options.get("missing", DEFAULT), options.get("weights"), False, options["check"], "columns" in options
@@ -150,6 +150,7 @@ def read_for_scores(arguments: argparse.Namespace, store: Any, step: Step) -> La
             label=arguments.label,
             truth=arguments.truth,
             sep=arguments.sep,
+            encoding=arguments.encoding,
             memory=arguments.memory,
         )
 
@@ -181,6 +182,7 @@ def place_in_blocks(arguments: argparse.Namespace, step: Step) -> tuple[BlockPla
             ids=options["ids"],
             missing=options.get("missing", DEFAULT),
             sep=options["sep"],
+            encoding=options["encoding"],
             memory=arguments.memory,
             overwrite=arguments.force,
             label=arguments.label,
@@ -213,7 +215,7 @@ def cluster_in_blocks(
     start = time.perf_counter()
 
     def sample() -> Any:
-        columns = (reading["ids"], reading["features"], reading["drop"], reading["sep"])
+        columns = MeasuredTable(*(reading[name] for name in ("ids", "features", "drop", "sep", "encoding")))
         return sample_blocks(arguments.features, entropy_of(solving.random_state), columns, arguments.memory)
 
     n_clusters, info = choose_number(arguments, sample, given, generating, solving, step)
@@ -257,6 +259,7 @@ def _reading(arguments: argparse.Namespace, generating: Generating) -> dict[str,
         "features": None if arguments.columns is None else names(arguments.columns),
         "drop": [] if arguments.drop is None else names(arguments.drop),
         "sep": arguments.sep,
+        "encoding": arguments.encoding,
         "memory": arguments.memory,
         "overwrite": arguments.force,
     }

@@ -502,6 +502,12 @@ def add_report(commands: Any) -> None:
         help="also draw which cluster splits into which over the resolutions of the table: as --groups of quorate "
         "resolutions, or columns for one resolution per column",
     )
+    parser.add_argument(
+        "--splits",
+        action="store_true",
+        help="also test which splits of the tree are real: compared with measurements without clusters if --features "
+        "has the measurements, otherwise with permuted labels",
+    )
     add_ambiguous_option(parser)
     add_force_option(parser)
     add_talk_options(parser)
@@ -513,7 +519,7 @@ def run_report(arguments: argparse.Namespace) -> None:
     step = steps_of(arguments)
     with step("loading"):
         from quorate import report, resolutions
-        from quorate.cli.work import read_columns_beside, read_labels_and_labelling
+        from quorate.cli.work import read_columns_beside, read_labels_and_labelling, tested_splits
         from quorate.reporting.writing import refuse_page
     refuse_page(arguments.output, arguments.force)
     ambiguous = ambiguity_threshold(arguments)
@@ -521,6 +527,8 @@ def run_report(arguments: argparse.Namespace) -> None:
     title = {} if arguments.title is None else {"title": arguments.title}
     features = None if arguments.features is None else read_columns_beside(arguments, ensemble, step)
     groups = None if arguments.resolutions == "columns" else arguments.resolutions
+    trees = [] if arguments.resolutions is None else [resolutions(ensemble, groups)]
+    trees += [tested_splits(arguments, ensemble, step)] if arguments.splits else []
     with step(f"writing {arguments.output}"):
         path = report(
             labelling.named(),
@@ -533,7 +541,7 @@ def run_report(arguments: argparse.Namespace) -> None:
             features=features,
             language=arguments.language,
             logo=arguments.logo,
-            trees=None if arguments.resolutions is None else resolutions(ensemble, groups),
+            trees=trees,
             **title,
         )
     facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
@@ -597,7 +605,17 @@ def add_divide(commands: Any) -> None:
     parser.add_argument(
         "--cluster", metavar="NAME", required=True, help="the cluster to divide, as the labelling has it"
     )
-    parser.add_argument("-k", metavar="K", help="number of sub-clusters, auto, or a range (default: auto)")
+    parser.add_argument(
+        "-k",
+        metavar="K",
+        help="number of sub-clusters, auto, or a range (default: as many as significant divisions make)",
+    )
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the measurements that the clusterings were made from, with the same --id; divisions are then "
+        "compared with measurements without clusters (default: with permuted labels)",
+    )
     parser.add_argument("-m", "--method", default="auto", help="consensus function (default: %(default)s)")
     add_seed_option(parser)
     add_null_option(parser)
@@ -616,12 +634,13 @@ def run_divide(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import divide, save_labels
         from quorate._io import refuse_output
-        from quorate.cli.work import read_labels_and_labelling
+        from quorate.cli.work import read_features_beside, read_labels_and_labelling
     if arguments.output is not None:
         refuse_output(arguments.output, arguments.force)
     ensemble, labelling, _ = read_labels_and_labelling(arguments, step)
+    features = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
     with step(f"dividing cluster {arguments.cluster}"):
-        options = {"method": arguments.method, "random_state": seed, "null": test.null}
+        options = {"method": arguments.method, "random_state": seed, "null": test.null, "features": features}
         found = divide(labelling.named(), arguments.cluster, ensemble, n_clusters, **options)
     if arguments.output is not None:
         style = {"sep": arguments.out_sep, "decimal": arguments.decimal}

@@ -594,8 +594,6 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     for option, usual in (
-        ("noise", None),
-        ("keep_empty", None),
         ("ids_as", "text"),
         ("duplicates", "refuse"),
         ("id_of", None),

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from quorate import _check
+
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
@@ -306,7 +308,8 @@ def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
     if "ambiguous" not in facts:
         return {}
     ambiguous = facts["ambiguous"]
-    return {"ambiguous": f"{ambiguous['n']:,} objects have a confidence below {ambiguous['below']:g}"}
+    objects = _check.counted(ambiguous["n"], "object")
+    return {"ambiguous": f"{objects} {_check.has(ambiguous['n'])} a confidence below {ambiguous['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:
@@ -328,14 +331,13 @@ def _method_line(facts: dict[str, Any]) -> str:
 
 def _memory_lines(facts: dict[str, Any]) -> dict[str, str]:
     """Return what a run in blocks used of its memory budget; nothing for a table in memory."""
-    from quorate._check import size
 
     if "memory" not in facts:
         return {}
     memory = facts["memory"]
-    peak = "" if memory["peak"] is None else f"{size(memory['peak'])} at most, the program included; "
+    peak = "" if memory["peak"] is None else f"{_check.size(memory['peak'])} at most, the program included; "
     blocks = f"{facts['n_blocks']:,} block{'s' if facts['n_blocks'] != 1 else ''}"
-    return {"memory": f"{peak}a budget of {size(memory['budget'])}, read in {blocks}"}
+    return {"memory": f"{peak}a budget of {_check.size(memory['budget'])}, read in {blocks}"}
 
 
 def _sizes_line(sizes: list[int]) -> str:

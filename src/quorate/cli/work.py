@@ -606,6 +606,15 @@ def read_features_beside(arguments: argparse.Namespace, ensemble: Ensemble, step
     return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 
+def tested_splits(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> Any:
+    """Return which splits of the tree of the clusterings are real, by the measurements of --features if it is given."""
+    from quorate import significant_splits
+
+    measured = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
+    with step("testing splits"):
+        return significant_splits(ensemble, measured)
+
+
 def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tuple[Any, Any]:
     """Return the columns that a model was made from, and the names of the objects."""
     wanted = getattr(model, "feature_names_in_", None)

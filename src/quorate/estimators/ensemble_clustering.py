@@ -22,15 +22,15 @@ from quorate._data.proof import prove_sparse
 from quorate._data.rows import expand
 from quorate._data.tables import in_memory
 from quorate._data.typed_columns import TypedTable, typed_table
-from quorate._device.choose import copied_in_kind, lives_on_card
+from quorate._device.choose import copied_in_kind, lives_on_card, on_host
 from quorate._evaluation.explanation import Explanation, explained
 from quorate._progress import steps
 from quorate._solve.run_method import DEFAULT_METHOD
-from quorate._stream.measurements import fit_blocks, holds_blocks, is_dask, sample_blocks
+from quorate._stream.measurements import drawn_numbers, fit_blocks, holds_blocks, is_dask, sample_blocks
 from quorate._trust.agreement import checked_draws
 from quorate._trust.reference import judging, reference_of
 from quorate._types import Consensus, Ensemble, Solving
-from quorate.generation.features import SCALES, Features, Standard, as_features, standardised, warn_of_scales
+from quorate.generation.features import SCALES, WHOLE, Features, Standard, as_features, standardised, warn_of_scales
 from quorate.generation.generating import features_for, generate_with_models
 from quorate.generation.plans import Request, entropy_of
 from quorate.generation.runner import Options
@@ -50,7 +50,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         With "auto", None or a range the number of clusters is chosen, as described in Notes; with "auto" and None it is
         1 if the measurements have no clusters. None leaves the number to a method that was named and finds it itself.
         Until version 0.2 the default was 2.
-        For measurements in blocks and Dask collections it is chosen on 20,000 objects that are drawn at random.
+        For measurements in blocks or on a card and Dask collections it is chosen on 20,000 objects drawn at random.
     n_members : int, default 20
         Number of clusterings.
     k, base, rows, columns
@@ -199,7 +199,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         features, card = self._features_and_card(X)
         if self.scale is None and self.columns != "auto":
             warn_of_scales(features, 2)
-        n_clusters, info, made = self._number(lambda: features, entropy)
+        n_clusters, info, made = self._number(lambda: features if card is None else _drawn(features, entropy), entropy)
         if made is None or card is not None or self._request(n_clusters) != self._request():
             options = Options(self.n_jobs, keep_models=True, or_processor=self.device == "auto")
             request = self._request(n_clusters).towards(n_clusters)
@@ -323,7 +323,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         draws = checked_draws(self.reference)
         if draws is None or self.reference == "auto" or "reference_test" in info:
             return {}
-        reference = reference_of(self.consensus_, self.consensus_.labels, self.ensemble_, features, draws)
+        reference = reference_of(self.consensus_, on_host(self.consensus_.labels), self.ensemble_, features, draws)
         return {} if reference is None else {"reference_test": dict(reference._asdict())}
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -429,3 +429,8 @@ def _sample(X: Any, entropy: int) -> Any:
 
         return sample_measurements(X, entropy)
     return sample_blocks(X, entropy)
+
+
+def _drawn(features: Features, entropy: int) -> Features:
+    """Return a sample of the objects in host memory, whose number of clusters is chosen there for all on a card."""
+    return as_features(features.raw(drawn_numbers(features.n_objects, entropy), WHOLE))

@@ -135,11 +135,15 @@ class Nearest:
 
     def write(self, block: Any, labels: Array) -> None:
         """Write the labels of a prepared block into `labels`, one column per member."""
+        # one type of labels for all kernels: another one would have to be compiled, which takes longer than a copy
+        wide = labels if labels.dtype == np.int32 else np.empty(labels.shape, dtype=np.int32)
         if isinstance(block, np.ndarray):
-            nearest_centres(block, self._table, self._starts, labels)
+            nearest_centres(block, self._table, self._starts, wide)
         else:
             parts = block.data, block.indices, block.indptr
-            nearest_centres_csr(*parts, self._table, self._bias, self._starts, labels)
+            nearest_centres_csr(*parts, self._table, self._bias, self._starts, wide)
+        if wide is not labels:
+            labels[:] = wide
 
 
 def means_of_blocks(blocks: Any, n_clusters: int, width: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from quorate._data.rows import compress
 from quorate._types import Consensus, Ensemble, Method
 from quorate.ops.coding import canonical
 from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_rows import take
+from quorate.solvers.label_rows import take, tally_and_sizes
 from quorate.solvers.label_space.lookup import best_of_restarts
 from quorate.solvers.label_space.models import euclidean
 from quorate.solvers.sizes import label_space
@@ -37,12 +37,13 @@ class Split(NamedTuple):
 class _Leaf(NamedTuple):
     """A cluster of the current partition and the best split of it; its gain is -inf if it cannot be split.
 
-    `halves` holds the rows of both halves, `weights` the size of each half times its density.
+    `halves` holds the rows of both halves, `sizes` their objects, `weights` the size of each times its density.
     """
 
     node: int
     gain: float
     halves: tuple[NDArray[np.intp], NDArray[np.intp]]
+    sizes: tuple[int, int]
     weights: tuple[float, float]
 
 
@@ -107,59 +108,62 @@ def bisecting(
             raise ValueError(f"min_gain chooses the number of clusters, but n_clusters={n_clusters} was given too.")
     grown = _check.integer(1 if grow is None else grow, "grow", low=1, advice="it is a number of clusters")
     # equal rows would be split if they were handed over one by one
-    distinct, inverse = compress(ensemble)
+    distinct = compress(ensemble)[0]
 
-    def split(node: int, rows: NDArray[np.intp], weight: float) -> _Leaf:
+    def split(node: int, rows: NDArray[np.intp] | None, weight: float) -> _Leaf:
         return _split(distinct, node, rows, weight, rng, n_init, max_iter)
 
     limit = n_clusters or max(2, int(np.ceil(np.sqrt(ensemble.n_objects))))
     # one split more than may be taken shows how far the gain falls after the last
-    splits, history = _grow(distinct, max(limit, grown) if n_clusters else limit + 1, split)
-    k = n_clusters or _chosen(splits, limit, min_gain)
+    splits, nodes = _grow(distinct, max(limit, grown) if n_clusters else limit + 1, split)
+    k, inverse = n_clusters or _chosen(splits, limit, min_gain), compress(ensemble)[1]
     return Consensus(
-        labels=canonical(_cut(distinct.n_rows, history[: k - 1])[inverse], 2 * k),
+        labels=canonical(_nodes_after(splits, k - 1)[nodes][inverse], 2 * k),
         objective=whole_density(distinct) + sum(step.gain for step in splits[: k - 1]),
         n_iter=k - 1,
-        info={"splits": splits, "leaves": _cut(distinct.n_rows, history)[inverse]},
+        info={"splits": splits, "leaves": nodes[inverse]},
     )
 
 
-def _grow(ensemble: Ensemble, limit: int, split: Callable[..., _Leaf]) -> tuple[list[Split], list[_Leaf]]:
-    """Split until there are `limit` clusters or only single rows are left; the leaves in the order they were split."""
-    leaves = [split(0, np.arange(ensemble.n_rows), whole_density(ensemble) * ensemble.n_objects)]
+def _grow(ensemble: Ensemble, limit: int, split: Callable[..., _Leaf]) -> tuple[list[Split], NDArray[np.int32]]:
+    """Split until there are `limit` clusters or only single rows are left; also the node where each row ends."""
+    leaves = [split(0, None, whole_density(ensemble) * ensemble.n_objects)]
     splits: list[Split] = []
-    history: list[_Leaf] = []
+    nodes = np.zeros(ensemble.n_rows, dtype=np.int32)
     while len(leaves) < limit:
         best = leaves.pop(max(range(len(leaves)), key=lambda place: leaves[place].gain))
         if best.gain == -np.inf:
             break
         node = 2 * len(splits) + 1
-        leaves += [split(node + side, best.halves[side], best.weights[side]) for side in (0, 1)]
-        left, right = (int(ensemble.counts[rows].sum()) for rows in best.halves)
-        splits.append(Split(best.node, node, node + 1, left, right, best.gain))
-        history.append(best)
-    return splits, history
+        for side in (0, 1):
+            nodes[best.halves[side]] = node + side
+            leaves.append(split(node + side, best.halves[side], best.weights[side]))
+        splits.append(Split(best.node, node, node + 1, *best.sizes, best.gain))
+    return splits, nodes
 
 
 def _split(
     ensemble: Ensemble,
     node: int,
-    rows: NDArray[np.intp],
+    rows: NDArray[np.intp] | None,
     weight: float,
     rng: np.random.Generator,
     n_init: int,
     max_iter: int,
 ) -> _Leaf:
-    """Split these rows in two; `weight` is their size times their density, from which the gain is measured."""
-    if len(rows) < 2:
-        return _Leaf(node, -np.inf, (rows, rows[:0]), (weight, 0.0))
-    part = take(ensemble, rows, ensemble.counts[rows])
+    """Split these rows (None: all) in two; `weight` is their size times their density, above which the gain lies."""
+    part = ensemble if rows is None else take(ensemble, rows, ensemble.counts[rows])
+    if part.n_rows < 2:
+        nothing = np.empty(0, dtype=np.intp)
+        return _Leaf(node, -np.inf, (nothing, nothing), (0, 0), (weight, 0.0))
     run = best_of_restarts(part, euclidean, 2, rng, n_init=n_init, max_iter=max_iter, most_rows=SAMPLE_ROWS)
     labels = canonical(run.labels, 2)
-    halves = rows[labels == 0], rows[labels == 1]
-    parts = [take(ensemble, half, ensemble.counts[half]) for half in halves]
-    left, right = (whole_density(half) * half.n_objects for half in parts)
-    return _Leaf(node, (left + right - weight) / ensemble.n_objects, halves, (left, right))
+    first, second = (np.flatnonzero(labels == side) for side in (0, 1))
+    halves = (first, second) if rows is None else (rows[first], rows[second])
+    table, sizes = tally_and_sizes(part, labels, 2)
+    left, right = (_density(part, table[:, side], float(sizes[side])) * float(sizes[side]) for side in (0, 1))
+    gain = (left + right - weight) / ensemble.n_objects
+    return _Leaf(node, gain, halves, (int(sizes[0]), int(sizes[1])), (left, right))
 
 
 def _chosen(splits: list[Split], limit: int, min_gain: float | None) -> int:
@@ -175,13 +179,12 @@ def _chosen(splits: list[Split], limit: int, min_gain: float | None) -> int:
     return int(np.argmax(drops[: limit - 1])) + 2
 
 
-def _cut(n_rows: int, history: list[_Leaf]) -> NDArray[np.int32]:
-    """Labels after the given splits: later splits overwrite the nodes of earlier ones."""
-    labels = np.zeros(n_rows, dtype=np.int32)
-    for step, leaf in enumerate(history):
-        for side in (0, 1):
-            labels[leaf.halves[side]] = 2 * step + 1 + side
-    return labels
+def _nodes_after(splits: list[Split], n_splits: int) -> NDArray[np.int32]:
+    """For each node of the tree, the node in which its rows are after the first splits."""
+    nodes = np.arange(2 * len(splits) + 1, dtype=np.int32)
+    for step, split in enumerate(splits[n_splits:], start=n_splits):
+        nodes[2 * step + 1 : 2 * step + 3] = nodes[split.node]
+    return nodes
 
 
 METHOD = Method(
@@ -197,11 +200,15 @@ METHOD = Method(
 
 def whole_density(ensemble: Ensemble) -> float:
     """Density of all objects as one cluster; 0 for a single object."""
-    size = float(ensemble.n_objects)
+    together = np.zeros(ensemble.n_rows, dtype=np.int32)
+    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)[:, 0]
+    return _density(ensemble, table, float(ensemble.n_objects))
+
+
+def _density(ensemble: Ensemble, objects: NDArray[np.int64], size: float) -> float:
+    """Density of a cluster of so many objects, of which `objects` (d,) are in each base cluster."""
     if size < 2:
         return 0.0
-    together = np.zeros(ensemble.n_rows, dtype=np.int32)
-    table = cluster_counts(ensemble.labels, ensemble.offsets, ensemble.counts, together, 1)[:, 0].astype(np.float64)
-    shares = cluster_weight_shares(ensemble)
+    table, shares = objects.astype(np.float64), cluster_weight_shares(ensemble)
     # less the pairs of an object with itself, of which there is one for each of its labels
     return float((shares @ (table**2) - shares @ table) / (size * (size - 1)))

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Method
 from quorate.solvers.graphs.ensemble_graphs import bipartite_graph
-from quorate.solvers.graphs.row_partition import cuts, fill_clusters, least_cut, partition_rows
+from quorate.solvers.graphs.row_partition import (
+    cuts,
+    fill_clusters,
+    least_cut,
+    partition_by_sample,
+    partition_rows,
+)
 from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
 
@@ -43,7 +49,8 @@ def hbgf(
     for m rows and H members. As every balanced cut it is wrong where clusters are of very different size, except
     that exactly n_clusters connected components are returned as they are. A row that alone outweighs the allowed size
     makes balance impossible; METIS then balances the rest. A cluster without rows takes the row least co-associated
-    with its own cluster.
+    with its own cluster. Above 131,072 rows the partition is that of a sample of 32,768 objects, and every row goes to
+    the part that it shares most with and that has room (docs/decisions/0133).
 
     References
     ----------
@@ -61,15 +68,17 @@ def hbgf(
     components = _check.choice(components, "components", (True, False))
     imbalance = _check.fraction(imbalance, "imbalance", low=0.001, high=10.0)
 
-    def partition() -> tuple[NDArray[np.int32], int]:
-        light = without_common_factor(ensemble)
+    def partition(part: AnyEnsemble) -> tuple[NDArray[np.int32], int]:
+        light = without_common_factor(part)
         graph = bipartite_graph(light)
-        weightless = np.zeros(graph.shape[0] - ensemble.n_rows, dtype=np.int64)
+        weightless = np.zeros(graph.shape[0] - part.n_rows, dtype=np.int64)
         parts = least_cut(graph, np.concatenate([light.counts, weightless]), n_clusters, rng, imbalance)
-        labels = parts.labels[: ensemble.n_rows].copy()
+        labels = parts.labels[: part.n_rows].copy()
         return labels, max(parts.n_repaired, fill_clusters(light, labels, n_clusters))
 
-    labels, n_repaired = partition_rows(ensemble, n_clusters, partition, components)
+    labels, n_repaired = partition_rows(
+        ensemble, n_clusters, lambda: partition_by_sample(ensemble, n_clusters, rng, imbalance, partition), components
+    )
     objective = cuts(ensemble, labels, n_clusters).labels
     return Consensus(labels=labels, objective=objective, info={"n_repaired": n_repaired})
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
+from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.solvers.graphs.partition import OBJECTIVES, Objective, partition_hypergraph
-from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_rows
+from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_by_sample, partition_rows
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import cluster_weights_whole, without_common_factor
@@ -46,10 +46,11 @@ def hgpa(
     -----
     Needs the package mtkahypar (``pip install 'quorate[hypergraph]'``); its deterministic preset is used, so one seed
     is one answer for any number of threads. Rows are vertices that weigh their objects. O(m H) memory for m
-    rows and H members. A cluster cut slightly costs as much as one cut in the middle, which makes this the weakest
-    method of its paper [1]_; with ``weights="auto"`` and members that agree little with the others, moves follow, as
-    with ``refine=True`` (docs/decisions/0115). Exactly n_clusters connected components are returned as they are,
-    balanced or not.
+    rows and H members. Above 131,072 rows the partition is that of a sample of 32,768 objects, and every row goes to
+    the part that it shares most with and that has room (docs/decisions/0133). A cluster cut slightly costs as much as
+    one cut in the middle, which makes this the weakest method of its paper [1]_; with ``weights="auto"`` and members
+    that agree little with the others, moves follow, as with ``refine=True`` (docs/decisions/0115). Exactly n_clusters
+    connected components are returned as they are, balanced or not.
 
     References
     ----------
@@ -66,15 +67,17 @@ def hgpa(
     imbalance = _check.fraction(imbalance, "imbalance", low=0.0, high=10.0)
     goal: Objective = _check.choice(objective, "objective", OBJECTIVES)
 
-    def partition() -> tuple[NDArray[np.int32], int]:
-        light = without_common_factor(ensemble)
+    def partition(part: AnyEnsemble) -> tuple[NDArray[np.int32], int]:
+        light = without_common_factor(part)
         edges, weights = one_hot(light).T.tocsr(), cluster_weights_whole(light)
         parts = partition_hypergraph(
             edges.indptr, edges.indices, weights, light.counts, n_clusters, draw_seed(rng), imbalance, objective=goal
         )
         return parts.labels, parts.n_repaired
 
-    labels, n_repaired = partition_rows(ensemble, n_clusters, partition)
+    labels, n_repaired = partition_rows(
+        ensemble, n_clusters, lambda: partition_by_sample(ensemble, n_clusters, rng, imbalance, partition)
+    )
     cut = cuts(ensemble, labels, n_clusters)
     value = cut.clusters if goal == "cut" else cut.parts
     return Consensus(labels=labels, objective=value, info={"n_repaired": n_repaired})

@@ -43,7 +43,7 @@ def lwgp(
     -----
     Certainties, also with missing labels and member weights, are those of `lwea`; the cut is that of `transfer`, on
     edges of member weight times certainty [1]_. O(m H^2 + d^3) for m distinct rows, H members and d clusters; memory
-    O(m (H + k) + d^2).
+    O(m H + d^2).
 
     References
     ----------

@@ -41,8 +41,11 @@ def spectral(
     Notes
     -----
     The matrix D^(-1/2) A D^(-1/2) is M M' for M = D^(-1/2) times the one-hot rows, so its eigenvectors are the left
-    singular vectors of a sparse matrix with H entries per row, and no matrix over pairs is formed: O(m (H + k))
-    memory. Rows of the embedding are scaled to length 1 [1]_ and weigh as much as they count objects.
+    singular vectors of a sparse matrix with H entries per row, and no matrix over pairs of rows is formed. Up to 1,500
+    clusters of members they follow from the eigenvectors of M' M, a matrix over these d clusters, and are sums over
+    the clusters of a row, made again whenever they are needed: O(m H^2 + d^3), O(m H + d^2) memory. With more clusters
+    Lanczos iterations take O(m (H + k)) memory. Rows of the embedding are scaled to length 1 [1]_ and weigh as much as
+    they count objects.
     Deriving a feature space from the co-association is the other way to the final partition that [2]_ names.
 
     References

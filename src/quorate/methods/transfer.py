@@ -36,7 +36,7 @@ def transfer(
     of a row is the weighted mean over its clusters. Then k-means on the first k of them, each row scaled to length
     1 and counting as many objects as it stands for. This is the consensus step of U-SENC [2]_, without the factor
     that would make the vectors of the rows equally long, as ports of its code have it. O(m H^2 + d^3) for m rows,
-    H members; above 2,000 clusters Lanczos iterations of O(m H), for 1,000 vectors at most. Memory O(m (H + k) + d^2).
+    H members; above 2,000 clusters Lanczos iterations of O(m H), for 1,000 vectors at most. Memory O(m H + d^2).
     On more than 16,384 rows the restarts of k-means run on a sample of objects, and the best of them is finished on
     all rows. A missing label is no edge.
 

@@ -66,7 +66,7 @@ def ordered_tree(merges, heights, counts):
 def cut_tree(tree, n_clusters, result):
     """Write the cluster of each leaf after all but the last n_clusters - 1 merges.
 
-    The labels are below 2 m, not canonical. result (2 m - 1,) int64 is a working array; its first m entries are the
+    The labels are below 2 m, not canonical. result (2 m - 1,) int32 is a working array; its first m entries are the
     labels.
     """
     m = tree.shape[0] + 1

@@ -67,27 +67,28 @@ def add_pairs(labels, offsets, mass, start, stop, table):
 
 
 @njit(cache=True, nogil=True)
-def unit_sums(labels, offsets, table, start, stop, points):
-    """Write to points[i] the sum of table[f] over the base clusters f of row i, scaled to length 1.
+def unit_sums(labels, offsets, table, rows, points):
+    """Write to points[i] the sum of table[f] over the base clusters f of row rows[i], scaled to length 1.
 
-    Only rows start..stop-1 are written. Shapes: table (d, k); points (m, k). A sum of zeros remains zero.
+    Shapes: table (d, k); rows (r,); points (r, k). A sum of zeros remains zero.
     """
     n_columns = table.shape[1]
     total = np.empty(n_columns)
-    for row in range(start, stop):
+    for place in range(rows.size):
         total[:] = 0.0
+        row = rows[place]
         for member in range(labels.shape[1]):
             label = labels[row, member]
             if label >= 0:
-                place = offsets[member] + label
+                cluster = offsets[member] + label
                 for column in range(n_columns):
-                    total[column] += table[place, column]
+                    total[column] += table[cluster, column]
         length = 0.0
         for column in range(n_columns):
             length += total[column] * total[column]
         scale = 1.0 / np.sqrt(length) if length > 0 else 0.0
         for column in range(n_columns):
-            points[row, column] = total[column] * scale
+            points[place, column] = total[column] * scale
 
 
 @njit(cache=True, nogil=True)

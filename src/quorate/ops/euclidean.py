@@ -191,37 +191,62 @@ def column_facts(rows, sums, lows, highs):
 
 
 @njit(cache=True, nogil=True)
-def nearest_points(points, centres, start, stop, nearest, distance):
-    """Find the nearest centre of points start..stop-1, the lowest in a tie, and its squared distance.
+def waiting_rows(labels, gaps, drift, start, stop):
+    """Return the rows start..stop-1 whose nearest centre may have changed since their gap was written.
 
-    points (m, d); centres (d, k), one column per centre; nearest (m,) and distance (m,) are written. Differences are
-    squared instead of expanding the square, so no digits cancel, and the answer for a point does not depend on other
-    points.
+    gaps[i] (m,) float32 is how much farther the second nearest centre was, less what the centres moved since then, and
+    becomes smaller by drift[labels[i]]: the most by which the centres of the last sweep can have reduced it. Invariant:
+    as long as gaps[i] is above 0, the nearest centre is the same.
     """
-    squared = np.empty(centres.shape[1])
+    rows = np.empty(stop - start, dtype=np.intp)
+    n_waiting = 0
     for row in range(start, stop):
-        squared[:] = 0.0
-        for column in range(points.shape[1]):
-            value = points[row, column]
-            for centre in range(squared.size):
-                difference = value - centres[column, centre]
-                squared[centre] += difference * difference
-        best = 0
-        for centre in range(1, squared.size):
-            if squared[centre] < squared[best]:
-                best = centre
-        nearest[row] = best
-        distance[row] = squared[best]
+        gaps[row] -= drift[labels[row]]
+        if not gaps[row] > 0:
+            rows[n_waiting] = row
+            n_waiting += 1
+    return rows[:n_waiting]
 
 
 @njit(cache=True, nogil=True)
-def add_points(points, mass, labels, sums, sizes):
-    """Add mass[i] * points[i] to sums[labels[i]] and mass[i] to sizes[labels[i]].
+def reassign_points(points, rows, counts, unit, centres, labels, gaps, sums, sizes):
+    """Give the points of some rows their nearest centres, the lowest in a tie, and change the sums of the clusters.
 
-    Shapes: points (m, d); mass and labels (m,); sums (k, d); sizes (k,).
+    Shapes: points (r, d) are those of rows (r,); counts, labels and gaps (m,), see `waiting_rows`; centres (d, k), one
+    column per centre; sums (k, d) and sizes (k,) int64 are changed by the points that moved, as whole numbers of
+    1 / unit, so that they depend on no order. A row that is labelled -1 is in no cluster yet. Differences are squared
+    instead of expanding the square, so no digits cancel, and the answer for a point does not depend on other points.
     """
-    for row in range(points.shape[0]):
-        label = labels[row]
-        sizes[label] += mass[row]
+    squared = np.empty(centres.shape[1])
+    for place in range(rows.size):
+        squared[:] = 0.0
         for column in range(points.shape[1]):
-            sums[label, column] += mass[row] * points[row, column]
+            value = points[place, column]
+            for centre in range(squared.size):
+                difference = value - centres[column, centre]
+                squared[centre] += difference * difference
+        best, second = np.int64(0), np.inf
+        for centre in range(1, squared.size):
+            if squared[centre] < squared[best]:
+                second = squared[best]
+                best = centre
+            elif squared[centre] < second:
+                second = squared[centre]
+        row = rows[place]
+        gaps[row] = np.sqrt(second) - np.sqrt(squared[best])
+        if labels[row] != best:
+            move_point(points[place], counts[row], unit, labels[row], best, sums, sizes)
+            labels[row] = best
+
+
+@njit(cache=True, nogil=True)
+def move_point(point, count, unit, old, new, sums, sizes):
+    """Move a point (d,) that stands for `count` objects from one cluster (-1: none) to another; see above."""
+    sizes[new] += count
+    if old >= 0:
+        sizes[old] -= count
+    for column in range(point.size):
+        value = np.int64(np.rint(point[column] * count * unit))
+        sums[new, column] += value
+        if old >= 0:
+            sums[old, column] -= value

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._coarsening.tree import KEEP, CATree
 from quorate._trust.resolutions import Resolutions, levels_of
-from quorate._trust.split_tests import SplitTest, SplitTree
+from quorate._trust.split_tests import SplitTree, nodes_of
 from quorate._types import Consensus, FloatArray
 from quorate.plot import _axes
 
@@ -258,24 +258,18 @@ def split_tree(found: SplitTree, *, ax: Axes | None = None) -> Axes:
     """
     if not isinstance(found, SplitTree):
         raise TypeError(f"found must be what quorate.significant_splits returns, got {type(found).__name__}.")
-    splits = {split.node: (2 * place + 1, split) for place, split in enumerate(found.splits)}
-    places: dict[int, tuple[float, int]] = {}
-    _place_nodes(splits, 0, 0, places, [0])
-    deepest = max(level for _, level in places.values())
+    nodes = nodes_of(found)
+    deepest = max(node.level for node in nodes)
     ax = _axes.axes(ax, (2.0 + 0.9 * found.n_clusters, 1.6 + 0.9 * deepest))
-    sizes = {0: len(found.labels)}
-    for first, split in splits.values():
-        if split.is_significant:
-            sizes |= {first: split.left, first + 1: split.right}
-    for node, (x, level) in places.items():
-        tested = splits.get(node)
-        if tested is not None and tested[1].is_significant:
-            for child in (tested[0], tested[0] + 1):
-                ax.plot((x, places[child][0]), (level, places[child][1]), color=_axes.DARK, linewidth=1.2, zorder=1)
-        ax.text(x, level, f"{sizes[node]:,}", ha="center", va="center", fontsize=9, zorder=3, bbox=BOX)
-        if tested is not None:
-            shade = _axes.DARK if tested[1].is_significant else _axes.QUIET
-            told = f"p = {tested[1].adjusted:.2g}"
+    for node in nodes:
+        x, level = node.place, node.level
+        if node.above is not None:
+            over = nodes[node.above]
+            ax.plot((over.place, x), (over.level, level), color=_axes.DARK, linewidth=1.2, zorder=1)
+        ax.text(x, level, f"{node.size:,}", ha="center", va="center", fontsize=9, zorder=3, bbox=BOX)
+        if node.split is not None:
+            shade = _axes.DARK if node.split.is_significant else _axes.QUIET
+            told = f"p = {node.split.adjusted:.2g}"
             ax.text(x, level + 0.26, told, ha="center", va="top", fontsize=8, color=shade, zorder=3, bbox=BEHIND)
     ax.set(ylim=(deepest + 0.6, -0.4), xlim=(-0.6, found.n_clusters - 0.4), xticks=[], yticks=[])
     _axes.bare(ax)
@@ -286,21 +280,3 @@ BOX = {"boxstyle": "round", "facecolor": "white", "edgecolor": _axes.DARK}
 """The frame of a node with its number of objects."""
 BEHIND = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
 """What keeps lines away from a p-value."""
-
-
-def _place_nodes(
-    splits: dict[int, tuple[int, SplitTest]],
-    node: int,
-    level: int,
-    places: dict[int, tuple[float, int]],
-    n_leaves: list[int],
-) -> float:
-    """Enter the place and the level of a node and of all below it; leaves stand side by side."""
-    tested = splits.get(node)
-    if tested is None or not tested[1].is_significant:
-        x = float(n_leaves[0])
-        n_leaves[0] += 1
-    else:
-        x = float(np.mean([_place_nodes(splits, tested[0] + side, level + 1, places, n_leaves) for side in (0, 1)]))
-    places[node] = (x, level)
-    return x

@@ -99,7 +99,7 @@ def candidate_table(choice: Choice | None) -> str:
     rows = "".join(_candidate(by_number[k], choice) for k in choice.candidates if k in by_number)
     if not rows:
         return f'<div class="candidates"><h2>How many clusters</h2>{told}</div>'
-    columns = {"clusters": "", "support": "", "reasons": ' class="profile"'}
+    columns = {"clusters": "", "probability": "", "support": "", "reasons": ' class="profile"'}
     head = "".join(f'<th scope="col"{style}>{name}</th>' for name, style in columns.items())
     return (
         f'<div class="candidates"><h2>How many clusters</h2>{told}<div class="scroll" tabindex="0" role="region" '
@@ -113,8 +113,8 @@ def _told(choice: Choice) -> str:
         return choice.reason
     if choice.undecided:
         return (
-            f"The number of clusters is not clear: {choice.candidates[0]} has most support, and "
-            f"{choice.candidates[1]} nearly as much. Look at both before you decide."
+            f"The number of clusters is not clear: {choice.candidates[0]} or {choice.candidates[1]}. Look at both "
+            "before you decide."
         )
     return f"{choice.candidates[0]} clusters have clearly more support than any other number."
 
@@ -129,9 +129,10 @@ def _candidate(entry: Candidate, choice: Choice) -> str:
         if getattr(entry, name) is not None
     ]
     mark = " (chosen)" if k == choice.n_clusters else ""
+    probability = "" if entry.probability is None else f"{entry.probability:.0%}"
     support = f"{entry.support or 0.0:.0%}"
     return (
-        f'<tr><th scope="row">{k}{mark}</th><td>{support}</td>'
+        f'<tr><th scope="row">{k}{mark}</th><td>{probability}</td><td>{support}</td>'
         f'<td class="profile">{escape(spoken)}<br><small>{escape(", ".join(values))}</small></td></tr>'
     )
 

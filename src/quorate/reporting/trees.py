@@ -1,4 +1,4 @@
-"""Trees in the report: how that of the result comes apart, and the clusters over resolutions."""
+"""Trees in the report: how that of the result comes apart, which splits are real, and clusters over resolutions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from quorate._check import counted
 from quorate._trust.resolutions import Level, Resolutions, levels_of
+from quorate._trust.split_tests import SplitTree, nodes_of
 from quorate._trust.subject import Subject
 from quorate.reporting.page import NONE, folded
 
@@ -18,23 +19,80 @@ MOST_LEVELS = 40
 _WIDTH, _NAMES, _LEVEL, _MARGIN = 900, 180, 46, 28
 
 
-def trees_html(subject: Subject, trees: Sequence[Resolutions]) -> str:
+Tree = Resolutions | SplitTree
+"""What `report` takes as trees."""
+
+
+def trees_html(subject: Subject, trees: Sequence[Tree]) -> str:
     """Return the parts of the page about trees."""
-    return tree_table(subject) + "".join(map(resolution_tree, trees))
+    parts = [split_table(tree) if isinstance(tree, SplitTree) else resolution_tree(tree) for tree in trees]
+    return tree_table(subject) + "".join(parts)
 
 
-def checked_trees(trees: Any, n_objects: int) -> list[Resolutions]:
-    """Return what `resolutions` made, one or several results, about as many objects as the report."""
-    several = [] if trees is None else [trees] if isinstance(trees, Resolutions) else list(trees)
+def checked_trees(trees: Any, n_objects: int) -> list[Tree]:
+    """Return what `resolutions` or `significant_splits` made, one or several, about as many objects as the report."""
+    several = [] if trees is None else [trees] if isinstance(trees, Tree) else list(trees)
     for tree in several:
-        if not isinstance(tree, Resolutions):
-            raise TypeError(f"trees must be what quorate.resolutions returns, got {type(tree).__name__}.")
+        if not isinstance(tree, Tree):
+            raise TypeError(
+                f"trees must be what quorate.resolutions or quorate.significant_splits returns, got "
+                f"{type(tree).__name__}."
+            )
         if len(tree.labels) != n_objects:
+            made = "significant_splits" if isinstance(tree, SplitTree) else "resolutions"
             raise ValueError(
                 f"trees must be about the objects of the ensemble, {n_objects:,}, got {len(tree.labels):,}; pass the "
-                f"same table to resolutions and to report."
+                f"same table to {made} and to report."
             )
     return several
+
+
+def split_table(found: SplitTree) -> str:
+    """Return which splits are real as a part of the page: the number of clusters, a picture and a table."""
+    rows = []
+    for split in found.splits:
+        mark = ' class="own"' if split.is_significant else ""
+        rows.append(
+            f'<tr{mark}><th scope="row">{split.node}</th><td>{split.size:,}</td><td>{split.left:,}</td>'
+            f"<td>{split.right:,}</td><td>{split.strength:.1f}</td><td>{split.adjusted:.2g}</td>"
+            f"<td>{'yes' if split.is_significant else 'no'}</td></tr>"
+        )
+    return folded(
+        "Which splits are real",
+        ("node", "objects", "into", "and", "strength", "adjusted p", "significant"),
+        "".join(rows),
+        f"{counted(found.n_clusters, 'cluster')} {'follows' if found.n_clusters == 1 else 'follow'} at a family-wise "
+        f"error of {found.alpha:g}. Each split of the tree was compared, from the top, with those that the same search "
+        f"finds in {found.reference}; below a split that is not significant nothing is tested. The picture has the "
+        "number of objects of each part, and the p-value of the split below it, adjusted for all tests.",
+        _split_picture(found) if found.n_clusters <= MOST_LEAVES else "",
+    )
+
+
+MOST_LEAVES = 40
+"""Clusters that the picture of significant splits has at most; of more the page has the table alone."""
+_LEAF, _STEP = 84, 64
+
+
+def _split_picture(found: SplitTree) -> str:
+    """Draw the parts as numbers of objects, lines between them, and p-values below those that were tested."""
+    nodes = nodes_of(found)
+    at = [(_LEAF * (node.place + 0.5), _MARGIN + _STEP * node.level) for node in nodes]
+    lines, texts = [], []
+    for (x, y), node in zip(at, nodes, strict=True):
+        if node.above is not None:
+            over = at[node.above]
+            lines.append(f'<line x1="{over[0]:.1f}" y1="{over[1] + 22}" x2="{x:.1f}" y2="{y - 16}"/>')
+        mark = ' class="own"' if node.split is None or not node.split.is_significant else ""
+        texts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle"{mark}>{node.size:,}</text>')
+        if node.split is not None:
+            texts.append(f'<text x="{x:.1f}" y="{y + 16}" text-anchor="middle">p = {node.split.adjusted:.2g}</text>')
+    width = max(_LEAF * found.n_clusters, 200)
+    height = 2 * _MARGIN + _STEP * max(node.level for node in nodes)
+    return (
+        f'<svg class="levels" style="max-width: {width}px" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="Which splits are significant">{"".join(lines)}{"".join(texts)}</svg>'
+    )
 
 
 def tree_table(subject: Subject) -> str:

@@ -94,8 +94,9 @@ def report(
         there if any of these four options is given; its language is English by default. The rest is in English.
     logo : path, optional
         A picture for the first page: .png, .jpg or .svg, which is copied into the file.
-    trees : Resolutions or several of them, optional
-        What `resolutions` returns for the same objects: the page shows which cluster splits into which.
+    trees : Resolutions, SplitTree or several of them, optional
+        What `resolutions` returns for the same objects: the page shows which cluster splits into which. Of what
+        `significant_splits` returns it shows which splits are real, with their p-values.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray, read_only
 from quorate.ops.tables import nearest_clusters, sparse_own_and_rival
 from quorate.ops.threads import map_blocks
-from quorate.solvers.label_rows import one_hot, own_and_rival, tally_and_sizes
+from quorate.solvers.label_rows import cluster_sizes, one_hot, own_and_rival, tally_and_sizes
 from quorate.solvers.weights import cluster_weights
 
 DENSE_ENTRIES = 2**23
@@ -62,16 +62,10 @@ def _sparse_means(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int
         one_hot(ensemble).T.tocsr() @ csr_array((ensemble.counts[known], (known, labels[known])), shape=shape)
     ).tocsr()
     table.sort_indices()
-    sizes = _sizes(ensemble, labels, n_clusters)
+    sizes = cluster_sizes(labels, ensemble.counts, n_clusters)
     weights = np.repeat(cluster_weights(ensemble), np.diff(table.indptr))
     table.data = table.data * weights / np.maximum(sizes, 1.0)[table.indices]
     return table
-
-
-def _sizes(ensemble: AnyEnsemble, labels: NDArray[np.int32], n_clusters: int) -> FloatArray:
-    known = labels >= 0
-    sizes: FloatArray = np.bincount(labels[known], ensemble.counts[known], n_clusters).astype(np.float64)
-    return sizes
 
 
 def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
@@ -89,7 +83,7 @@ def completed(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) ->
         means = _sparse_means(ensemble, labels, n_clusters)
         nearest = _sparse_standing(ensemble, means, rows, np.full(len(gaps), -1, dtype=np.int32))[2]
     filled = labels.copy()
-    filled[gaps] = np.where(nearest < 0, np.argmax(_sizes(ensemble, labels, n_clusters)), nearest)
+    filled[gaps] = np.where(nearest < 0, np.argmax(cluster_sizes(labels, ensemble.counts, n_clusters)), nearest)
     return filled
 
 
@@ -126,5 +120,7 @@ def own_shares(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> FloatArray:
 def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatArray, NDArray[np.int32]]:
     """The own share of each row, and the cluster behind `rival`: the lowest of several, -1 if all means are 0."""
     own, rival, runner_up = standing(ensemble, labels, int(labels.max()) + 1)
-    shares: FloatArray = own / (own + rival)
-    return shares, runner_up
+    # in place: there may be very many rows
+    rival += own
+    own /= rival
+    return own, runner_up

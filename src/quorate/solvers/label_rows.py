@@ -265,9 +265,20 @@ def tally_and_sizes(
     counted = counted_on_card(ensemble, assignment, n_clusters)
     if counted is not None:
         return counted
-    known = assignment >= 0
-    sizes = np.bincount(assignment[known], ensemble.counts[known], n_clusters)
-    return tally(ensemble, assignment, n_clusters), sizes.astype(np.int64)
+    return tally(ensemble, assignment, n_clusters), cluster_sizes(assignment, ensemble.counts, n_clusters)
+
+
+def cluster_sizes(
+    assignment: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int, *, block: int = 65_536
+) -> NDArray[np.int64]:
+    """The number of objects in each cluster of an assignment of rows, (n_clusters,); -1 is no cluster."""
+    sizes = np.zeros(n_clusters, dtype=np.int64)
+    # in blocks, because copies of all rows would take more than the assignment itself
+    for start in range(0, len(assignment), block):
+        part = assignment[start : start + block]
+        known = part >= 0
+        sizes += np.bincount(part[known], counts[start : start + block][known], n_clusters).astype(np.int64)
+    return sizes
 
 
 def counted_on_card(
@@ -364,8 +375,9 @@ class Moving:
         filled.
         """
         look_up(self._ensemble, rule, factor, self._new, self._score)
-        mass = self._sums[1]
-        filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
+        mass, filled = self._sums[1], 0
+        if not cluster_sizes(self._new, self._ensemble.counts, len(mass)).all():
+            filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
         moved = move(self._ensemble, self._masses, self.old, self._new, self._sums)
         if mass.dtype.kind == "f":
             # anew, for what is taken out of a sum of floats may leave a trace

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
-from quorate.ops.bipartite import add_pairs
+from quorate.ops.bipartite import add_pairs, row_degrees
 from quorate.ops.tables import cluster_counts
-from quorate.ops.threads import map_fixed_blocks
+from quorate.ops.threads import map_blocks, map_fixed_blocks
 from quorate.solvers.label_rows import one_hot, shared_objects
 from quorate.solvers.linkage.average_link import Weighting
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
@@ -30,6 +30,16 @@ def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
     blocks = map_fixed_blocks(block, ensemble.n_rows, max(FOLD_ROWS, -(-ensemble.n_rows // 4)))
     upper: FloatArray = np.sum(blocks, axis=0)
     return upper + upper.T - np.diag(np.diag(upper))
+
+
+def row_masses(ensemble: Ensemble, weights: FloatArray) -> FloatArray:
+    """The objects of each row (m,), divided by the sum of the weights (d,) of its base clusters."""
+    # twice the objects is the same graph; without the common factor it is so to the last bit
+    counts, mass = without_common_factor(ensemble).counts, np.empty(ensemble.n_rows)
+    labels, offsets = ensemble.labels, ensemble.offsets
+    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, mass), ensemble.n_rows)
+    np.divide(counts, mass, out=mass)
+    return mass
 
 
 def cluster_overlap(ensemble: Ensemble) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -20,6 +21,10 @@ LAST_DIGITS = "sorted members would change the last digits of its objective, whi
 """Two reasons why a method sees the members in their own order (`Method.own_order`)."""
 
 
+FIRST_ROWS = 16_384
+"""Members are compared by so many rows first, and by the others only if they are equal in these."""
+
+
 def in_content_order(ensemble: E) -> E:
     """The same ensemble with its members sorted by their labels, so that no result can depend on their order.
 
@@ -29,10 +34,15 @@ def in_content_order(ensemble: E) -> E:
     sorted_on_card = with_sorted_members(ensemble)
     if sorted_on_card is not None:
         return sorted_on_card
-    columns = np.ascontiguousarray(likeliest_labels(ensemble).T)
-    details = _member_bytes(ensemble)
-    order = sorted(range(ensemble.n_members), key=lambda q: (columns[q].tobytes(), details[q], ensemble.weights[q]))
-    ordered = with_members(ensemble, np.array(order))
+    labels, details = likeliest_labels(ensemble), _member_bytes(ensemble)
+    begin = [labels[:FIRST_ROWS, member].tobytes() for member in range(ensemble.n_members)]
+    alike = Counter(begin)
+
+    def key(member: int) -> tuple[bytes, bytes, bytes, float]:
+        rest = labels[FIRST_ROWS:, member].tobytes() if alike[begin[member]] > 1 else b""
+        return begin[member], rest, details[member], float(ensemble.weights[member])
+
+    ordered = with_members(ensemble, np.array(sorted(range(ensemble.n_members), key=key)))
     if isinstance(ordered, Ensemble):
         ordered.remember(is_distinct=ensemble.is_distinct)
     return ordered
@@ -303,7 +313,7 @@ def with_members(ensemble: E, members: NDArray[np.intp]) -> E:
         "categories": tuple(ensemble.categories[q] for q in members),
     }
     if isinstance(ensemble, Ensemble):
-        return replace(ensemble, labels=ensemble.labels[:, members], **shared)
+        return replace(ensemble, labels=np.take(ensemble.labels, members, axis=1), **shared)
     places = [np.arange(ensemble.offsets[q], ensemble.offsets[q + 1]) for q in members]
     matrix = one_hot(ensemble)[:, np.concatenate(places)]
     matrix.sort_indices()

@@ -62,9 +62,12 @@ def voting_by_shares(size: Size) -> int:
 
 
 def cut_of_clusters(size: Size) -> int:
-    """A spectral cut: matrices over base clusters if these are few, Lanczos vectors if not, and the points of rows."""
+    """A spectral cut: matrices over base clusters if these are few, Lanczos vectors if not, and the points of a sample.
+
+    The points of all rows are made block by block, whenever they are needed.
+    """
     matrices = 7 * size.clusters**2 if size.clusters <= 2_000 else 4 * size.clusters * min(size.wanted + 20, 1_000)
-    return few_tables(size) + NUMBER * (matrices + 4 * size.rows * min(size.wanted, size.clusters))
+    return few_tables(size) + NUMBER * (matrices + 3 * _sample(size) * min(size.wanted, size.clusters))
 
 
 def weighted_cut_of_clusters(size: Size) -> int:
@@ -73,11 +76,16 @@ def weighted_cut_of_clusters(size: Size) -> int:
 
 
 def embedding(size: Size) -> int:
-    """Singular vectors of the rows, from a matrix over the smaller side if that is small."""
+    """Singular vectors of the rows: from matrices over the smaller side if it is small, and the points of a sample."""
     side = min(size.rows, size.clusters)
-    dense = 4 * side**2 if side <= max(2_000, 2 * size.wanted) else 0
-    vectors = 8 * size.rows * size.wanted + 4 * size.clusters * size.wanted
-    return few_tables(size) + NUMBER * (dense + vectors)
+    if side > max(1_500, 2 * size.wanted):
+        return few_tables(size) + NUMBER * (8 * size.rows + 4 * size.clusters) * size.wanted
+    return few_tables(size) + NUMBER * (7 * side**2 + 3 * _sample(size) * min(size.wanted, side))
+
+
+def _sample(size: Size) -> int:
+    """The rows on which restarts of k-means run, whose points are held."""
+    return min(size.rows, max(16_384, 64 * size.wanted))
 
 
 def meta_clusters(size: Size) -> int:

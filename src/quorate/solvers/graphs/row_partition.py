@@ -9,17 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import AnyEnsemble, Consensus
+from quorate._types import AnyEnsemble, Consensus, Ensemble, FloatArray
 from quorate.ops.coding import canonical
-from quorate.solvers.cluster_means import standing
+from quorate.solvers.cluster_means import cluster_means, standing
 from quorate.solvers.graphs.ensemble_graphs import components
 from quorate.solvers.graphs.partition import PartitionerResult, Scheme, partition_graph
-from quorate.solvers.label_rows import compete, fill_empty, tally, winners_share
+from quorate.solvers.label_rows import (
+    cluster_sizes,
+    compete,
+    fill_empty,
+    look_up,
+    rows_drawn_by_count,
+    take,
+    tally,
+    winners_share,
+)
 from quorate.solvers.members import by_member_name
 from quorate.solvers.weights import cluster_weights, cluster_weights_whole
 
 LARGE_GRAPH = 50_000
 """Above so many vertices a second try costs more than it wins."""
+
+
+MANY_ROWS, SAMPLE_OBJECTS = 131_072, 32_768
+"""Above so many rows a sample of so many objects is partitioned, and the rows are placed into its parts."""
 
 
 class Cuts(NamedTuple):
@@ -57,6 +70,69 @@ def partition_rows(
     forced = forced_partition(ensemble, n_clusters, take_components)
     labels, n_repaired = partition() if forced is None else (forced, 0)
     return canonical(labels, n_clusters), n_repaired
+
+
+def partition_by_sample(
+    ensemble: AnyEnsemble,
+    n_clusters: int,
+    rng: np.random.Generator,
+    imbalance: float,
+    partition: Callable[[AnyEnsemble], tuple[NDArray[np.int32], int]],
+) -> tuple[NDArray[np.int32], int]:
+    """Labels of a balanced partition, which of very many rows is that of a sample of their objects.
+
+    The time of partitioners grows faster than the rows. Above MANY_ROWS rows `partition` is called with the rows of
+    SAMPLE_OBJECTS objects, and all rows are placed into its parts by `place_in_balance`; otherwise with all of them.
+    It returns labels and the number of parts that had to be repaired, and so does this function.
+    """
+    size = max(SAMPLE_OBJECTS, 64 * n_clusters)
+    if not isinstance(ensemble, Ensemble) or ensemble.n_rows <= max(MANY_ROWS, 2 * size):
+        return partition(ensemble)
+    drawn, times = rows_drawn_by_count(ensemble.counts, size, rng)
+    part = take(ensemble, drawn, times.astype(np.int64))
+    if part.n_rows < n_clusters:
+        return partition(ensemble)
+    found, n_repaired = partition(part)
+    labels = place_in_balance(ensemble, cluster_means(part, found, n_clusters)[0], imbalance)
+    return labels, max(n_repaired, fill_clusters(ensemble, labels, n_clusters))
+
+
+def place_in_balance(ensemble: Ensemble, means: FloatArray, imbalance: float) -> NDArray[np.int32]:
+    """The part that each row shares most with, or the next best one with room for it; `means` is that of the parts.
+
+    As long as a part holds more than 1 + imbalance times the mean number of objects, rows leave it, first those that
+    lose least by it, for parts that were never too large. Only where single rows are heavy may a part remain that
+    large. Ties go to the lowest row.
+    """
+    n_clusters = means.shape[1]
+    most = (1 + imbalance) * float(ensemble.counts.sum()) / n_clusters
+    labels, shared = _best_open(ensemble, means, np.zeros(n_clusters))
+    closed = np.zeros(n_clusters)
+    for _ in range(3 * n_clusters):
+        excess = cluster_sizes(labels, ensemble.counts, n_clusters) - most
+        if not (excess > 0).any():
+            break
+        closed[excess > 0] = np.inf
+        if np.isinf(closed).all():
+            # rows of many objects left more room than they had to
+            closed[excess < 0] = 0.0
+        rows = np.flatnonzero((excess > 0)[labels])
+        counts = ensemble.counts[rows]
+        nearest, instead = _best_open(take(ensemble, rows, counts), means, closed)
+        order = np.lexsort((instead - shared[rows], labels[rows]))
+        begin = np.searchsorted(labels[rows][order], np.arange(n_clusters))
+        gone = np.cumsum(counts[order]) - counts[order]
+        before = gone - gone[np.minimum(begin, len(order) - 1)][labels[rows][order]]
+        leaving = order[before < excess[labels[rows][order]]]
+        labels[rows[leaving]], shared[rows[leaving]] = nearest[leaving], instead[leaving]
+    return labels
+
+
+def _best_open(ensemble: Ensemble, means: FloatArray, closed: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
+    """The part that each row shares most with among those for which `closed` is not infinite, and minus what it is."""
+    nearest, cost = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
+    look_up(ensemble, (means, np.ones(len(closed)), closed), np.ones(1), nearest, cost)
+    return nearest, cost
 
 
 def least_cut(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from quorate.ops.cluster_search import MARGIN, Desk, Lists
 from quorate.ops.neighbours import inverted_lists, mirror, nearest_rows, nearest_rows_by_bits, row_sets
 from quorate.ops.ranking import BOUNDED, EXACT, LISTED
 from quorate.ops.soft import keep_nearest
-from quorate.ops.threads import map_blocks, n_threads
+from quorate.ops.threads import map_blocks, n_threads, one_blas_thread
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.linkage.dendrogram import tree_of
 from quorate.solvers.weights import relative_weights
@@ -26,6 +27,8 @@ LIST_WIDTH = 32
 """How many candidates are kept for a cluster."""
 DENSE_CLUSTERS = 512
 """Once no more clusters than this are left, the matrix between them is smaller and quicker than any list."""
+MOST_COLUMNS = 4096
+"""Up to so many base clusters the sums of at most DENSE_CLUSTERS rows are laid out as a matrix, of 16 MB."""
 MOST_THREADS = 8
 """Each thread needs up to 12 bytes for each row, and more threads gain little, because merging is left to one."""
 WORK = 64
@@ -52,7 +55,11 @@ def average_link_tree(ensemble: Ensemble, weighting: Weighting | None = None) ->
     """
     weighting = weighting or by_member(ensemble)
     if ensemble.n_rows <= DENSE_CLUSTERS:
-        return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), None)
+        # exact in any order of summation, and no kernel has to be compiled for a small table
+        largest = float(ensemble.counts.max()) ** 2 * float(weighting.columns.sum())
+        whole = bool(np.all(weighting.columns == np.floor(weighting.columns))) and largest < 2**53
+        between = _product_between if whole and len(weighting.columns) <= MOST_COLUMNS else dots_between
+        return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), None, between)
     found = nearest(ensemble, weighting.columns, CANDIDATES + 1)
     lists = first_lists(*found, weighting.columns, ensemble.counts)
     return tree_down_to(DENSE_CLUSTERS, weighting, first_clusters(ensemble), lists, order=near_order(ensemble))
@@ -279,6 +286,8 @@ def _product_between(
     for number, cluster in enumerate(alive):
         place = slice(clusters.begin[cluster], clusters.begin[cluster] + clusters.length[cluster])
         sums[number, columns[place]] = values[place]
-    matrix: FloatArray = (sums * weights) @ sums.T
-    mirror(matrix)
+    with one_blas_thread() if len(alive) <= DENSE_CLUSTERS else nullcontext():
+        matrix: FloatArray = (sums * weights) @ sums.T
+    if not np.array_equal(matrix, matrix.T):
+        mirror(matrix)
     return matrix

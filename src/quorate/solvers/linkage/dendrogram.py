@@ -12,6 +12,9 @@ from quorate._types import AnyEnsemble, Consensus, FloatArray
 from quorate.ops.agglomeration import cut_tree, merged_labels, ordered_tree
 from quorate.ops.coding import canonical
 
+SMALL_TREE = 512
+"""Up to so many leaves a tree is put in order without a compiled kernel."""
+
 
 def tree_of(merges: NDArray[Any], heights: FloatArray, counts: NDArray[np.int64]) -> FloatArray:
     """Linkage matrix of merges in any order in which children come before parents.
@@ -20,7 +23,9 @@ def tree_of(merges: NDArray[Any], heights: FloatArray, counts: NDArray[np.int64]
     whose lower cluster is lowest, then whose other cluster is; a cluster counts as its lowest row. The last column
     adds up `counts`, so a tree over rows tells numbers of objects.
     """
-    tree: FloatArray = ordered_tree(merges.astype(np.int64), heights, counts.astype(np.int64))
+    # a kernel takes a second to be compiled, as long as a thousand small trees take without it
+    ordered = getattr(ordered_tree, "py_func", ordered_tree) if len(counts) <= SMALL_TREE else ordered_tree
+    tree: FloatArray = ordered(merges.astype(np.int64), heights, counts.astype(np.int64))
     return tree
 
 
@@ -34,7 +39,7 @@ def cut(tree: FloatArray, n_clusters: int) -> NDArray[np.int32]:
     ([0, 0, 1, 2], [0, 0, 1, 1])
     """
     n_leaves = len(tree) + 1
-    labels = np.empty(2 * n_leaves - 1, dtype=np.int64)
+    labels = np.empty(2 * n_leaves - 1, dtype=np.int32)
     cut_tree(tree, n_clusters, labels)
     leaf_labels: NDArray[np.int32] = canonical(labels[:n_leaves], 2 * n_leaves)
     return leaf_labels

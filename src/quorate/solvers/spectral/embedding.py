@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Consensus, Ensemble, FloatArray
+from quorate._types import Consensus, Ensemble, FloatArray, read_only
+from quorate.ops.bipartite import unit_sums
 from quorate.ops.coding import canonical
-from quorate.ops.euclidean import add_points, nearest_points
+from quorate.ops.euclidean import move_point, reassign_points, waiting_rows
 from quorate.ops.landmarks import recurrence
-from quorate.ops.threads import blas_waits, map_blocks, map_tasks, one_blas_thread
-from quorate.solvers.label_rows import drawn_by_weight, fill_empty, one_hot, rows_drawn_by_count, weighted_total
-from quorate.solvers.local_weights import cluster_overlap
-from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights
+from quorate.ops.threads import blas_waits, map_fixed_blocks, map_tasks, one_blas_thread
+from quorate.solvers.label_rows import drawn_by_weight, fill_empty, objects_in, one_hot, rows_drawn_by_count
+from quorate.solvers.local_weights import cluster_overlap, fold, row_masses
+from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common_factor
 
 DENSE_SIDE = 1500
 """Up to this many rows or base clusters the small Gram matrix is decomposed whole, above by Lanczos iterations."""
@@ -32,18 +34,19 @@ def root_weighted_rows(ensemble: Ensemble) -> Any:
     return rows
 
 
-def spectral_embedding(
-    ensemble: Ensemble, n_components: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def spectral_embedding(ensemble: Ensemble, n_components: int, rng: np.random.Generator) -> tuple[Points, FloatArray]:
     """One point of length 1 per row, and the singular values; directions without weight are left out.
 
     A row of c objects stands for c equal rows of the matrix over objects, whose eigenvectors these are.
     """
+    n_clusters = int(ensemble.offsets[-1])
+    if n_clusters < ensemble.n_rows and n_clusters <= max(DENSE_SIDE, 2 * n_components):
+        return _folded_embedding(ensemble, n_components)
     from scipy.sparse import diags_array
 
     rows = root_weighted_rows(ensemble)
     # without a common factor, for as many objects of each row again are the same matrix
-    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
+    counts = without_common_factor(ensemble).counts
     degree = rows @ (rows.T @ counts.astype(np.float64))
     matrix = diags_array(np.sqrt(counts / degree)) @ rows
     vectors, values = _left_singular(matrix.tocsr(), n_components, rng)
@@ -51,6 +54,25 @@ def spectral_embedding(
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     points: FloatArray = vectors / np.where(length > 0, length, 1)
     return points, values
+
+
+def _folded_embedding(ensemble: Ensemble, n_components: int) -> tuple[EmbeddedRows, FloatArray]:
+    """The embedding by the right singular vectors, of which the left ones are sums: one for each cluster of a row.
+
+    The factor of a row, the root of its objects divided by its degree, does not change its point of length 1.
+    """
+    weights = cluster_weights(ensemble)
+    # the degree of a row is what it shares with all objects: the sum of the weighted sizes of its clusters
+    root, sizes = np.sqrt(weights), objects_in(without_common_factor(ensemble))
+    shared = fold(ensemble, row_masses(ensemble, weights * sizes))
+    squares, vectors = leading_eigenvectors(shared * np.outer(root, root), n_components)
+    kept = squares > LEAST_SQUARE * squares[0]
+    values = np.sqrt(squares[kept])
+    return EmbeddedRows(ensemble, np.ascontiguousarray(vectors[:, kept] * root[:, None] / values)), values
+
+
+LEAST_SQUARE = 1e-12
+"""Squaring leaves nothing of singular values whose square is below this share of the largest: they are rounding."""
 
 
 def _left_singular(matrix: Any, n_components: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -61,14 +83,32 @@ def _left_singular(matrix: Any, n_components: int, rng: np.random.Generator) -> 
         vectors, values, _ = svds(matrix, k=n_components, v0=rng.random(side))
         order = np.argsort(-values)
         return vectors[:, order], values[order]
-    wide = matrix.shape[0] <= matrix.shape[1]
-    gram = (matrix @ matrix.T if wide else matrix.T @ matrix).toarray()
-    squares, vectors = np.linalg.eigh(gram)
+    squares, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
     squares, vectors = squares[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    # squaring leaves nothing of singular values below the root of the rounding
-    kept = squares > 1e-12 * squares[0]
-    values = np.sqrt(squares[kept])
-    return (vectors[:, kept] if wide else matrix @ vectors[:, kept] / values), values
+    kept = squares > LEAST_SQUARE * squares[0]
+    return vectors[:, kept], np.sqrt(squares[kept])
+
+
+class EmbeddedRows:
+    """The points (m, k) of rows, which are made from their labels each time they are read, and not held.
+
+    table (d, k) is what each base cluster adds to the points of its rows.
+    """
+
+    def __init__(self, ensemble: Ensemble, table: FloatArray) -> None:
+        self._labels, self._offsets, self._table = ensemble.labels, ensemble.offsets, table
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._labels), self._table.shape[1]
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> FloatArray:
+        points = np.empty((len(rows), self._table.shape[1]))
+        unit_sums(self._labels, self._offsets, self._table, rows, points)
+        return points
 
 
 def propagated_similarity(ensemble: Ensemble, steps: int) -> FloatArray:
@@ -267,18 +307,30 @@ SAMPLE_POINTS = 16_384
 """Above this many points restarts run on a sample of so many objects (or 64 k), and the best is finished on all."""
 
 
+class Points(Protocol):
+    """Points (m, d) that k-means reads some rows of at a time: an array, or points that are made when they are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: NDArray[np.intp], /) -> FloatArray: ...
+
+
 class EuclideanRun(NamedTuple):
     """Where a run ended; `inertia` is the weighted sum of squared distances to the means."""
 
-    labels: NDArray[np.intp]
+    labels: NDArray[np.int32]
     inertia: float
     n_iter: int
     converged: bool
+    centres: FloatArray
 
 
 def point_consensus(
     ensemble: Ensemble,
-    points: FloatArray,
+    points: Points,
     n_clusters: int,
     rng: np.random.Generator,
     *,
@@ -292,15 +344,19 @@ def point_consensus(
     """
     # as many objects of each row again are the same problem; without the common factor sums round alike
     divisor = int(np.gcd.reduce(ensemble.counts))
-    run = euclidean_kmeans(points, ensemble.counts // divisor, n_clusters, rng, n_init=n_init, max_iter=max_iter)
-    labels = canonical(run.labels.astype(np.int32), n_clusters)
+    counts = ensemble.counts if divisor == 1 else ensemble.counts // divisor
+    run = euclidean_kmeans(points, counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     return Consensus(
-        labels=labels, objective=run.inertia * divisor, n_iter=run.n_iter, converged=run.converged, info=info
+        labels=canonical(run.labels, n_clusters),
+        objective=run.inertia * divisor,
+        n_iter=run.n_iter,
+        converged=run.converged,
+        info=info,
     )
 
 
 def euclidean_kmeans(
-    points: FloatArray,
+    points: Points,
     counts: NDArray[np.int64],
     n_clusters: int,
     rng: np.random.Generator,
@@ -311,16 +367,15 @@ def euclidean_kmeans(
     """The run of the least inertia out of `n_init` runs from k-means++ seeds; no cluster is left empty.
 
     There must be at least n_clusters points. If there are many, the runs see a sample of the objects, and the best of
-    them is finished on all points.
+    them is finished on all points, of which no table is held.
     """
-    mass = counts.astype(np.float64)
     size = sample_size(n_clusters)
     if len(points) > size:
         drawn, times = rows_drawn_by_count(counts, size, rng)
         if len(drawn) >= n_clusters:
             centres = centres_of_sample(points[drawn], times, n_clusters, rng, n_init, max_iter)
-            return _lloyd(points, mass, centres, max_iter)
-    return _best_run(points, mass, n_clusters, rng, n_init, max_iter)
+            return _lloyd(points, counts, centres, max_iter)
+    return _best_run(points[np.arange(len(points))], counts, n_clusters, rng, n_init, max_iter)
 
 
 def sample_size(n_clusters: int) -> int:
@@ -332,21 +387,20 @@ def centres_of_sample(
     points: FloatArray, times: NDArray[Any], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> FloatArray:
     """The means (k, d) of the best run on a sample; `times` is how often each of its points was drawn."""
-    mass = times.astype(np.float64)
-    run = _best_run(points, mass, n_clusters, rng, n_init, max_iter)
-    return _means(points, mass, run.labels, n_clusters)
+    return _best_run(points, times, n_clusters, rng, n_init, max_iter).centres
 
 
 def _best_run(
-    points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+    points: FloatArray, counts: NDArray[Any], n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
 ) -> EuclideanRun:
-    starts = [points[_seeds(points, mass, n_clusters, rng)] for _ in range(n_init)]
-    runs = map_tasks(lambda centres: _lloyd(points, mass, centres, max_iter), starts, len(points))
+    starts = [points[_seeds(points, counts, n_clusters, rng)] for _ in range(n_init)]
+    runs = map_tasks(lambda centres: _lloyd(points, counts, centres, max_iter), starts, len(points))
     return min(runs, key=lambda run: run.inertia)
 
 
-def _seeds(points: FloatArray, mass: FloatArray, n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _seeds(points: FloatArray, counts: NDArray[Any], n_clusters: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """k-means++: each next seed is drawn by mass times squared distance to the nearest seed before."""
+    mass = counts.astype(np.float64)
     seeds = drawn_by_weight(mass, rng.random(1)).tolist()
     closest = _squared(points, points[seeds[:1]])[:, 0]
     while len(seeds) < n_clusters:
@@ -367,30 +421,95 @@ def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
     return squared
 
 
-def _lloyd(points: FloatArray, mass: FloatArray, centres: FloatArray, max_iter: int) -> EuclideanRun:
-    labels, nearest = (np.full(len(points), -1, dtype=np.intp) for _ in range(2))
-    distance = np.empty(len(points))
+def _lloyd(points: Points, counts: NDArray[np.int64], centres: FloatArray, max_iter: int) -> EuclideanRun:
+    """Lloyd's algorithm from these centres (k, d)."""
+    run = _Sweeps(points, counts, centres)
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
-        _assign(points, centres, nearest, distance)
-        fill_empty(nearest, mass * distance, len(centres))
-        converged = bool(np.array_equal(nearest, labels))
-        labels[:] = nearest
-        centres = _means(points, mass, labels, len(centres))
+        converged = run.sweep()
         n_iter += 1
-    difference = points - centres[labels]
-    spread = np.einsum("id,id->i", difference, difference)
-    return EuclideanRun(labels, weighted_total(mass, spread), n_iter, converged)
+    return EuclideanRun(run.labels, float(run.spread().sum()), n_iter, converged, run.centres)
 
 
-def _assign(points: FloatArray, centres: FloatArray, nearest: NDArray[np.intp], distance: FloatArray) -> None:
-    # centres as columns, so that a point meets all of them in one contiguous sweep
-    table = np.ascontiguousarray(centres.T)
-    map_blocks(lambda start, stop: nearest_points(points, table, start, stop, nearest, distance), len(points))
+WHOLE_BITS = 61
+"""Sums of coordinates are kept as whole numbers below 2 to this power, as on a card (`quorate._device.card_points`)."""
+BLOCK_NUMBERS = 1 << 17
+"""Coordinates of the points that a thread makes at a time: 1 MB, which stays in its cache."""
+ROUNDING = 1e-6
+"""Share of the largest distance by which gaps shrink in each sweep, well above what is lost by rounding them."""
 
 
-def _means(points: FloatArray, mass: FloatArray, labels: NDArray[np.intp], n_clusters: int) -> FloatArray:
-    sums, sizes = np.zeros((n_clusters, points.shape[1])), np.zeros(n_clusters)
-    add_points(points, mass, labels, sums, sizes)
-    means: FloatArray = sums / sizes[:, None]
-    return means
+class _Sweeps:
+    """The labels of all points under Lloyd's algorithm, and what is needed to change them a block at a time.
+
+    A row whose nearest centre cannot have changed, because the centres moved by less than its gap, is not read again;
+    most rows are read in few sweeps. Labels are those of Lloyd's algorithm all the same. Beside the labels before and
+    after a sweep, four bytes are held for each row.
+    """
+
+    def __init__(self, points: Points, counts: NDArray[np.int64], centres: FloatArray) -> None:
+        n_rows, n_columns = points.shape
+        self._points, self._counts, self.centres = points, read_only(counts), centres
+        self.labels = np.full(n_rows, -1, dtype=np.int32)
+        self._gaps = np.full(n_rows, -np.inf, dtype=np.float32)
+        self._drift = np.zeros(len(centres), dtype=np.float32)
+        reach = largest_coordinate(points)
+        self._rounding = ROUNDING * reach * n_columns**0.5
+        self._unit = 2.0 ** (WHOLE_BITS - math.ceil(math.log2(reach * float(counts.sum()) + 1.0)))
+        self._sums = np.zeros(centres.shape, dtype=np.int64)
+        self._sizes = np.zeros(len(centres), dtype=np.int64)
+        self._block = max(1, BLOCK_NUMBERS // n_columns)
+
+    def sweep(self) -> bool:
+        """Give each point its nearest centre, fill empty clusters, and move the centres; whether no label changed."""
+        table = np.ascontiguousarray(self.centres.T)
+
+        def block(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            rows = waiting_rows(self.labels, self._gaps, self._drift, start, stop)
+            sums, sizes = np.zeros_like(self._sums), np.zeros_like(self._sizes)
+            if len(rows):
+                fixed = self._points[rows], rows, self._counts, self._unit, table
+                reassign_points(*fixed, self.labels, self._gaps, sums, sizes)
+            return sums, sizes
+
+        before = self.labels.copy()
+        for sums, sizes in map_fixed_blocks(block, len(self.labels), self._block):
+            self._sums += sums
+            self._sizes += sizes
+        if not self._sizes.all():
+            self._fill()
+        self._move_centres()
+        return bool(np.array_equal(before, self.labels))
+
+    def _fill(self) -> None:
+        """Give empty clusters the points that cost most, which are read again in the next sweep."""
+        nearest = self.labels.copy()
+        fill_empty(self.labels, self.spread(), len(self.centres))
+        rows = np.flatnonzero(self.labels != nearest)
+        for point, row in zip(self._points[rows], rows.tolist(), strict=True):
+            change = nearest[row], self.labels[row], self._sums, self._sizes
+            move_point(point, self._counts[row], self._unit, *change)
+        self._gaps[rows] = -np.inf
+
+    def _move_centres(self) -> None:
+        centres = self._sums / self._unit / self._sizes[:, None]
+        difference = centres - self.centres
+        moved = np.sqrt(np.einsum("kd,kd->k", difference, difference))
+        self._drift[:] = moved + moved.max() + self._rounding
+        self.centres = centres
+
+    def spread(self) -> FloatArray:
+        """What each row adds to the inertia: its objects times the squared distance to the centre of its cluster."""
+        spread = np.empty(len(self.labels))
+
+        def block(start: int, stop: int) -> None:
+            difference = self._points[np.arange(start, stop)] - self.centres[self.labels[start:stop]]
+            spread[start:stop] = self._counts[start:stop] * np.einsum("id,id->i", difference, difference)
+
+        map_fixed_blocks(block, len(spread), self._block)
+        return spread
+
+
+def largest_coordinate(points: Points) -> float:
+    """At least the largest absolute coordinate; 1 for points of an embedding, whose length is at most 1."""
+    return float(np.abs(points).max()) if isinstance(points, np.ndarray) else 1.0

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from quorate._types import Consensus, Ensemble, FloatArray
-from quorate.ops.bipartite import fold_product, row_degrees, unit_sums
+from quorate.ops.bipartite import fold_product
 from quorate.ops.tables import cluster_counts
-from quorate.ops.threads import map_blocks
 from quorate.solvers.label_rows import canonical_labels, fill_empty, rows_of_drawn_objects, shared_masses
-from quorate.solvers.local_weights import fold
+from quorate.solvers.local_weights import fold, row_masses
 from quorate.solvers.spectral.embedding import (
+    EmbeddedRows,
     centres_of_sample,
     euclidean_kmeans,
     leading_eigenvectors,
@@ -21,6 +21,7 @@ from quorate.solvers.spectral.embedding import (
     sample_size,
     with_signs,
 )
+from quorate.solvers.weights import without_common_factor
 
 LEAST_VALUE = 1e-12
 """Eigenvalues below this share of the largest are rounding errors; their directions are left out."""
@@ -135,17 +136,14 @@ def transfer_cut(
 
 def transfer_embedding(
     ensemble: Ensemble, weights: FloatArray, n_components: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[EmbeddedRows, FloatArray]:
     """One point of length 1 per row, and the eigenvalues of the folded graph, of which the first is the largest, 1.
 
     With B (rows x clusters) the weights and Dx, Dy the degrees, v is an eigenvector of Dy^-1/2 B' Dx^-1 B Dy^-1/2, and
     u = Dx^-1 B Dy^-1/2 v holds the entries of the rows. Each row of entries is then scaled to length 1.
     """
     table, values = point_table(*_leading(ensemble, weights, n_components, rng), weights)
-    points = np.empty((ensemble.n_rows, table.shape[1]))
-    labels, offsets = ensemble.labels, ensemble.offsets
-    map_blocks(lambda start, stop: unit_sums(labels, offsets, table, start, stop, points), ensemble.n_rows)
-    return points, values
+    return EmbeddedRows(ensemble, table), values
 
 
 def leading_values(
@@ -166,22 +164,15 @@ def _leading(
     most_dense: int = DENSE_CLUSTERS,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The degrees of the clusters in the folded graph, and its leading eigenvalues and eigenvectors."""
-    # twice the objects is the same graph; without the common factor it is so to the last bit
-    counts = ensemble.counts // np.gcd.reduce(ensemble.counts)
-    degree = np.empty(ensemble.n_rows)
-    labels, offsets = ensemble.labels, ensemble.offsets
-    map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, degree), ensemble.n_rows)
-    mass = counts / degree
-    n_clusters = int(offsets[-1])
-    if n_clusters <= most_dense:
+    mass = row_masses(ensemble, weights)
+    if int(ensemble.offsets[-1]) <= most_dense:
         return folded_leading(fold(ensemble, mass), weights, n_components)
-    return _sparse_leading(ensemble, weights, counts, mass, n_components, rng)
+    return _sparse_leading(ensemble, weights, mass, n_components, rng)
 
 
 def _sparse_leading(
     ensemble: Ensemble,
     weights: FloatArray,
-    counts: Any,
     mass: FloatArray,
     n_components: int,
     rng: np.random.Generator,
@@ -193,7 +184,7 @@ def _sparse_leading(
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
-    size = int(offsets[-1])
+    size, counts = int(offsets[-1]), without_common_factor(ensemble).counts
     sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
     degree = _above_zero(weights * sizes)
     scale = weights / np.sqrt(degree)

@@ -1,0 +1,1 @@
+"""Steps that asv times over the history of the project; asv.conf.json."""

@@ -1,0 +1,4 @@
+library(testthat)
+library(quorate)
+
+test_check("quorate")
