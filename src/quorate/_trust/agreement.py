@@ -544,7 +544,7 @@ def evaluate(
         The measurements that the members were made from, or others of the same objects in the same order. The clusters
         are then compared with those of measurements without clusters.
     reference : "auto", int or None
-        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 3 to 19 times,
+        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 1 to 19 times,
         until the answer is clear.
 
     Returns

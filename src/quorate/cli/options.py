@@ -420,7 +420,7 @@ def add_reference_option(parser: argparse.ArgumentParser) -> None:
         "--reference",
         metavar="N",
         default="auto",
-        help="compare with N draws of measurements without clusters, or auto for 3 to 19 (default: %(default)s)",
+        help="compare with N draws of measurements without clusters, or auto for 1 to 19 (default: %(default)s)",
     )
     choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
 

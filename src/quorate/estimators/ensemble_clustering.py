@@ -71,7 +71,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     reference : "auto", int or None, default "auto"
         Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
-        "auto" draws 3 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
+        "auto" draws 1 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
         ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
