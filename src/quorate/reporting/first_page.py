@@ -96,7 +96,7 @@ GERMAN = Words(
         "Das wurde nicht geprüft: Die Gruppen wurden nicht mit zufälligen verglichen.",
     ),
     untested="Ob es solche Gruppen unabhängig von dieser Arbeit gibt, wurde nicht geprüft.",
-    same="Das weiß man nicht: Alle Einteilungen stammen aus denselben Messwerten, und solche Einteilungen ähneln einander "
+    same="Das weiß man nicht: Alle Einteilungen stammen aus denselben Messwerten, und dann ähneln sie einander "
     "auch dann, wenn es keine Gruppen gibt. Lassen Sie die Gruppen prüfen, bevor Sie handeln.",
     unsure="{n} von {total} Objekten ({share}) könnten ebenso gut zu einer anderen Gruppe gehören; Vorsicht mit ihnen.",
     all_sure="Kaum ein Objekt könnte ebenso gut zu einer anderen Gruppe gehören.",
