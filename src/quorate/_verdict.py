@@ -45,7 +45,7 @@ SAME_MEASUREMENTS = (
 )
 TRY_MEASUREMENTS = (
     "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X) does it, and "
-    "so does quorate cluster."
+    "so do quorate cluster and quorate score --features FILE."
 )
 """The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
 BEYOND_REFERENCE = 3.0
