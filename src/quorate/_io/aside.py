@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from quorate._io.paths import FilePath, refuse_place, strange_in_zarr
+from quorate._io.paths import FilePath, files_below, refuse_place, strange_in_zarr
 
 NEW, OLD = "new", "old"
 """The names that the new and the old folder have while one takes the place of the other."""
@@ -177,7 +177,8 @@ def _is_ours(left: Path) -> bool:
         return False
     if not stat.S_ISDIR(facts.st_mode):
         return stat.S_ISREG(facts.st_mode)
-    return {entry.name for entry in left.iterdir()} <= {NEW, OLD} and strange_in_zarr(left) is None
+    own = all(path.lstat().st_uid == facts.st_uid for path in files_below(left))
+    return own and {entry.name for entry in left.iterdir()} <= {NEW, OLD} and strange_in_zarr(left) is None
 
 
 def remove_own() -> None:
