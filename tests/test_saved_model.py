@@ -157,7 +157,7 @@ def test_the_shell_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     assert main(["predict", "numbers.npz", "numbers.csv", "-o", "numbers-labels.csv"]) == 0
     capsys.readouterr()
     for arguments, message in (
-        (["predict", "model.npz", "less.csv", "--id", "customer", "-o", "x.csv"], "X has no column 'town'"),
+        (["predict", "model.npz", "less.csv", "--id", "customer", "-o", "x.csv"], "less.csv has no column 'town'"),
         (["predict", "numbers.npz", "new.csv", "-o", "x.csv"], "has no column 'x'"),
         (["predict", "new.csv", "new.csv", "-o", "x.csv"], "a model is kept in a .npz file"),
         ([*call, "-o", "model.npz", "--force"], "-o would replace model.npz"),

@@ -621,7 +621,8 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     options = {"ids": arguments.id, "sep": arguments.sep, "encoding": arguments.encoding}
     with step(f"reading {arguments.features}"):
         if model.columns == "auto":
-            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments))
+            kinds = model.columns_.kinds
+            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments), kinds=kinds)
             return table, table.object_ids
         read = load_features(arguments.features, columns=None if wanted is None else list(wanted), **options)
     width = read.values.shape[1]
