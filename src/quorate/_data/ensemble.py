@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -335,7 +337,7 @@ def as_ids(ids: Any, n_rows: int) -> Array:
 
 
 MEASURED_FROM = 5
-"""The number of objects from which on a column of numbers with decimals counts as measurements."""
+"""The number of objects from which on a column of numbers with decimals counts as measurements; in a file, from one."""
 ALL_DIFFERENT_FROM = 21
 """The number of objects from which on a column in which all labels differ counts as ids."""
 ALMOST_FROM = 50
@@ -373,7 +375,7 @@ def refuse_suspects(
     where = f"{source}: " if source else ""
     n_objects = len(labels) if counts is None else int(counts.sum())
     measured = [place for place, values in enumerate(categories) if is_measurement(values)]
-    if measured and n_objects >= MEASURED_FROM:
+    if measured and (source or n_objects >= MEASURED_FROM):
         raise ValueError(
             where + _measurement_message([names[place] for place in measured], categories[measured[0]], source)
         )
@@ -388,6 +390,9 @@ def is_measurement(categories: Array) -> bool:
     """Whether labels are numbers with digits after the decimal point, or after a decimal comma in texts."""
     if categories.dtype.kind == "f":
         return bool(np.any(categories != np.floor(categories)))
+    if categories.dtype.kind == "O":  # cells of Excel are Python objects
+        numbers = [value for value in categories.tolist() if isinstance(value, Real | Decimal)]
+        return len(numbers) == len(categories) and any(value % 1 != 0 for value in numbers)
     if categories.dtype.kind != "U" or not len(categories) or not DECIMAL_COMMA.fullmatch(str(categories[-1])):
         return False
     return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())

@@ -101,8 +101,8 @@ def load_labels(
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
         them. The objects must have ids. "keep" keeps them, and `consensus` gives them the label -1.
     check : bool, default True
-        Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
-        labels as objects.
+        Refuse columns that cannot be clusterings, as `as_ensemble` does, numbers with decimals in small files, too; a
+        column named in `columns` may have as many labels as objects.
     formulas : {"keep", "quote"}, default "keep"
         "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
         the same option, so that ids and labels are what they were.
