@@ -247,7 +247,7 @@ def build_ensemble(
     """
     refuse_empty_members(names, categories)
     if not keep_unlabelled:
-        refuse_unlabelled(labels)
+        refuse_unlabelled(labels, ids=None if ids is None else np.asarray(ids))
     values = as_counts(counts, len(labels))
     prove_counts(values, len(names))
     ensemble = Ensemble(
@@ -272,6 +272,14 @@ def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) 
         raise EmptyMemberError(empty)
 
 
+def _shown(names: tuple[str, ...]) -> str:
+    return ", ".join(map(_check.brief, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def _number_of(values: Array) -> str:
+    return f"{values.size:,}" if values.ndim == 1 else f"shape {values.shape}"
+
+
 def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
     """Return one positive, finite weight per member.
 
@@ -289,7 +297,9 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
         wanted = "numbers, one per member" + ("" if are_learnt(weights) else ', or "auto"')
         raise TypeError(f"weights must be {wanted}, got {_check.brief(weights)}.") from None
     if values.shape != (n_members,):
-        raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
+        raise ValueError(
+            f"weights must have one value per member, {n_members} in all ({_shown(names)}), got {_number_of(values)}."
+        )
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError("weights must be positive and finite; leave out a member that should not count.")
     if values.max() > MOST_WEIGHT or values.min() < 1 / MOST_WEIGHT:
@@ -337,7 +347,7 @@ def as_ids(ids: Any, n_rows: int) -> Array:
 
 
 MEASURED_FROM = 5
-"""The number of objects from which on a column of numbers with decimals counts as measurements; in a file, from one."""
+"""The number of objects from which on a column of numbers with decimals counts as measurements."""
 ALL_DIFFERENT_FROM = 21
 """The number of objects from which on a column in which all labels differ counts as ids."""
 ALMOST_FROM = 50
@@ -375,7 +385,7 @@ def refuse_suspects(
     where = f"{source}: " if source else ""
     n_objects = len(labels) if counts is None else int(counts.sum())
     measured = [place for place, values in enumerate(categories) if is_measurement(values)]
-    if measured and (source or n_objects >= MEASURED_FROM):
+    if measured and n_objects >= MEASURED_FROM:
         raise ValueError(
             where + _measurement_message([names[place] for place in measured], categories[measured[0]], source)
         )

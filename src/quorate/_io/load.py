@@ -27,6 +27,7 @@ from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (
     DELIMITERS,
+    ONE_OF_THEM,
     Choice,
     Choose,
     Texts,
@@ -101,8 +102,8 @@ def load_labels(
         Leave out objects that have no label in any member, instead of refusing the table. ``info["skipped"]`` counts
         them. The objects must have ids. "keep" keeps them, and `consensus` gives them the label -1.
     check : bool, default True
-        Refuse columns that cannot be clusterings, as `as_ensemble` does, numbers with decimals in small files, too; a
-        column named in `columns` may have as many labels as objects.
+        Refuse columns that cannot be clusterings, as `as_ensemble` does; a column named in `columns` may have as many
+        labels as objects.
     formulas : {"keep", "quote"}, default "keep"
         "quote" takes away the apostrophe that `save_labels` and `save_ensemble` put before cells of text files with
         the same option, so that ids and labels are what they were.
@@ -218,7 +219,7 @@ def _from_columns(
     """Build the ensemble of a table in memory, which is one block."""
     refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
     if how.duplicates == "refuse" or ids is None:
-        refuse_repeated(ids, source)
+        refuse_repeated(ids, source, f"; {ONE_OF_THEM}")
     else:
         from quorate._data.meant_ids import refuse_missing_ids
 
@@ -226,7 +227,10 @@ def _from_columns(
     rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
         logger.info("numbering labels", extra={"share": place / len(names)})
-        coded.append(code_column(column, name, kind, rule))
+        try:
+            coded.append(code_column(column, name, kind, rule))
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}") from error
     table = stack_columns(coded)
     if how.duplicates == "refuse" or ids is None:
         return _built(table, names, ids, id_name, source, how)

@@ -239,7 +239,7 @@ def _load_new(
     known = [name for name in (*members, *(m.removeprefix(f"{stem}.") for m in members)) if name not in empty]
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        return members_alone(columns, known, id_of_file(arguments, path), path, arguments.labels)
+        return members_alone(columns, known, id_of_file(arguments, path), path, ", ".join(arguments.labels))
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     reading = Reading(
