@@ -245,7 +245,7 @@ def _load_new(
     known = [name for name in (*members, *(m.removeprefix(f"{stem}.") for m in members)) if name not in empty]
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        return members_alone(columns, known, id_of_file(arguments, path), path, arguments.labels)
+        return members_alone(columns, known, id_of_file(arguments, path), path, ", ".join(arguments.labels))
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     reading = Reading(
@@ -633,7 +633,8 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     options = {"ids": arguments.id, "sep": arguments.sep, "encoding": arguments.encoding}
     with step(f"reading {arguments.features}"):
         if model.columns == "auto":
-            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments))
+            kinds = model.columns_.kinds
+            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments), kinds=kinds)
             return table, table.object_ids
         read = load_features(arguments.features, columns=None if wanted is None else list(wanted), **options)
     width = read.values.shape[1]
