@@ -40,6 +40,7 @@ from quorate.cli.options import (
 )
 from quorate.cli.output import (
     aligned,
+    outside_facts,
     place_of,
     refuse_clashes,
     stability_facts,
@@ -151,16 +152,21 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate.cli.block_commands import score_in_blocks
 
         scores, read = score_in_blocks(arguments, test, step)
-        ensemble, named = read.ensemble, read.labels
+        ensemble, named, outside = read.ensemble, read.labels, {}
     else:
         ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
         # tables show clusters by their names in the file, not by their codes
-        named = labelling.named()
+        named, outside = labelling.named(), outside_facts(labelling.n_outside)
         with step("scoring"):
             scores = evaluate_within(named, ensemble, test.seconds, truth=truth, null=test.null)
     with step("scoring"):
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
-    facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
+    facts: dict[str, Any] = {
+        **scores.as_dict(),
+        "verdict": scores.verdict._asdict(),
+        **table_facts(ensemble),
+        **outside,
+    }
     facts |= stability_facts(scores)
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
     if scores.stability is not None:
@@ -544,7 +550,8 @@ def run_report(arguments: argparse.Namespace) -> None:
             trees=trees,
             **title,
         )
-    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
+    outside = outside_facts(labelling.n_outside)
+    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble), **outside}
     line = aligned({"report": f"in {arguments.output} ({facts['bytes']:,} bytes)"})
     tell(arguments, facts, line + table_summary(facts))
 

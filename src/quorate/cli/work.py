@@ -95,8 +95,11 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
     """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
     if "-" in arguments.labels and arguments.labelling == "-":
         raise ValueError("only one of the two files can come from standard input")
+    options = table_options(arguments)
+    # an object without any label may be one that the labelling leaves outside
+    options["skip_empty"] = options["skip_empty"] or "keep"
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **options)
     with step(f"reading {arguments.labelling}"):
         labelling = load_labelling(
             arguments.labelling,
