@@ -40,6 +40,7 @@ from quorate.cli.options import (
 )
 from quorate.cli.output import (
     aligned,
+    former_lines,
     outside_facts,
     place_of,
     refuse_clashes,
@@ -309,7 +310,8 @@ def run_update(arguments: argparse.Namespace) -> None:
     found = update(before, after, confidence=confidence, used=used, **options)
     write_updated(arguments, found)
     facts = {**found.as_dict(), "output": arguments.output}
-    tell(arguments, facts, f"{found}\n{aligned({'labels': place_of(arguments.output)})}")
+    lines = {"labels": place_of(arguments.output), **former_lines(found.former)}
+    tell(arguments, facts, f"{found}\n{aligned(lines)}")
 
 
 def add_cut(commands: Any) -> None:

@@ -154,6 +154,15 @@ def outside_text(n_outside: int) -> str:
     return f"{_check.counted(n_outside, 'object')} without a label {belong} to no cluster and {are} left out"
 
 
+def former_lines(former: tuple[Any, ...]) -> dict[str, str]:
+    """Say which ids no cluster has any more, and how the next update is kept from giving them again."""
+    if not former:
+        return {}
+    listed = ",".join(map(str, former))
+    option = _check.option("--used", listed)
+    return {"former ids": f"{listed}: no cluster has them now; so that none gets them again, add {option} next time"}
+
+
 def table_summary(facts: dict[str, Any]) -> str:
     """Return the lines about the clusterings, the joined tables and the objects left out."""
     outside = {"outside": outside_text(facts["outside"])} if "outside" in facts else {}
