@@ -13,7 +13,9 @@ from walks import walk
 MOST_MODULES = (
     231  # drawn labels (27), the end of Parquet files (28), trees, columns, rules, update, resolutions (32), judge (30)
 )
-MOST_LINES = 55_200  # outside in every command, former ids (34); copies, divided counts (27); splits (31); noise, meant ids, names (32); blocks (33); soft members (29)
+MOST_LINES = (
+    55_200  # objects outside in every command, former ids (34); copies (27); splits (31); noise, ids (32); blocks (33)
+)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate._io": 16,  # the end of Parquet files (28)

@@ -491,7 +491,8 @@ class Measurements(NamedTuple):
     """A table of measurements, with column names and ids if the file has them.
 
     `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
-    `coding` says how columns of any kind became these numbers, and `standard` how columns were scaled, if they were.
+    `coding` says how columns of any kind became these numbers, and `standard` how columns were scaled, if they were;
+    `columns` are the columns of any kind.
     """
 
     values: Any
@@ -499,6 +500,7 @@ class Measurements(NamedTuple):
     ids: Array | None = None
     coding: MixedColumns | None = None
     standard: Any = None
+    columns: TypedTable | None = None
 
 
 def load_features(

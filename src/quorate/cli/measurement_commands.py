@@ -203,7 +203,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     outcome = find_consensus(
         arguments, ensemble, n_clusters, solving, step, start=start, info=info, features=table.values
     )
-    write_made(arguments, outcome, fitted, step)
+    write_made(arguments, outcome, fitted, table, step)
     tell_outcome(arguments, outcome, "base", "k")
 
 

@@ -392,8 +392,10 @@ def _with_reference(
     return replace(result, info={**result.info, **test})
 
 
-def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
-    """Write the labels and the report, each if it is asked for."""
+def write_results(
+    arguments: argparse.Namespace, outcome: Outcome, step: Step, columns: TypedTable | None = None
+) -> None:
+    """Write the labels and the report, each if it is asked for; `columns` explain the clusters on its first page."""
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
             formulas = formulas_of(arguments, arguments.output)
@@ -423,6 +425,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 random_state=outcome.seed,
                 command=shlex.join(arguments.command_line),
                 overwrite=arguments.force,
+                features=columns,
             )
 
 
@@ -471,9 +474,11 @@ def refuse_made(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
 
 
-def write_made(arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, step: Step) -> None:
+def write_made(
+    arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, table: Measurements, step: Step
+) -> None:
     """Write the files of `quorate cluster`: labels, report, model and members."""
-    write_results(arguments, outcome, step)
+    write_results(arguments, outcome, step, table.columns)
     if fitted is not None:
         write_model(arguments, fitted, outcome, step)
     write_ensemble(arguments, arguments.ensemble, outcome.ensemble, step)
@@ -658,7 +663,7 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
         coding = mixed_columns(table)
     if not arguments.quiet:
         sys.stderr.write(printable(f"quorate: {coding}\n"))
-    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
+    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding, columns=table)
 
 
 def _scaled(table: Measurements) -> Measurements:
