@@ -113,6 +113,17 @@ def test_a_camp_keeps_the_noise_of_its_members() -> None:
     assert (camp.consensus.labels < 0).sum() == 13
 
 
+def test_methods_are_compared_on_the_objects_inside() -> None:
+    members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
+    truth = np.repeat([0, 1, 2, 3], [40, 40, 40, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = quorate.compare(members, ["kmeans", "mcla"], 3, truth=truth, random_state=0)
+    alone = quorate.compare(planted()[10:], ["kmeans", "mcla"], 3, truth=truth[10:120], random_state=0)
+    assert [row._replace(seconds=None) for row in found.rows] == [row._replace(seconds=None) for row in alone.rows]
+    assert len(found.result("kmeans", 3).labels) == 110
+
+
 def test_objects_outside_are_in_no_part_of_the_tree_of_splits() -> None:
     members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
     with warnings.catch_warnings():
