@@ -170,7 +170,10 @@ def test_few_objects(n_objects):
 def test_without_a_number_of_clusters_members_are_spectral():
     X, _ = spirals()
     ensemble = generate(X, 3, random_state=0)
-    assert ensemble.info["base"] == "spectral: no number of clusters is given to try kinds with"
+    assert (
+        ensemble.info["base"]
+        == "spectral: no kinds were tried, because the number of clusters wanted in the end is not known"
+    )
     assert np.array_equal(ensemble.labels, generate(X, 3, base="spectral", random_state=0).labels)
 
 

@@ -127,8 +127,13 @@ def test_labellings_of_other_people(table: Path, tmp_path: Path, capsys: Output)
     np.save(tmp_path / "two.npy", np.ones((60, 2), dtype=int))
     assert "2 labellings without names" in fails(capsys, "score", table, tmp_path / "two.npy", *MEMBERS)
     path.write_text("\n".join(["label,k", ",1", *["1,2"] * 59]))
-    message = fails(capsys, "score", table, path, *MEMBERS, "--truth", "k")
+    # an object without a label is outside, and left out
+    assert main(["score", str(table), str(path), *MEMBERS, "--truth", "k", "--no-null", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["outside"], found["n_objects"]) == (1, 60)
+    message = fails(capsys, "score", table, path, *MEMBERS, "--memory", "1GB")
     assert "leaves 1 object without a label" in message
+    assert "without --memory" in message
     assert "only one of the two files" in fails(capsys, "score", "-", "-")
 
 

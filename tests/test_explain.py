@@ -152,6 +152,18 @@ def test_the_rule_of_random_labels_is_not_praised() -> None:
     assert all(rule.precision is None or rule.precision < 0.4 for rule in found.rows)
 
 
+def test_a_rule_that_does_not_tell_a_cluster_apart_is_not_given() -> None:
+    rng = np.random.default_rng(0)
+    labels, values = rng.integers(0, 4, 400), rng.normal(size=400)
+    found = rules(labels, {"x": values})
+    assert [row.text for row in found.rows] == ["no rule separates it"] * 4
+    assert "precision" not in str(found)
+    shifted = rules(labels, {"x": values + 1.5 * (labels == 0)})
+    weak = next(row for row in shifted.rows if row.cluster == "0")
+    assert weak.precision is not None
+    assert weak.precision > 0.4
+
+
 def test_rules_of_dates_gaps_and_sparse_words() -> None:
     labels, frame = people(300)
     texts = [rule.text for rule in rules(labels, frame[["since"]]).rows]

@@ -87,7 +87,7 @@ def test_labels_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ([[0, 1]], {}, ValueError, "one label per object, got an array of shape"),
         ([], {}, ValueError, "one label per object"),
         ([0.5, 1], {}, TypeError, "labels must be integers"),
-        (["a", "b"], {}, TypeError, "labels must be integers"),
+        ([True, False], {}, TypeError, "labels must be integers"),
         ([0, -2], {}, ValueError, r"-1 \(missing\) or larger, got -2"),
         ([0, 1], {"ids": ["a"]}, ValueError, "one value per object, 2 in all"),
         ([0, 1], {"ids": ["a", "a"]}, ValueError, "has the id 'a' twice"),

@@ -148,7 +148,10 @@ def test_the_shell_clusters_a_mixed_table(
     call = ["cluster", "customers.csv", "--id", "customer", "-k", "3", "--no-null", "--no-reference"]
     assert main([*call, "-o", "plain.csv"]) == 2
     assert "take texts and gaps with --mixed" in capsys.readouterr().err
-    assert main([*call, "-o", "labels.csv", "--mixed"]) == 0
+    assert main([*call, "-o", "labels.csv", "--mixed", "--report", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert 'id="front"' in page, "the columns explain the clusters on a first page"
+    assert "income" in page.partition("</section>")[0]
     shown = capsys.readouterr()
     assert "quorate: 1 number, 1 date, 1 column of yes and no, 1 category with 3 values" in shown.err
     found = pd.read_csv("labels.csv", index_col="customer")["label"]

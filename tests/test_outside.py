@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate import as_ensemble, consensus, evaluate, join, load_consensus, load_labels, save_consensus, save_labels
+from quorate._trust.subject import subject_of
 from quorate.cli import main
+from quorate.reporting.slider import stops
 
 
 def slowly_outside(table: np.ndarray, weights: np.ndarray, noise: int, missing: int) -> list[bool]:
@@ -95,6 +98,52 @@ def test_results_with_objects_outside_are_saved_scored_and_reported(tmp_path: Pa
     assert (refined.labels[:10] == -1).all()
 
 
+def test_a_table_of_a_result_with_objects_outside_is_scored() -> None:
+    table = np.vstack([planted(), np.full((3, 6), -1)])
+    result = consensus(table, 3, noise=-1, skip_empty="keep", random_state=0)
+    assert evaluate(result, table).n_objects == 110
+    with pytest.raises(ValueError, match="3 of 123 objects have no label"):
+        evaluate(np.zeros(123, dtype=int), table)
+
+
+def test_a_camp_keeps_the_noise_of_its_members() -> None:
+    members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
+    (camp,) = quorate.camps(members, 3, random_state=0)
+    assert np.array_equal(camp.consensus.labels, consensus(members, 3, random_state=0).labels)
+    assert (camp.consensus.labels < 0).sum() == 13
+
+
+def test_methods_are_compared_on_the_objects_inside() -> None:
+    members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
+    truth = np.repeat([0, 1, 2, 3], [40, 40, 40, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = quorate.compare(members, ["kmeans", "mcla"], 3, truth=truth, random_state=0)
+    alone = quorate.compare(planted()[10:], ["kmeans", "mcla"], 3, truth=truth[10:120], random_state=0)
+    assert [row._replace(seconds=None) for row in found.rows] == [row._replace(seconds=None) for row in alone.rows]
+    assert len(found.result("kmeans", 3).labels) == 110
+
+
+def test_objects_outside_are_in_no_part_of_the_tree_of_splits() -> None:
+    members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = quorate.significant_splits(members)
+    alone = quorate.significant_splits(planted()[10:])
+    assert found.splits == alone.splits
+    assert found.labels[10:120].tolist() == alone.labels.tolist()
+    assert (found.labels[[*range(10), *range(120, 123)]] == -1).all()
+
+
+@pytest.mark.parametrize("method", ["lwgp", "kmeans"])
+def test_other_numbers_of_clusters_leave_the_same_objects_outside(method: str, tmp_path: Path) -> None:
+    members = as_ensemble(np.vstack([planted(), np.full((3, 6), -1)]), noise=-1, skip_empty="keep")
+    result = consensus(members, 3, method=method, random_state=0)
+    slider = stops(subject_of(result, members), "auto", 0)
+    assert len(slider.partitions) > 2
+    assert all(((part.labels < 0) == (result.labels < 0)).all() for part in slider.partitions)
+
+
 def test_a_joined_table_keeps_its_noise(tmp_path: Path) -> None:
     scan = pd.Series([0, 0, 1, 1, -1, -1], index=list("abcdef"), name="scan")
     web = pd.Series([5, 5, 6, -1], index=list("abcf"), name="web")
@@ -155,8 +204,21 @@ def test_the_shell_keeps_noise_and_empty_rows(tmp_path: Path, capsys: pytest.Cap
     assert facts["outside"] == 11
     labels = pd.read_csv(out)["label"]
     assert labels.isna().sum() == 11
-    assert main(["score", *line[1:4], str(out), "--no-null", "--keep-empty"]) in (0, 2)
-    capsys.readouterr()
+    # the labelling says by its empty labels what is outside
+    named = ["--id", "id", "--noise", "-1"]
+    assert main(["score", line[1], str(out), *named, "--no-null", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert (scores["outside"], scores["density"]) == (11, pytest.approx(facts["scores"]["density"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["report", line[1], str(out), *named, "-o", str(tmp_path / "page.html")]) == 0
+    assert "11 objects without a label" in capsys.readouterr().out
+    assert main(["explain", str(out), line[1], "--id", "id"]) == 0
+    assert "11 objects without a label belong to no cluster and are left out" in capsys.readouterr().out
+    whole = tmp_path / "whole.csv"
+    pd.read_csv(out).fillna({"label": 0}).to_csv(whole, index=False)
+    assert main(["score", line[1], str(whole), *named]) == 2
+    assert "no label in any member" in capsys.readouterr().err
     assert main([*line, "--noise", "-1", "--keep-empty", "--memory", "1GB", "--json", "--force"]) == 0
     assert json.loads(capsys.readouterr().out)["outside"] == 11
     assert pd.read_csv(out)["label"].isna().sum() == 11

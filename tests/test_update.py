@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import Consensus, consensus, update
+from quorate import Consensus, consensus, save_labels, update
 from quorate.cli import main
 
 SMALLEST = 40
@@ -109,6 +109,41 @@ def test_ids_are_never_given_twice_over_many_months() -> None:
     assert again.labels.tolist() == [0, 0, 1, 1, 3, 3], "2 was used before"
     assert update([0, 0, 1, 1], [0, 0, 1, 2], used=[7]).labels.tolist() == [0, 0, 1, 8]
     assert update(["a", "a", "new 1", "new 1"], [0, 0, 1, 2]).labels.tolist() == ["a", "a", "new 1", "new 2"]
+
+
+def test_months_are_saved_with_ids_and_names(tmp_path: Path) -> None:
+    index = pd.Index(["ann", "bob", "cid", "dee"], name="customer")
+    found = update(pd.Series(["low", "low", "high", "high"], index=index), pd.Series([1, 1, 0, -1], index=index))
+    for path, labels in (("a.csv", found), ("b.csv", pd.Series(found.labels, index=index))):
+        save_labels(tmp_path / path, labels)
+        frame = pd.read_csv(tmp_path / path)
+        assert frame.iloc[:, 0].tolist() == list(index)
+        assert frame["label"].fillna("-").tolist() == ["low", "low", "high", "-"]
+    save_labels(tmp_path / "c.csv", np.array(["x", "y", "x"]))
+    assert (tmp_path / "c.csv").read_text() == "label\nx\ny\nx\n"
+    save_labels(tmp_path / "c.npz", found)
+    with np.load(tmp_path / "c.npz") as kept:
+        assert kept["clusters"][kept["labels"][:3]].tolist() == ["low", "low", "high"]
+    with pytest.raises(TypeError, match="integers, -1 where missing, names"):
+        save_labels(tmp_path / "d.csv", np.array([0.5, 1.5]))
+
+
+def test_one_object_is_one() -> None:
+    before, after = pd.Series([0, 0, 1], index=list("abc")), pd.Series([0, 0, 1], index=list("abd"))
+    assert str(update(before, after)).startswith("2 objects stayed, 0 moved, 1 is new, 1 is gone\n")
+    unsure = update([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], confidence=[1, 1, 1, 1, 1, 0.1])
+    assert ", 1 unsure one left where it was" in str(unsure)
+
+
+def test_the_shell_names_former_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for month, labels in (("a1", "001122"), ("a2", "001111"), ("a3", "001122")):
+        (tmp_path / f"{month}.csv").write_text("label\n" + "\n".join(labels) + "\n")
+    merged, split = str(tmp_path / "b2.csv"), str(tmp_path / "b3.csv")
+    assert main(["update", str(tmp_path / "a1.csv"), str(tmp_path / "a2.csv"), "-o", merged]) == 0
+    assert "add --used 2 next time" in capsys.readouterr().out
+    assert main(["update", merged, str(tmp_path / "a3.csv"), "-o", split, "--used", "2"]) == 0
+    assert "add --used 2 next time" in capsys.readouterr().out, "2 is still a former id"
+    assert Path(split).read_text().split() == ["label", *"001133"]
 
 
 def test_unsure_objects_stay_where_they_were() -> None:

@@ -27,7 +27,7 @@ class Camp(NamedTuple):
     others : float or None
         Their mean agreement with the members of other camps; None if there is one camp.
     consensus : Consensus
-        What they say. Objects that none of them knows have the label -1.
+        What they say. Objects that none of them knows, or that they call noise, have the label -1.
     """
 
     members: tuple[str, ...]

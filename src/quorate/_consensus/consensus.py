@@ -22,7 +22,7 @@ from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
 from quorate._data.ensemble import ensemble_as
 from quorate._data.labelling import matched_labels
-from quorate._data.outside import inside_rows, noise_values, part_inside
+from quorate._data.outside import inside_rows, noise_values, part_inside, with_noise
 from quorate._data.proof import proven
 from quorate._data.rows import ARRAYS, at_places, compress, expand, expand_on_card, select_rows
 from quorate._data.soft_members import as_soft_ensemble, drawn_labels, harden
@@ -398,17 +398,9 @@ def _with_labels(whole: Consensus, members: Ensemble, labels: NDArray[np.int32],
 def camp_consensus(
     ensemble: Ensemble, members: NDArray[np.intp], n_clusters: int | None, solving: Solving
 ) -> Consensus:
-    """Return the consensus of some members; objects that none of them knows have the label -1."""
-    part = with_members(ensemble, members)
-    known = part.labels.max(axis=1) >= 0
-    if known.all():
-        return solve_objects(part, n_clusters, solving).objects
-    ids = None if part.object_ids is None else part.object_ids[known]
-    seen = replace(part, labels=part.labels[known], counts=part.counts[known], object_ids=ids)
-    result = solve_objects(seen, n_clusters, solving).objects
-    labels = np.full(len(known), -1, dtype=np.int32)
-    labels[known] = result.labels
-    return replace(result, labels=labels, runner_up=None, rows=None, tree=None, object_ids=part.object_ids)
+    """Return the consensus of some members; objects that none knows, or that they call noise, have the label -1."""
+    noise = None if ensemble.noise is None else ensemble.noise[:, members]
+    return solve_objects(with_noise(with_members(ensemble, members), noise), n_clusters, solving).objects
 
 
 def _read(labels: Any, reading: Reading) -> AnyEnsemble:

@@ -89,12 +89,19 @@ class Update:
     id_name: str = "id"
 
     def __repr__(self) -> str:
-        unsure = f", {self.n_unsure:,} unsure ones left where they were" if self.n_unsure else ""
+        one = ", 1 unsure one left where it was"
+        unsure = one if self.n_unsure == 1 else f", {self.n_unsure:,} unsure ones left where they were"
         head = (
-            f"{self.n_stayed:,} objects stayed, {self.n_moved:,} moved, {self.n_new:,} are new, "
-            f"{self.n_gone:,} are gone{unsure}"
+            f"{counted(self.n_stayed, 'object')} stayed, {self.n_moved:,} moved, {_are(self.n_new)} new, "
+            f"{_are(self.n_gone)} gone{unsure if self.n_unsure else ''}"
         )
         return "\n".join([head, *(event.text for event in self.events)])
+
+    @property
+    def former(self) -> tuple[Any, ...]:
+        """The ids that clusters had before and none has now; no later cluster may get them."""
+        now = set(self.labels.tolist())
+        return tuple(one for one in self.used if one not in now)
 
     def as_dict(self) -> dict[str, Any]:
         """Return counts, events and moves as lists and dictionaries of plain types."""
@@ -103,12 +110,21 @@ class Update:
             {**event._asdict(), "before": _plain(event.before), "after": _plain(event.after)} for event in self.events
         ]
         moved = [{"before": _plain(a), "after": _plain(b), "objects": n} for a, b, n in self.moved]
-        return {**{name: getattr(self, name) for name in names}, "events": events, "moved": moved}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "events": events,
+            "moved": moved,
+            "former": _plain(self.former),
+        }
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a pandas DataFrame with one row per event."""
         frame: pandas.DataFrame = need_library("pandas").DataFrame(list(self.events), columns=list(Event._fields))
         return frame
+
+
+def _are(number: int) -> str:
+    return f"{number:,} {'is' if number == 1 else 'are'}"
 
 
 def _plain(ids: Any) -> Any:
@@ -162,7 +178,7 @@ def update(
     >>> june = pd.Series([1, 1, 0, 0, 2, 2], index=["bob", "cid", "dee", "eva", "fay", "gil"])
     >>> changes = update(may, june)
     >>> changes
-    4 objects stayed, 0 moved, 2 are new, 1 are gone
+    4 objects stayed, 0 moved, 2 are new, 1 is gone
     new 1 is new: 2 objects
     low is still there: 2 objects stayed
     high is still there: 2 objects stayed

@@ -14,9 +14,10 @@ from quorate._check import counted, has
 from quorate._data.coding import DEFAULT, code_integers, code_values, missing_rule
 from quorate._data.ensemble import EmptyMemberError, as_ensemble, build_ensemble, with_options
 from quorate._data.ids import numbered, order_of
+from quorate._data.outside import refuse_unlabelled, unlabelled_rows
 from quorate._data.proof import as_csr, proven, vary
 from quorate._data.tables import holds_matrices, index_ids, index_name, is_matrix, label_vector, refuse_duplicates
-from quorate._types import Ensemble, SoftEnsemble
+from quorate._types import Consensus, Ensemble, SoftEnsemble
 from quorate.solvers.label_rows import likeliest_labels, one_hot
 
 TOLERANCE = 1e-3
@@ -115,6 +116,18 @@ def soft_or_labels(members: Any) -> Ensemble | SoftEnsemble:
     """Read members with `as_soft_ensemble` if matrices of memberships are among them, and with `as_ensemble` if not."""
     is_soft = isinstance(members, SoftEnsemble) or holds_matrices(members)
     return as_soft_ensemble(members) if is_soft else as_ensemble(members)
+
+
+def members_beside(result: Any, members: Any) -> Ensemble | SoftEnsemble:
+    """Read the members of a result as `soft_or_labels` does; objects that it leaves outside may have no label."""
+    n_outside = int((result.labels < 0).sum()) if isinstance(result, Consensus) else 0
+    if not n_outside or isinstance(members, Ensemble | SoftEnsemble) or holds_matrices(members):
+        return soft_or_labels(members)
+    kept = as_ensemble(members, skip_empty="keep")
+    unknown = unlabelled_rows(kept.labels)
+    if len(unknown) > n_outside:
+        refuse_unlabelled(kept.labels, unknown)
+    return kept
 
 
 def with_mean_memberships(soft: SoftEnsemble, group: NDArray[np.intp], counts: NDArray[np.int64]) -> SoftEnsemble:

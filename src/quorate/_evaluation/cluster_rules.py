@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.typed_columns import TypedColumn, TypedTable, typed_table
-from quorate._evaluation.explanation import labels_beside
+from quorate._evaluation.explanation import CLEAR, labels_beside
 from quorate._summaries import need_library
 from quorate._types import FloatArray, IntArray
 
@@ -24,6 +24,9 @@ MOST_OBJECTS = 20_000
 """Objects that rules are sought on; their precision and recall are counted on all others."""
 MOST_COLUMNS = 500
 """Columns of a sparse matrix that rules may use: those that differ most between clusters."""
+
+LEAST = CLEAR / (CLEAR**2 + 4) ** 0.5
+"""A rule must have this correlation with its cluster on the other half: that of two groups which differ by `CLEAR`."""
 
 
 class Condition(NamedTuple):
@@ -49,7 +52,8 @@ class ClusterRule(NamedTuple):
     """A rule for one cluster; an object fulfils it if all conditions hold.
 
     `precision` is the share of the objects that fulfil the rule which are in the cluster, and `recall` the share of the
-    cluster that fulfils it; both are None if the half that they are counted on has no such objects.
+    cluster that fulfils it; both are None if the half that they are counted on has no such objects. A cluster that no
+    rule tells apart has no conditions.
     """
 
     cluster: str
@@ -82,10 +86,11 @@ class Rules:
         def share(value: float | None) -> str:
             return "unknown" if value is None else f"{value:.0%}"
 
-        return "\n".join(
-            f"{rule.cluster}: {rule.text} (precision {share(rule.precision)}, recall {share(rule.recall)})"
-            for rule in self.rows
-        )
+        def quality(rule: ClusterRule) -> str:
+            known = f" (precision {share(rule.precision)}, recall {share(rule.recall)})"
+            return known if rule.conditions else ""
+
+        return "\n".join(f"{rule.cluster}: {rule.text}{quality(rule)}" for rule in self.rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the rules as lists and dictionaries of plain types."""
@@ -143,7 +148,8 @@ def rules(
     -----
     For each cluster a decision tree of that depth is grown on a random half of the objects (at most 20,000), and the
     leaf with the best balance of precision and recall (F1) is taken; conditions that do not improve it are dropped.
-    Precision and recall are counted on the other half, which the rule has not seen.
+    Precision and recall are counted on the other half, which the rule has not seen. A rule that hardly tells the
+    cluster apart there, with a correlation below .24, is not given: "no rule separates it".
 
     Examples
     --------
@@ -162,8 +168,11 @@ def rules(
     rows = []
     for cluster, name in enumerate(labelling.categories.tolist()):
         conditions = finder.rule(cluster)
-        precision, recall = _quality(finder.holds(conditions)[unseen], labelling.codes[unseen] == cluster)
-        rows.append(ClusterRule(str(name), conditions, *((precision, recall) if conditions else (None, None))))
+        holds, inside = finder.holds(conditions)[unseen], labelling.codes[unseen] == cluster
+        if not _tells_apart(holds, inside):
+            rows.append(ClusterRule(str(name), (), None, None))
+            continue
+        rows.append(ClusterRule(str(name), conditions, *(_quality(holds, inside) if conditions else (None, None))))
     return Rules(tuple(rows), typed.left_out)
 
 
@@ -280,6 +289,13 @@ def _merged(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
         if tighter:
             kept[key] = condition
     return tuple(kept.values())
+
+
+def _tells_apart(holds: Mask, inside: Mask) -> bool:
+    """Whether objects that fulfil a rule are in the cluster clearly more often than others; true if that is unknown."""
+    if len(np.unique(inside)) < 2:
+        return True
+    return len(np.unique(holds)) == 2 and float(np.corrcoef(holds, inside)[0, 1]) >= LEAST
 
 
 def _quality(holds: Mask, inside: Mask) -> tuple[float | None, float | None]:

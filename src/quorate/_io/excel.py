@@ -44,7 +44,7 @@ def read_sheet(path: FilePath, choose: Choose) -> Sheet:
             raise ValueError(f"{name_of(path)} could not be read as .xlsx: {reason}") from error
     if has_more:
         warnings.warn(
-            f"{name_of(path)}: the sheet {sheet.title!r} was read, and {', '.join(map(repr, has_more))} were not.",
+            f"{name_of(path)}: the sheet {sheet.title!r} was read; not read: {', '.join(map(repr, has_more))}.",
             UserWarning,
             stacklevel=2,
         )

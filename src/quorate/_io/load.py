@@ -15,7 +15,15 @@ from quorate._data.blocks import CodedColumn, Kind, code_column
 from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
 from quorate._data.ids import computable, order_of, refuse_repeated
-from quorate._data.outside import noise_taken_out, noise_values, rule_beside, settled, with_noise
+from quorate._data.outside import (
+    noise_taken_out,
+    noise_values,
+    refuse_unlabelled,
+    rule_beside,
+    settled,
+    unknown_rows,
+    with_noise,
+)
 from quorate._data.proof import csr_from_file, is_sparse_file, vary
 from quorate._data.rows import select_members
 from quorate._data.tables import Table, as_table, refuse_duplicates, refuse_shape, transposed
@@ -300,7 +308,7 @@ def _built(
 
 
 class Labelling(NamedTuple):
-    """One labelling: codes, one per object, and the values in the file that they stand for.
+    """One labelling: codes, one per object, -1 for objects outside, and the values in the file that they stand for.
 
     `truth` holds the codes of the true labels, or None if the file has none.
     """
@@ -310,8 +318,17 @@ class Labelling(NamedTuple):
     categories: Array
 
     def named(self) -> Array:
-        """Return the labels as they are in the file."""
-        return self.categories[self.labels]
+        """Return the labels as they are in the file, None for objects without one."""
+        if not self.n_outside:
+            return self.categories[self.labels]
+        values: Array = np.full(len(self.categories) + 1, None, dtype=object)
+        values[:-1] = self.categories
+        return values[self.labels]
+
+    @property
+    def n_outside(self) -> int:
+        """How many objects have no label: they belong to no cluster."""
+        return int((self.labels < 0).sum())
 
 
 def load_with_truth(
@@ -373,9 +390,10 @@ def load_labelling(
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
-    The objects are those of a table of labels, or of a table of columns of any kind. Rows are matched to them by id if
-    both have ids, otherwise by their order. `sep` is what separates the columns of the table; the file need not have
-    the same separator, which is recognised.
+    The objects are those of a table of labels, or of a table of columns of any kind. An object whose label is empty
+    belongs to no cluster; objects that no member knows anything about may not be in one. Rows are matched to them by
+    id if both have ids, otherwise by their order. `sep` is what separates the columns of the table; the file need not
+    have the same separator, which is recognised.
     """
     source = name_of(path)
 
@@ -397,10 +415,9 @@ def load_labelling(
             f"{source} labels {_check.counted(table.n_rows, 'object')}, but the table has "
             f"{n_rows:,}; rows are matched by order unless both files have an id column (--id)."
         )
-    if table.labels[:, 0].min() < 0:
-        raise ValueError(
-            f"{source} leaves {_check.counted(int((table.labels[:, 0] < 0).sum()), 'object')} without a label."
-        )
+    if isinstance(ensemble, Ensemble):
+        unknown = unknown_rows(ensemble)
+        refuse_unlabelled(ensemble.labels, unknown[table.labels[unknown, 0] >= 0])
     has_truth = truth is not None and truth in table.member_names[1:]
     if table.n_members > 1 + has_truth:
         raise ValueError(f"{source} holds {table.n_members} labellings without names; one was expected.")
@@ -478,7 +495,8 @@ class Measurements(NamedTuple):
     """A table of measurements, with column names and ids if the file has them.
 
     `values` has the shape (n_objects, n_columns) and is an array, a memory map, a pyarrow table or a CSR matrix.
-    `coding` says how columns of any kind became these numbers, and `standard` how columns were scaled, if they were.
+    `coding` says how columns of any kind became these numbers, and `standard` how columns were scaled, if they were;
+    `columns` are the columns of any kind.
     """
 
     values: Any
@@ -486,6 +504,7 @@ class Measurements(NamedTuple):
     ids: Array | None = None
     coding: MixedColumns | None = None
     standard: Any = None
+    columns: TypedTable | None = None
 
 
 def load_features(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.coding import DEFAULT, MissingRule, code_values, label_column, missing_rule, object_array
 from quorate._data.ensemble import as_ids
+from quorate._data.labelling import code_labelling
 from quorate._data.proof import proven
 from quorate._io.arrays import arrays_of_ensemble, without_objects, write_npz
 from quorate._io.aside import write_aside, write_folder_aside
@@ -302,8 +303,9 @@ def save_labels(
         .csv (.csv.gz, .tsv, .txt), .xlsx, .parquet, .npy, .npz or .zarr; "-" writes CSV to standard output. A .npy
         file holds the labels alone. The file is written under another name and then renamed, so that an incomplete
         file never has this name.
-    labels : Consensus, Placement or integer array of shape (n_objects,)
-        The labelling. -1 means missing and becomes an empty cell. If the clusters were `renamed`, their names are
+    labels : Consensus, Placement, Update, or integers or names of shape (n_objects,)
+        The labelling. -1 and None mean missing and become empty cells. A pandas Series of names has the names of the
+        objects as its index. If the clusters were `renamed`, their names are
         written; .npz and .zarr files keep the numbers, and the names as the array "clusters"; .npy files keep the
         numbers alone.
     ids : array of shape (n_objects,), optional
@@ -346,6 +348,9 @@ def save_labels(
         confidence, names, own_name = labels.confidence, labels.cluster_names, labels.id_name
         ids = labels.object_ids if ids is None else ids
         labels = labels.labels
+    else:
+        labels, names, known, own_name = _with_names(labels)
+        ids = known if ids is None else ids
     if name in ("id", "confidence") or (own is not None and name == "method_confidence"):
         raise ValueError(f"name must differ from the columns 'id' and 'confidence', got {name!r}.")
     values = _label_vector(labels)
@@ -444,13 +449,25 @@ def save_ensemble(path: FilePath, ensemble: Ensemble, *, overwrite: bool = False
     write_table(path, columns, ensemble.object_ids, overwrite, id_name, formulas=formulas)
 
 
+def _with_names(labels: Any) -> tuple[Any, tuple[Any, ...] | None, Array | None, str]:
+    """Return labels as integers, their names if they are texts, the ids of the objects, and the name of these ids."""
+    ids, id_name = getattr(labels, "object_ids", None), getattr(labels, "id_name", "id")
+    # what `update` returns has its labels as names
+    labels = getattr(labels, "labels", labels)
+    values = np.asarray(labels)
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in "OUT":
+        return values, None, ids, id_name
+    coded = code_labelling(labels, "labels")
+    return coded.codes, tuple(coded.categories.tolist()), coded.ids if ids is None else ids, id_name
+
+
 def _label_vector(labels: Any) -> Array:
     values = np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"labels must be one label per object, got an array of shape {values.shape}.")
     if values.dtype.kind not in "iu":
         raise TypeError(
-            f"labels must be integers, -1 where missing, or a Consensus, got {values.dtype}; "
+            f"labels must be integers, -1 where missing, names, or a Consensus, got {values.dtype}; "
             f"np.unique(labels, return_inverse=True)[1] makes integers of any labels."
         )
     if values.min() < -1:

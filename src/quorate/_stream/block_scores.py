@@ -283,7 +283,11 @@ def _split(
     labels = rows.labels[:, place]
     if labels.min() < 0:
         n_lacking = int(rows.counts[labels < 0].sum())
-        raise ValueError(f"{beside.title} leaves {_check.counted(n_lacking, 'object')} without a label.")
+        raise ValueError(
+            f"{beside.title} leaves {_check.counted(n_lacking, 'object')} without a label, and a labelling that is "
+            f"read in blocks must label all of them; in memory (without --memory), such objects are left out of the "
+            f"scores."
+        )
     true_place = _place_of_truth(truth, table, beside)
     members = [number for number, name in enumerate(table.names) if name != truth]
     ensemble = replace(select_members(rows, members), weights=as_weights(how.weights, _names(table, members)))

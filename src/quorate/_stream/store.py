@@ -340,7 +340,8 @@ class Workspace:
         except _DAMAGED:
             return None
         n_blocks = len(facts)
-        if len(numbers) != n_blocks or len(ids) not in (0, n_blocks):
+        n_ids = n_blocks if arrays.pop("has_ids", True) else 0
+        if len(numbers) != n_blocks or len(ids) != n_ids:
             warnings.warn(f"files of the unfinished work in {self.folder} are gone; it is made again.", stacklevel=5)
             return None
         row_of, n_skipped, noise = arrays.pop("row_of"), int(arrays.pop("n_skipped")), arrays.pop("noise", None)
@@ -358,6 +359,7 @@ class Workspace:
             # labels of several types in one column cannot be kept in a file: an interrupted run starts again
             return
         arrays |= {"row_of": settled.row_of, "n_skipped": np.array(settled.n_skipped)}
+        arrays["has_ids"] = np.array(any(self.folder.glob("ids-*")))
         arrays["weights"], arrays["counts"] = settled.ensemble.weights, settled.ensemble.counts
         if settled.ensemble.noise is not None:
             arrays["noise"] = settled.ensemble.noise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quorate import _check
 from quorate._data.labelling import code_beside
 from quorate._data.rows import compress
-from quorate._data.soft_members import harden, soft_or_labels
+from quorate._data.soft_members import harden, members_beside
 from quorate._evaluation.scores import (
     ADVICE,
     mean_density_between,
@@ -494,7 +494,7 @@ def evaluate_within(
     clusters, by default the one that the labelling has in its info.
     """
     n_permutations = checked_permutations(null)
-    given = soft_or_labels(ensemble)
+    given = members_beside(labels, ensemble)
     labelling = code_beside(labels, "labels", given, advice=ADVICE)
     scored = score_labelling(labelling, given)
     members = given if isinstance(given, Ensemble) else harden(given)
@@ -606,7 +606,7 @@ def evaluate(
     """
     draws, found = checked_draws(reference), None
     if features is not None and draws is not None:
-        members = soft_or_labels(ensemble)
+        members = members_beside(labels, ensemble)
         members = members if isinstance(members, Ensemble) else harden(members)
         found = beside_measurements(labels, members, features, draws)
     told = None if found is None else found._asdict()

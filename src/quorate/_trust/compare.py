@@ -17,6 +17,7 @@ from quorate._consensus.confidence import with_confidence
 from quorate._consensus.consensus import solve
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import Labelling, code_beside
+from quorate._data.outside import inside_rows, part_inside
 from quorate._data.rows import as_objects, compress, expand, permuted, select_members
 from quorate._evaluation.scores import mean_density_within, score_labelling
 from quorate._solve.own_method import method_names
@@ -174,7 +175,7 @@ def compare(
     Parameters
     ----------
     labels : Ensemble, or anything `as_ensemble` takes
-        The members.
+        The members. Objects outside (noise, or without any label) are left out.
     methods : sequence of str or functions
         Names in METHODS, or functions of your own as for `consensus`; by default four whose time is about linear in
         the number of rows.
@@ -224,8 +225,12 @@ def compare(
     n_draws = _check.integer(n_repeats, "n_repeats", low=0)
     rng = _check.generator(random_state)
     ensemble = as_ensemble(labels)
-    rows, inverse = compress(ensemble)
     classes = None if truth is None else code_beside(truth, "truth", ensemble)
+    inside = inside_rows(ensemble)
+    if inside is not None:
+        ensemble = part_inside(ensemble, inside)
+        classes = None if classes is None else classes._replace(codes=classes.codes[inside])
+    rows, inverse = compress(ensemble)
     seed = int(rng.integers(2**62))
     draws = [_draw(rows, rng) for _ in range(n_draws)]
     results: dict[tuple[str, int], Consensus] = {}

@@ -15,7 +15,8 @@ from quorate._coarsening.coarsen import coarsen_by_option
 from quorate._consensus.place import cluster_profiles, shared_with_clusters
 from quorate._data.ensemble import as_ensemble
 from quorate._data.ids import aligned_result, order_of
-from quorate._data.rows import as_objects, compress, permuted, select_rows
+from quorate._data.outside import inside_rows, part_inside
+from quorate._data.rows import as_objects, at_places, compress, permuted, select_rows
 from quorate._evaluation.co_association import NO_TREE, grown_splits
 from quorate._progress import steps
 from quorate._solve.procedure import procedure_of
@@ -88,7 +89,8 @@ class SplitTree:
     splits : tuple of SplitTest
         The splits that were tested, from the top.
     labels : int32 array
-        The cluster of each object: the parts that no significant split divides, by first appearance.
+        The cluster of each object: the parts that no significant split divides, by first appearance; -1 for objects
+        outside (noise, and objects without any label).
     alpha : float
         The level of error.
     reference : str
@@ -122,7 +124,7 @@ class SplitTree:
 
     def as_dict(self) -> dict[str, Any]:
         """Return splits and the number of clusters as plain types."""
-        sizes = np.bincount(self.labels, minlength=self.n_clusters).tolist()
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).tolist()
         facts = {"n_clusters": self.n_clusters, "sizes": sizes, "alpha": self.alpha, "reference": self.reference}
         return {**facts, "splits": [split._asdict() for split in self.splits]}
 
@@ -251,18 +253,25 @@ def significant_splits(
     least = _check.integer(min_size, "min_size", low=2)
     seed = _check.integer(random_state, "random_state", low=0)
     how = _procedure(result)
+    measured = None if features is None else measurements_beside(features, ensemble)
+    n_objects, ids = ensemble.n_objects, ensemble.object_ids
+    inside = inside_rows(ensemble) if result is None else None
+    if inside is not None:
+        # objects outside are in no part of the tree
+        ensemble = part_inside(ensemble, inside)
+        measured = None if measured is None else measured.taken(inside)
     whole = _tree_of(ensemble, how) if result is None else aligned_result(result, ensemble.object_ids, "result")
     tree = _branches(whole)
     if len(tree.objects) != ensemble.n_objects:
         raise ValueError(
             f"result must have the {ensemble.n_objects:,} objects of the members, got one of {len(tree.objects):,}."
         )
-    measured = None if features is None else measurements_beside(features, ensemble)
     with steps(is_shown=progress)("testing splits"):
         found = _walk(tree, _tester(ensemble, measured, how, least, seed), alpha, least)
     labels = _completed(ensemble, found[1])
+    labels = labels if inside is None else at_places(labels, inside, n_objects, -1)
     reference = "permuted labels" if measured is None else "measurements without clusters"
-    return SplitTree(found[0], labels, alpha, reference, ensemble.object_ids)
+    return SplitTree(found[0], labels, alpha, reference, ids)
 
 
 def measurements_beside(features: Any, ensemble: Ensemble) -> Features:

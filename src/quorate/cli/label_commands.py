@@ -42,6 +42,8 @@ from quorate.cli.options import (
 )
 from quorate.cli.output import (
     aligned,
+    former_lines,
+    outside_facts,
     place_of,
     refuse_clashes,
     stability_facts,
@@ -163,11 +165,11 @@ def run_score(arguments: argparse.Namespace) -> None:
         from quorate.cli.block_commands import score_in_blocks
 
         scores, read = score_in_blocks(arguments, test, step)
-        ensemble, named = read.ensemble, read.labels
+        ensemble, named, outside = read.ensemble, read.labels, {}
     else:
         ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
         # tables show clusters by their names in the file, not by their codes
-        named, reference = labelling.named(), None
+        named, reference, outside = labelling.named(), None, outside_facts(labelling.n_outside)
         if arguments.features is not None:
             measured = read_features_beside(arguments, ensemble, step)
             reference = reference_test(arguments, named, ensemble, measured, step)
@@ -175,7 +177,12 @@ def run_score(arguments: argparse.Namespace) -> None:
             scores = evaluate_within(named, ensemble, test.seconds, truth=truth, null=test.null, reference=reference)
     with step("scoring"):
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
-    facts: dict[str, Any] = {**scores.as_dict(), "verdict": scores.verdict._asdict(), **table_facts(ensemble)}
+    facts: dict[str, Any] = {
+        **scores.as_dict(),
+        "verdict": scores.verdict._asdict(),
+        **table_facts(ensemble),
+        **outside,
+    }
     facts |= stability_facts(scores)
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
     if scores.stability is not None:
@@ -318,7 +325,8 @@ def run_update(arguments: argparse.Namespace) -> None:
     found = update(before, after, confidence=confidence, used=used, **options)
     write_updated(arguments, found)
     facts = {**found.as_dict(), "output": arguments.output}
-    tell(arguments, facts, f"{found}\n{aligned({'labels': place_of(arguments.output)})}")
+    lines = {"labels": place_of(arguments.output), **former_lines(found.former)}
+    tell(arguments, facts, f"{found}\n{aligned(lines)}")
 
 
 def add_cut(commands: Any) -> None:
@@ -559,7 +567,8 @@ def run_report(arguments: argparse.Namespace) -> None:
             trees=trees,
             **title,
         )
-    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble)}
+    outside = outside_facts(labelling.n_outside)
+    facts = {"report": arguments.output, "bytes": path.stat().st_size, **table_facts(ensemble), **outside}
     line = aligned({"report": f"in {arguments.output} ({facts['bytes']:,} bytes)"})
     tell(arguments, facts, line + table_summary(facts))
 

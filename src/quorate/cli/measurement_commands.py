@@ -33,7 +33,16 @@ from quorate.cli.options import (
     steps_of,
     works_in_blocks,
 )
-from quorate.cli.output import aligned, ensemble_facts, ensemble_summary, place_of, refuse_clashes, tell
+from quorate.cli.output import (
+    aligned,
+    ensemble_facts,
+    ensemble_summary,
+    outside_facts,
+    outside_text,
+    place_of,
+    refuse_clashes,
+    tell,
+)
 
 
 def add_generate(commands: Any) -> None:
@@ -194,7 +203,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
     outcome = find_consensus(
         arguments, ensemble, n_clusters, solving, step, start=start, info=info, features=table.values
     )
-    write_made(arguments, outcome, fitted, step)
+    write_made(arguments, outcome, fitted, table, step)
     tell_outcome(arguments, outcome, "base", "k")
 
 
@@ -244,7 +253,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         formulas = formulas_of(arguments, arguments.output)
         save_rows(arguments.output, found.traits, overwrite=arguments.force, formulas=formulas)
-    facts = found.as_dict() | ({} if ruled is None else ruled.as_dict())
+    facts = found.as_dict() | ({} if ruled is None else ruled.as_dict()) | outside_facts(labelling.n_outside)
     total = sum(found.sizes.tolist())
     lines = []
     for name, size in zip(found.cluster_names, found.sizes.tolist(), strict=True):
@@ -252,7 +261,8 @@ def run_explain(arguments: argparse.Namespace) -> None:
         lines += [f"  {trait.effect:+6.2f}  {trait.text}" for trait in found.of(name, most=most)]
     lines += [] if ruled is None else ["", "rules, with precision and recall on objects they were not made from:"]
     lines += [] if ruled is None else str(ruled).splitlines()
-    lines += ["", *(f"left out: {name} {reason}" for name, reason in found.left_out.items())]
+    lines += ["", *([outside_text(labelling.n_outside)] if labelling.n_outside else [])]
+    lines += [*(f"left out: {name} {reason}" for name, reason in found.left_out.items())]
     lines += [NO_TEST, *([] if arguments.output is None else [f"all traits {place_of(arguments.output)}"])]
     tell(arguments, facts, "\n".join(lines) + "\n")
 

@@ -141,9 +141,30 @@ def table_facts(ensemble: Ensemble) -> dict[str, Any]:
     return {"clusterings": members, "n_objects": ensemble.n_objects, **changes}
 
 
+def outside_facts(n_outside: int) -> dict[str, int]:
+    """Return how many objects a labelling leaves outside, if there are any."""
+    return {"outside": n_outside} if n_outside else {}
+
+
+def outside_text(n_outside: int) -> str:
+    """Say how many objects a labelling leaves outside."""
+    belong, are = ("belongs", "is") if n_outside == 1 else ("belong", "are")
+    return f"{_check.counted(n_outside, 'object')} without a label {belong} to no cluster and {are} left out"
+
+
+def former_lines(former: tuple[Any, ...]) -> dict[str, str]:
+    """Say which ids no cluster has any more, and how the next update is kept from giving them again."""
+    if not former:
+        return {}
+    listed = ",".join(map(str, former))
+    option = _check.option("--used", listed)
+    return {"former ids": f"{listed}: no cluster has them now; so that none gets them again, add {option} next time"}
+
+
 def table_summary(facts: dict[str, Any]) -> str:
     """Return the lines about the clusterings, the joined tables and the objects left out."""
-    return aligned(_table_lines(facts))
+    outside = {"outside": outside_text(facts["outside"])} if "outside" in facts else {}
+    return aligned({**_table_lines(facts), **outside})
 
 
 def _table_lines(facts: dict[str, Any]) -> dict[str, str]:

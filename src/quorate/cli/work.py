@@ -101,8 +101,11 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
     """Return the table, the labelling in the order of its objects, and the truth from either file, or None."""
     if "-" in arguments.labels and arguments.labelling == "-":
         raise ValueError("only one of the two files can come from standard input")
+    options = table_options(arguments)
+    # an object without any label may be one that the labelling leaves outside
+    options["skip_empty"] = options["skip_empty"] or "keep"
     with step(f"reading {', '.join(arguments.labels)}", share_read):
-        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **table_options(arguments))
+        ensemble, truth = load_with_truth(arguments.labels, arguments.truth, **options)
     with step(f"reading {arguments.labelling}"):
         labelling = load_labelling(
             arguments.labelling,
@@ -401,8 +404,10 @@ def reference_test(
     return None if found is None else dict(found._asdict())
 
 
-def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -> None:
-    """Write the labels and the report, each if it is asked for."""
+def write_results(
+    arguments: argparse.Namespace, outcome: Outcome, step: Step, columns: TypedTable | None = None
+) -> None:
+    """Write the labels and the report, each if it is asked for; `columns` explain the clusters on its first page."""
     if arguments.output is not None:
         with step(f"writing {arguments.output}"):
             formulas = formulas_of(arguments, arguments.output)
@@ -432,6 +437,7 @@ def write_results(arguments: argparse.Namespace, outcome: Outcome, step: Step) -
                 random_state=outcome.seed,
                 command=shlex.join(arguments.command_line),
                 overwrite=arguments.force,
+                features=columns,
             )
 
 
@@ -480,9 +486,11 @@ def refuse_made(arguments: argparse.Namespace) -> None:
     refuse_ensemble_output(arguments, arguments.ensemble)
 
 
-def write_made(arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, step: Step) -> None:
+def write_made(
+    arguments: argparse.Namespace, outcome: Outcome, fitted: FittedMembers | None, table: Measurements, step: Step
+) -> None:
     """Write the files of `quorate cluster`: labels, report, model and members."""
-    write_results(arguments, outcome, step)
+    write_results(arguments, outcome, step, table.columns)
     if fitted is not None:
         write_model(arguments, fitted, outcome, step)
     write_ensemble(arguments, arguments.ensemble, outcome.ensemble, step)
@@ -668,7 +676,7 @@ def _mixed_measurements(arguments: argparse.Namespace, step: Step) -> Measuremen
         coding = mixed_columns(table)
     if not arguments.quiet:
         sys.stderr.write(printable(f"quorate: {coding}\n"))
-    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding)
+    return Measurements(coding.encoded(table), coding.names, table.object_ids, coding, columns=table)
 
 
 def _scaled(table: Measurements) -> Measurements:

@@ -79,7 +79,7 @@ class Trial:
         """Try both kinds and return what suits the features."""
         n_clusters = first_k(self._request.k)
         if n_clusters is None:
-            reason = f"{KINDS[0]}: no number of clusters is given to try kinds with"
+            reason = f"{KINDS[0]}: no kinds were tried, because the number of clusters wanted in the end is not known"
             return TrialOutcome(self._request._replace(base=KINDS[0]), reason)
         sample = self._sample()
         if not 1 < n_clusters <= sample.n_objects // 2:

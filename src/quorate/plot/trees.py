@@ -273,7 +273,7 @@ def split_tree(found: SplitTree, *, ax: Axes | None = None) -> Axes:
             ax.text(x, level + 0.26, told, ha="center", va="top", fontsize=8, color=shade, zorder=3, bbox=BEHIND)
     ax.set(ylim=(deepest + 0.6, -0.4), xlim=(-0.6, found.n_clusters - 0.4), xticks=[], yticks=[])
     _axes.bare(ax)
-    return _axes.finish(ax, f"Significant splits, family-wise error {found.alpha:g}", "", "")
+    return _axes.finish(ax, f"Significant splits by adjusted p, error {found.alpha:g}", "", "")
 
 
 BOX = {"boxstyle": "round", "facecolor": "white", "edgecolor": _axes.DARK}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -28,6 +29,8 @@ MOST_DRAWN = 3_000
 MOST_LOGO = 2_000_000
 """Bytes of a logo, which is copied into the page."""
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
+_MARKS = re.compile(r"(?<=\d)[.,](?=\d)")
+"""The marks of decimals and of thousands in a number."""
 _WIDTH, _HEIGHT, _MARGIN = 640, 400, 10
 
 
@@ -198,7 +201,10 @@ def sentence(traits: Sequence[Trait], words: Words) -> str:
     for trait in traits:
         kind = trait.kind if trait.kind in words.traits else "share"
         name = trait.column if trait.category is None else f"{trait.column} {trait.category}"
-        values = trait.text.rpartition(" (")[2].removesuffix(")").replace("others ", f"{words.others} ")
+        values = trait.text.rpartition(" (")[2].removesuffix(")")
+        if words is not ENGLISH:
+            values = _MARKS.sub(lambda mark: "," if mark[0] == "." else ".", values).replace(", others", "; others")
+        values = values.replace("others ", f"{words.others} ")
         told.append(f"{words.traits[kind][int(trait.effect < 0)]} {name} ({values})")
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {words.and_} {told[-1]}"
 

@@ -244,6 +244,8 @@ MARKS = {GOOD: "▲", MIDDLING: "●", BAD: "▼", OPEN: "○"}
 FEW, MANY = 0.1, 0.3
 """Ambiguous objects are few below the first share, and many from the second on."""
 NOT_TESTED = "not compared with chance"
+NOT_MADE = "labels alone do not tell; quorate consensus --report, or report(result, ...), does"
+NOT_REPEATED = "the consensus cannot be repeated without some of its members"
 
 
 class NumberCard(NamedTuple):
@@ -276,7 +278,7 @@ def _agreement(subject: Subject) -> NumberCard:
     name = "agreement with members left out"
     agreement, best = subject.trust.agreement, subject.trust.agreement_best_member
     if agreement is None or best is None:
-        return NumberCard(NONE, name, "not known how the labelling was made", OPEN)
+        return NumberCard(NONE, name, NOT_MADE if subject.result is None else NOT_REPEATED, OPEN)
     if subject.verdict.grade == NO_STRUCTURE:
         return NumberCard(f"{agreement:.2f}", name, "no evidence of structure", BAD)
     if agreement > best + SAME:
@@ -325,6 +327,8 @@ def _ambiguous(subject: Subject) -> NumberCard:
     return NumberCard(f"{n_low:,}", name, percentage, tone)
 
 
+NUMBERS = "The numbers"
+"""The heading of what follows the first page."""
 SCRIPTS = ("data.js", "charts.js", "maps.js", "bars.js", "objects.js", "naming.js", "report.js")
 """Our own scripts, in their order in the page; each can use the functions of those before it."""
 
@@ -353,6 +357,8 @@ def page(
             "policy": _policy(scripts),
             "title": escape(title),
             "front": front,
+            # the first page has the title already
+            "heading": f"<h2>{escape(NUMBERS)}</h2>" if front else f"<h1>{escape(title)}</h1>",
             "style": _asset("assets/report.css"),
             "subtitle": escape(_subtitle(subject)),
             "headline": escape(headline),

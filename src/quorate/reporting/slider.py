@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._consensus.consensus import solve
 from quorate._data.labelling import code_beside
-from quorate._data.rows import compress
+from quorate._data.outside import part_inside
+from quorate._data.rows import at_places, compress
 from quorate._solve.run_method import pick
 from quorate._trust.subject import Partition, Subject, merged_clusters, renumbered, scored_partition
 from quorate._types import MAX_BYTES, Ensemble, IntArray
@@ -76,11 +77,16 @@ def _others(subject: Subject, numbers: Any, seed: int) -> tuple[dict[int, IntArr
     result = subject.result
     if result is not None and result.tree is not None and len(result.tree):
         return _from_tree(subject, wanted or _around(subject.n_clusters)), "by cutting the tree of the consensus"
-    rows, inverse = compress(subject.ensemble)
+    # objects that the report's own labelling leaves outside are outside for any number of clusters
+    lacks = len(subject.known) < len(subject.labels)
+    inside = part_inside(subject.ensemble, subject.known) if lacks else subject.ensemble
+    rows, inverse = compress(inside)
     method = _repeatable(subject, rows)
     tried = _affordable(subject.n_clusters, rows) if wanted is None else wanted
     if method is not None and tried:
         solved = _solved(rows, inverse, tried, method, seed)
+        if lacks:
+            solved = {k: at_places(labels, subject.known, len(subject.labels), -1) for k, labels in solved.items()}
         if solved or wanted is not None:
             return solved, _how_solved(subject, method, seed)
     return merged_clusters(subject), MERGED

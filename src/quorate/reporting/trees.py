@@ -63,7 +63,8 @@ def split_table(found: SplitTree) -> str:
         "".join(rows),
         f"{counted(found.n_clusters, 'cluster')} {'follows' if found.n_clusters == 1 else 'follow'} at a family-wise "
         f"error of {found.alpha:g}. Each split of the tree was compared, from the top, with those that the same search "
-        f"finds in {found.reference}; below a split that is not significant nothing is tested. The picture has the "
+        f"finds in {found.reference}; below a split that is not significant nothing is tested. Strength is how many "
+        "standard deviations better its parts are divided than those. The picture has the "
         "number of objects of each part, and the p-value of the split below it, adjusted for all tests.",
         _split_picture(found) if found.n_clusters <= MOST_LEAVES else "",
     )

@@ -18,7 +18,7 @@ import numpy as np
 from quorate._check import counted, has, size
 from quorate._choose_k.choose_k import Choice
 from quorate._consensus.confidence import memberships
-from quorate._data.soft_members import harden, soft_or_labels
+from quorate._data.soft_members import harden, members_beside
 from quorate._io import refuse_place, write_aside
 from quorate._summaries import AMBIGUOUS
 from quorate._trust.agreement import beside_measurements
@@ -128,7 +128,7 @@ def report(
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
     front = _front(features, coordinates, language, logo)
-    members = soft_or_labels(ensemble)
+    members = members_beside(result, ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
     subject = subject_of(_tested(result, labels, features), labels, truth, ambiguous=ambiguous)
     drawn = checked_trees(trees, subject.ensemble.n_rows)

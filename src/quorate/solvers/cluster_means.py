@@ -122,5 +122,7 @@ def _standing(ensemble: AnyEnsemble, labels: NDArray[np.int32]) -> tuple[FloatAr
     own, rival, runner_up = standing(ensemble, labels, int(labels.max()) + 1)
     # in place: there may be very many rows
     rival += own
-    own /= rival
+    # a row without any label shares nothing with any cluster, so that there is no share of it: NaN
+    with np.errstate(invalid="ignore"):
+        own /= rival
     return own, runner_up

@@ -38,7 +38,8 @@ def row_masses(ensemble: Ensemble, weights: FloatArray) -> FloatArray:
     counts, mass = without_common_factor(ensemble).counts, np.empty(ensemble.n_rows)
     labels, offsets = ensemble.labels, ensemble.offsets
     map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, mass), ensemble.n_rows)
-    np.divide(counts, mass, out=mass)
+    # a row without any label has no clusters, and no mass
+    np.divide(counts, mass, out=mass, where=mass > 0)
     return mass
 
 
