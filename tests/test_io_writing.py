@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +206,38 @@ def test_a_strangers_file_with_the_name_of_a_part_stays(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError), aside.made_anew(tmp_path / "part"):
         pass
     assert (tmp_path / "part").read_text() == "mine"
+
+
+@pytest.mark.parametrize("moment", ["made", "cleared"])
+def test_a_signal_around_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    calls = []
+
+    def mkdir(path: Path, mode: int = 0o777) -> None:
+        os.mkdir(path, mode)
+        raise KeyboardInterrupt
+
+    def rmtree(path: Path, ignore_errors: bool = False) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        real(path, ignore_errors=ignore_errors)
+
+    real = aside.shutil.rmtree
+    monkeypatch.setattr(*((Path, "mkdir", mkdir) if moment == "made" else (aside.shutil, "rmtree", rmtree)))
+    with pytest.raises(KeyboardInterrupt):
+        write_folder_aside(tmp_path / "out.zarr", lambda folder: os.mkdir(folder), overwrite=False)
+    assert {path.name for path in tmp_path.iterdir()} <= {"out.zarr"}
+    assert aside._being_written == {}
+
+
+def test_a_strangers_folder_with_the_name_of_a_part_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = tmp_path / "stranger.part"
+    stranger.mkdir()
+    (stranger / "thesis.txt").write_text("mine")
+    monkeypatch.setattr(aside, "_aside", lambda target: stranger)
+    for is_seen in (True, False):
+        monkeypatch.setattr(aside.os.path, "lexists", lambda path, seen=is_seen: seen and Path(path).exists())
+        with pytest.raises(FileExistsError):
+            write_folder_aside(tmp_path / "out.zarr", lambda folder: os.mkdir(folder), overwrite=False)
+        assert (stranger / "thesis.txt").read_text() == "mine"
+    assert aside._being_written == {}

@@ -61,11 +61,25 @@ def made_anew(path: Path) -> Iterator[IO[bytes]]:
         with open(path, "xb") as file:
             yield file
     except BaseException as error:
-        if is_free and not (isinstance(error, FileExistsError) and error.filename == os.fspath(path)):
+        if is_free and not _was_there(error, path):
             path.unlink(missing_ok=True)
         raise
     finally:
         _being_written.pop(path, None)
+
+
+def _was_there(error: BaseException, path: Path) -> bool:
+    """Whether something could not be made because somebody else had made something of this name a moment before."""
+    return isinstance(error, FileExistsError) and os.fspath(error.filename or "") == os.fspath(path)
+
+
+def _clear(folder: Path) -> None:
+    """Remove a folder, also if a signal arrives while it is removed."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def is_own_file(path: Path) -> bool:
@@ -80,13 +94,12 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
     remove_left_over(target)
     refuse_place(path, overwrite)
     aside = _aside(target)
+    # what has this name already is not ours, so that nothing of it is cleared away
+    is_ours = not os.path.lexists(aside)
+    if is_ours:
+        _being_written[aside] = target
     try:
         aside.mkdir(mode=0o700)
-    except OSError as error:
-        # what has this name is not ours, so that nothing is cleared away
-        raise cannot_write(error, target) from error
-    _being_written[aside] = target
-    try:
         with _held(aside):
             write(aside / NEW)
             keep_access(target, aside / NEW)
@@ -94,14 +107,19 @@ def write_folder_aside(path: FilePath, write: Callable[[Path], None], *, overwri
                 os.replace(target, aside / OLD)
             os.replace(aside / NEW, target)
     except BaseException as error:
-        _put_back(aside, target)
-        _remove_for_good(aside)
+        is_ours = is_ours and not _was_there(error, aside)
+        if is_ours:
+            _put_back(aside, target)
+            _remove_for_good(aside)
         if isinstance(error, OSError):
             raise cannot_write(error, target) from error
         raise
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        del _being_written[aside]
+        try:
+            if is_ours:
+                _clear(aside)
+        finally:
+            _being_written.pop(aside, None)
 
 
 def keep_access(old: Path, new: Path) -> None:

@@ -148,17 +148,21 @@ def outside_facts(n_outside: int) -> dict[str, int]:
 
 def outside_text(n_outside: int) -> str:
     """Say how many objects a labelling leaves outside."""
+    from quorate._check import counted
+
     belong, are = ("belongs", "is") if n_outside == 1 else ("belong", "are")
-    return f"{_check.counted(n_outside, 'object')} without a label {belong} to no cluster and {are} left out"
+    return f"{counted(n_outside, 'object')} without a label {belong} to no cluster and {are} left out"
 
 
 def former_lines(former: tuple[Any, ...]) -> dict[str, str]:
     """Say which ids no cluster has any more, and how the next update is kept from giving them again."""
     if not former:
         return {}
+    from quorate._check import option
+
     listed = ",".join(map(str, former))
-    option = _check.option("--used", listed)
-    return {"former ids": f"{listed}: no cluster has them now; so that none gets them again, add {option} next time"}
+    used = option("--used", listed)
+    return {"former ids": f"{listed}: no cluster has them now; so that none gets them again, add {used} next time"}
 
 
 def table_summary(facts: dict[str, Any]) -> str:
