@@ -247,7 +247,7 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
     "almost an index": (lambda: as_ensemble(PLAIN.assign(code=[*range(N - 3), 1, 2, 3])), "57 labels for 60 objects"),
     "an array of measurements": (lambda: as_ensemble(MEASURED.to_numpy()), "are measurements and not labels"),
     "a frame of measurements": (lambda: consensus(MEASURED, 3), "quorate.generate"),
-    "negative measurements": (lambda: as_ensemble(-MEASURED), "is a measurement and not a label"),
+    "negative measurements": (lambda: as_ensemble(-MEASURED), "a measurement and not a label"),
     "a measurement beside labels": (lambda: evaluate(TRUTH, PLAIN.assign(size=MEASURED.width)), "column 'size'"),
     "decimal commas": (lambda: as_ensemble(MEASURED.astype(str).replace(r"\.", ",", regex=True)), "measurements"),
     "AnnData to an estimator": (fit("EnsembleClustering"), "got an AnnData object"),

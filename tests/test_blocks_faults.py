@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,30 @@ def test_work_of_another_plan_is_thrown_away(monkeypatch: pytest.MonkeyPatch, ta
     time.sleep(0.01)
     write(table / "1.parquet", labels, np.arange(100, 200))
     run(table, tmp_path / "out")
+    run(table, tmp_path / "wanted")
+    assert contents(tmp_path / "out") == contents(tmp_path / "wanted")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "ids", "rows", "solution", "blocks"])
+def test_work_of_which_a_part_is_gone_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, table: Path, tmp_path: Path, kind: str
+) -> None:
+    """So it is after a power cut while the folder is tidied up: its files go one after the other."""
+
+    def fails(*_: Any) -> None:
+        raise RuntimeError("here it ends")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("quorate._stream.running.write_labels", fails)
+        with pytest.raises(RuntimeError, match="here it ends"):
+            run(table, tmp_path / "out")
+    gone = sorted((tmp_path / ".out.quorate").glob(f"{kind}*"))
+    assert gone
+    for path in gone:
+        path.unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        run(table, tmp_path / "out")
     run(table, tmp_path / "wanted")
     assert contents(tmp_path / "out") == contents(tmp_path / "wanted")
 

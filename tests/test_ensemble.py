@@ -245,7 +245,9 @@ def test_missing_of_a_wrong_type_is_refused(value):
     ids=["integers", "sparse", "floats", "objects", "frame"],
 )
 def test_other_negative_integers_are_refused_unless_declared(labels):
-    with pytest.raises(ValueError, match=r"member 0 holds the label -9.*only -1 \(missing\).*missing=\[\] if negative"):
+    with pytest.raises(
+        ValueError, match=r"column .member 0. holds the label -9.*only -1 \(missing\).*missing=\[\] if negative"
+    ):
         as_ensemble(labels)
     with pytest.raises(ValueError, match=r"only \[0\] and nulls were declared missing"):
         as_ensemble(labels, missing=0)
@@ -303,7 +305,7 @@ def test_orientation():
         ([1, float("inf")], "infinite label"),
         ([[0, 1], [None, None]], "'member 1' labels no object at all"),
         (np.array([[0, -1], [1, -1]]), "'member 1' labels no object at all"),
-        ([[0, None, 1], [1, -1, 1]], r"1 of 3 objects has no label in any member \(rows 1, counted from 0\)"),
+        ([[0, None, 1], [1, -1, 1]], r"1 of 3 objects has no label in any member \(row 1, counted from 0\)"),
         (np.full((8, 1), -1) + np.eye(8, 1, dtype=int), r"\(rows 1, 2, 3, 4, 5, \.\.\., counted from 0\)"),
         (pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]), "names must be unique, got 'a' more than once"),
         (pd.DataFrame([[1, 2], [1, 2]], columns=[0, "0"]), "names must be unique, got '0' more than once"),

@@ -244,7 +244,7 @@ def test_weights(tmp_path: Path) -> None:
         ("a,b\n1,2\n\n1,2,3\n", "line 4 has 3 cells"),
         ("a,b,a,b\n1,2,1,2\n", "'a', 'b' more than once"),
         ("a,b\n1,\n2,\n", "'b' labels no object at all"),
-        ("a,b\n1,2\n,\n", r"1 of 2 objects has no label in any member \(rows 1"),
+        ("a,b\n1,2\n,\n", r"1 of 2 objects has no label in any member \(row 1"),
         ("a\n1\n\n2\n", "line 3 is blank"),
         ('a,b\n1,"2\n3,4\n', "is a quotation mark left open"),
         (b"a,b\n\x81,1\n2,2\n", "is not UTF-8 or UTF-16 text"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from test_io import FORMATS, NAMED, write
 
 from quorate import Consensus, load_labels, save_labels
-from quorate._io import write_aside
+from quorate._io import aside, write_aside
 from quorate._io.aside import write_folder_aside
 
 # ---- paths
@@ -177,3 +178,30 @@ def test_the_same_labels_make_the_same_file(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         save_labels(tmp_path / name, [0, 1])
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+def test_a_signal_just_after_a_file_was_opened_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(path: Path, mode: str) -> None:
+        open(path, mode).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(aside, "open", opened, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        aside.write_aside(tmp_path / "out.csv", lambda file: None, overwrite=False)
+    assert list(tmp_path.iterdir()) == []
+    assert aside._being_written == {}
+
+
+def test_a_process_that_ends_at_once_removes_what_it_writes_to_a_checkpoint(tmp_path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError), aside.made_anew(tmp_path / ".member-000000.1.part") as file:
+        file.write(b"half a member")
+        aside.remove_own()
+        assert list(tmp_path.iterdir()) == []
+    assert aside._being_written == {}
+
+
+def test_a_strangers_file_with_the_name_of_a_part_stays(tmp_path: Path) -> None:
+    (tmp_path / "part").write_text("mine")
+    with pytest.raises(FileExistsError), aside.made_anew(tmp_path / "part"):
+        pass
+    assert (tmp_path / "part").read_text() == "mine"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import EnsembleClustering, ari, as_ensemble, consensus, generate
+from quorate import EnsembleClustering, ari, as_ensemble, consensus, explain, generate, rules
 from quorate._data.mixed_columns import mixed_columns
 from quorate._data.typed_columns import typed_table
 from quorate.cli import main
@@ -187,3 +187,114 @@ def test_relations_of_duckdb_are_read() -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
     relation = duckdb.sql("select * from (values (0, 'x'), (0, 'x'), (1, 'y')) as t(a, b)")
     assert consensus(relation, 2).labels.tolist() == [0, 0, 1]
+
+
+OFFICE = {
+    "revenue": [f"{10 + 20 * (place % 2) + place % 3},5" for place in range(60)],
+    "town": [["Köln", "Graz"][place % 2] for place in range(60)],
+    "abo": [["ja", "Nein"][place % 2] for place in range(60)],
+    "since": [f"{1 + place % 28:02}.{1 + place % 12:02}.{2018 + place % 2}" for place in range(60)],
+    "until": [f"{1 + place % 28:02}/{1 + place % 12:02}/{2020 + place % 2}" for place in range(60)],
+}
+
+
+def test_new_rows_have_the_kinds_of_the_model_however_few_they_are() -> None:
+    """Each row alone gets the numbers that it has among all others, which no row alone could show."""
+    frame = pd.DataFrame(OFFICE)
+    coding = mixed_columns(typed_table(frame))
+    assert [code.kind for code in coding.columns] == ["number", "category", "yes/no", "date", "date"]
+    whole = coding.encoded(typed_table(frame))
+    for place in range(0, 60, 7):
+        alone = coding.encoded(typed_table(frame.iloc[[place]], kinds=coding.kinds))
+        assert alone.tolist() == whole[[place]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "gap"),
+    [
+        ("abo", "vielleicht", True),
+        ("abo", 7, True),
+        ("abo", True, False),
+        ("abo", "no", False),
+        ("town", "Wien", True),
+        ("town", None, True),
+        ("town", "yes", True),
+        ("since", "2018-02-03", False),
+        ("until", "03/04/2020", False),
+    ],
+)
+def test_a_value_that_was_not_there_is_a_gap(column: str, value: Any, gap: bool) -> None:
+    frame = pd.DataFrame(OFFICE)
+    coding = mixed_columns(typed_table(frame))
+    new = frame.head(9).astype(object)
+    new[column] = [value] * 9
+    found = coding.encoded(typed_table(new, kinds=coding.kinds))
+    own = [place for place, name in enumerate(coding.names) if name.split("=")[0] == column]
+    assert (found[:, own] == 0).all() == gap
+
+
+def test_the_shell_predicts_one_row_one_town_and_an_empty_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(OFFICE)
+    frame.to_csv("all.csv", sep=";", index_label="customer")
+    call = ["cluster", "all.csv", "--id", "customer", "-k", "2", "--members", "3", "--mixed", "--no-null"]
+    assert main([*call, "--no-reference", "--model", "model.npz", "-o", "labels.csv"]) == 0
+    labels = pd.read_csv("labels.csv")["label"]
+    tables = {
+        "one": frame.iloc[[5]],
+        "town": frame[frame.town == "Graz"],
+        "empty": frame.assign(town=""),
+        "unknown": frame.assign(town="Wien"),
+        "no": frame[frame.abo == "Nein"].assign(revenue="11,5"),
+    }
+    for name, table in tables.items():
+        table.to_csv(f"{name}.csv", sep=";", index_label="customer")
+        assert main(["predict", "model.npz", f"{name}.csv", "--id", "customer", "-o", f"{name}.out.csv"]) == 0
+        found = pd.read_csv(f"{name}.out.csv", index_col=0)["label"]
+        assert len(found) == len(table)
+        if name in ("one", "town"):
+            assert found.tolist() == labels[table.index].tolist()
+    capsys.readouterr()
+    frame.drop(columns="town").to_csv("less.csv", sep=";", index_label="customer")
+    assert main(["predict", "model.npz", "less.csv", "--id", "customer", "-o", "less.out.csv"]) == 2
+    assert "less.csv has no column 'town'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "first"),
+    [
+        (["29.04.2020", "1.2.2021"], "date", "2020-04-29"),
+        (["29.04.2020 12:00", "2021-02-01"], "date", "2020-04-29"),
+        (["29/04/2020", "01/02/2021"], "date", "2020-04-29"),
+        (["04/29/2020", "01/02/2021"], "date", "2020-04-29"),
+        (["04/03/2020", "01/02/2021"], "other", None),
+        (["29/04/2020", "04/29/2020"], "other", None),
+        (["31.02.2020", "01.02.2021"], "category", None),
+        (["1.2.3", "1.2.4"], "category", None),
+    ],
+)
+def test_dates_as_offices_write_them(texts: list[str], kind: str, first: str | None) -> None:
+    table = typed_table({"day": texts, "x": [1, 2]})
+    (column,) = [column for column in (*table.columns, *table.useless) if column.name == "day"]
+    assert column.kind == kind
+    if first is not None:
+        assert str(np.datetime64(int(column.values[0]), "D")) == first
+    if kind == "other":
+        assert "nobody can say whether the day or the month comes first" in table.left_out["day"]
+
+
+def test_dates_of_which_the_order_is_open_are_no_gaps_when_new_objects_have_them() -> None:
+    coding = mixed_columns(typed_table({"day": ["2020-04-29", "2021-04-29"]}))
+    with pytest.raises(ValueError, match="holds dates such as 03/04/2020"):
+        coding.encoded(typed_table({"day": ["03/04/2020"]}, kinds=coding.kinds))
+
+
+def test_rules_and_traits_use_the_words_of_the_table() -> None:
+    labels = [place % 2 for place in range(60)]
+    assert "abo is Nein" in str(rules(labels, {"abo": OFFICE["abo"]})) or "abo is ja" in str(
+        rules(labels, {"abo": OFFICE["abo"]})
+    )
+    assert "often abo ja (100%, others 0%)" in str(explain(labels, {"abo": OFFICE["abo"]}))
+    assert "abo is yes" in str(rules(labels, {"abo": np.arange(60) % 2 == 0}))

@@ -97,3 +97,27 @@ def test_an_office_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert frame["confidence"].dtype == np.float64
     assert main([*call, "--memory", "1GB", "--encoding", "cp1252", "-o", "x.csv"]) == 0
     assert pd.read_csv("x.csv")["kunde"].tolist() == ["Müller", "Weiß", "Sørensen", "Çelik"]
+
+
+@pytest.mark.parametrize("n", [6, 60])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.xlsx", "a.parquet", "comma.csv"])
+def test_decimals_are_measurements_in_every_format(name: str, n: int, tmp_path: Path) -> None:
+    """Amounts that repeat are no labels, however the file keeps them."""
+    frame = pd.DataFrame(
+        {
+            "id": [f"c{place}" for place in range(n)],
+            "segment": ["a", "b"] * (n // 2),
+            "revenue": [1.5 + place % 12 for place in range(n)],
+        }
+    )
+    path = tmp_path / name
+    if name == "comma.csv":
+        frame.to_csv(path, sep=";", decimal=",", index=False)
+    elif name.endswith("sv"):
+        frame.to_csv(path, sep="\t" if name == "a.tsv" else ",", index=False)
+    else:
+        (frame.to_excel if name == "a.xlsx" else frame.to_parquet)(path, index=False)
+    with pytest.raises(ValueError, match=r"column 'revenue' holds numbers such as 1[.,]5, 2[.,]5"):
+        load_labels(path, ids="id")
+    assert load_labels(path, ids="id", check=False).n_members == 2
+    assert load_labels(path, ids="id", drop=["revenue"]).n_members == 1

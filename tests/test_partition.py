@@ -313,6 +313,8 @@ def test_very_many_rows_are_partitioned_by_a_sample(method: str, monkeypatch: py
     monkeypatch.setattr(home, name, lambda *a, **k: seen.append(real(*a, **k)) or seen[-1])
     found = consensus(labels, 5, method=method, random_state=0, confidence=False)
     assert [len(parts.labels) < 600 for parts in seen] == [True]
+    assert whole.info["sample"] is None
+    assert found.info["sample"] == 400
     assert rows.n_rows > 1_000
     assert adjusted_rand_score(truth, found.labels) > adjusted_rand_score(truth, whole.labels) - 0.02
     assert np.bincount(found.labels).max() <= 1.1 * 600

@@ -157,7 +157,7 @@ def test_the_shell_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     assert main(["predict", "numbers.npz", "numbers.csv", "-o", "numbers-labels.csv"]) == 0
     capsys.readouterr()
     for arguments, message in (
-        (["predict", "model.npz", "less.csv", "--id", "customer", "-o", "x.csv"], "X has no column 'town'"),
+        (["predict", "model.npz", "less.csv", "--id", "customer", "-o", "x.csv"], "less.csv has no column 'town'"),
         (["predict", "numbers.npz", "new.csv", "-o", "x.csv"], "has no column 'x'"),
         (["predict", "new.csv", "new.csv", "-o", "x.csv"], "a model is kept in a .npz file"),
         ([*call, "-o", "model.npz", "--force"], "-o would replace model.npz"),
@@ -198,3 +198,20 @@ def test_a_model_that_the_shell_cannot_save_is_refused_at_once(
         assert main([*line, *more]) == 2
         assert message in capsys.readouterr().err
     assert not model.exists()
+
+
+def test_a_model_keeps_how_its_dates_are_written(tmp_path: Path) -> None:
+    """03/04/2020 alone says nothing; the column that the model was made from did."""
+    frame = pd.DataFrame(
+        {
+            "since": [f"{1 + place % 28:02}/{1 + place % 12:02}/{2010 + 5 * (place % 2)}" for place in range(60)],
+            "abo": ["ja", "nein"] * 30,
+        }
+    )
+    model = EnsembleClustering(2, columns="auto", n_members=3, random_state=0).fit(frame)
+    save_model(tmp_path / "model.npz", model)
+    again = load_model(tmp_path / "model.npz")
+    assert again.columns_.kinds == model.columns_.kinds
+    assert again.columns_.kinds["since"] == ("date", ("day",))
+    rows = [again.predict(frame.iloc[[place]])[0] for place in range(12)]
+    assert rows == model.labels_[:12].tolist()

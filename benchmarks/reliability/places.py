@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -118,11 +119,13 @@ def may_be_replaced(writer: str, path: str, kind: str) -> bool:
     """Whether a strange file of this kind may be replaced: docs/reliability.md says so.
 
     These are the output itself, which `--force` names, what a link with its name leads to, and plain files of the
-    user that have the name of a temporary file of the output.
+    user that have the name of a temporary file of the output, or of a file in a folder of one. A file with the name
+    of a member of a checkpoint is a damaged member, which is made again.
     """
     is_file = kind.startswith("a file") or kind == "a link"
-    is_temporary = Path(path).name.endswith(".part") and kind == "a file"
-    return (path == output_of(writer) and is_file) or is_temporary
+    is_temporary = any(part.endswith(".part") for part in Path(path).parts) and kind == "a file"
+    is_member = is_file and re.fullmatch(r"half/member-\d{6}\.npy", path) is not None
+    return (path == output_of(writer) and is_file) or is_temporary or is_member
 
 
 def strange_at(writer: str, path: str, kind: str) -> list[str]:
@@ -163,7 +166,7 @@ def _strange(target: Path) -> dict[str, bytes]:
 
 def _said(status: int | None, err: str) -> list[str]:
     """Return what is wrong with how a run ended: it succeeds, or says why not in one line."""
-    errors = [line for line in err.splitlines() if "warning" not in line]
+    errors = [line for line in err.splitlines() if "warning" not in line and "continuing after" not in line]
     if status == 0 or (status == 2 and len(errors) == 1 and errors[0].startswith("quorate: error: ")):
         return []
     return [f"ended with {status}: {err[-300:]}"]

@@ -45,7 +45,7 @@ SAME_MEASUREMENTS = (
 )
 TRY_MEASUREMENTS = (
     "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X) does it, and "
-    "so does quorate cluster."
+    "so do quorate cluster and quorate score --features FILE."
 )
 """The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
 BEYOND_REFERENCE = 3.0
@@ -245,9 +245,10 @@ def is_unfair(agreement: float, best_member: float, more_clusters: float | None)
 
 
 def _reference(evidence: Evidence) -> str:
+    n_draws = evidence.n_draws or 0
     return (
         f"The gaps between the clusters have a mean depth of {evidence.valley or 0.0:.1f} standard errors; in "
-        f"{evidence.n_draws or 0} random sets of measurements without clusters it is "
+        f"{n_draws} random {'set' if n_draws == 1 else 'sets'} of measurements without clusters it is "
         f"{evidence.expected_valley or 0.0:.1f}. By gaps, links between neighbours or sparse borders, whichever "
         f"is clearest, z = {evidence.reference_z:.1f}; {BEYOND_REFERENCE:g} or more is evidence of clusters."
     )

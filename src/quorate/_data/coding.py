@@ -59,15 +59,16 @@ class MissingRule:
         if not self.values:
             return
         negative = [value for value in categories if _is_number(value) and value < 0 and value not in self.noise]
+        column = f"Negative values in data: column {_check.brief(member)} holds"
         measured = next((value for value in negative if not float(value).is_integer()), None)
         if measured is not None:
             raise ValueError(
-                f"Negative values in data: {member} holds {measured}, which is a measurement and not a label; cluster "
-                f"measurements with quorate.generate (quorate cluster FILE), or leave the column out (--drop)."
+                f"{column} {measured}, a measurement and not a label; leave it out ({_check.option('--drop', member)}) "
+                f"or cluster measurements with quorate.generate (quorate cluster FILE)."
             )
         for value in negative[:1]:
             raise ValueError(
-                f"Negative values in data: {member} holds the label {value}, and {self._wording()}; pass "
+                f"{column} the label {value}, and {self._wording()}; pass "
                 f"missing=[{value}] (--missing={value}) if it means 'no label', missing=[] if negative numbers are "
                 f"ordinary labels."
             )
@@ -442,7 +443,7 @@ def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -
     if values is None:
         warn_of_nulls(texts, missing, name)
         values = list(texts)
-    kept, categories = drop_missing(codes, values, missing, f"column {name!r}", rule)
+    kept, categories = drop_missing(codes, values, missing, name, rule)
     return kept.astype(narrowest(len(categories)), copy=False), categories
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -245,7 +247,7 @@ def build_ensemble(
     """
     refuse_empty_members(names, categories)
     if not keep_unlabelled:
-        refuse_unlabelled(labels)
+        refuse_unlabelled(labels, ids=None if ids is None else np.asarray(ids))
     values = as_counts(counts, len(labels))
     prove_counts(values, len(names))
     ensemble = Ensemble(
@@ -270,6 +272,14 @@ def refuse_empty_members(names: tuple[str, ...], categories: tuple[Array, ...]) 
         raise EmptyMemberError(empty)
 
 
+def _shown(names: tuple[str, ...]) -> str:
+    return ", ".join(map(_check.brief, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def _number_of(values: Array) -> str:
+    return f"{values.size:,}" if values.ndim == 1 else f"shape {values.shape}"
+
+
 def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
     """Return one positive, finite weight per member.
 
@@ -287,7 +297,9 @@ def as_weights(weights: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
         wanted = "numbers, one per member" + ("" if are_learnt(weights) else ', or "auto"')
         raise TypeError(f"weights must be {wanted}, got {_check.brief(weights)}.") from None
     if values.shape != (n_members,):
-        raise ValueError(f"weights must have one value per member, {n_members} in all, got shape {values.shape}.")
+        raise ValueError(
+            f"weights must have one value per member, {n_members} in all ({_shown(names)}), got {_number_of(values)}."
+        )
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError("weights must be positive and finite; leave out a member that should not count.")
     if values.max() > MOST_WEIGHT or values.min() < 1 / MOST_WEIGHT:
@@ -388,6 +400,9 @@ def is_measurement(categories: Array) -> bool:
     """Whether labels are numbers with digits after the decimal point, or after a decimal comma in texts."""
     if categories.dtype.kind == "f":
         return bool(np.any(categories != np.floor(categories)))
+    if categories.dtype.kind == "O":  # cells of Excel are Python objects
+        numbers = [value for value in categories.tolist() if isinstance(value, Real | Decimal)]
+        return len(numbers) == len(categories) and any(value % 1 != 0 for value in numbers)
     if categories.dtype.kind != "U" or not len(categories) or not DECIMAL_COMMA.fullmatch(str(categories[-1])):
         return False
     return all(DECIMAL_COMMA.fullmatch(text) or DIGITS.fullmatch(text) for text in categories.tolist())

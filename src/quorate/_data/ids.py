@@ -346,8 +346,8 @@ def aligned_result(result: Any, ids: Array | None, name: str) -> Any:
     )
 
 
-def refuse_repeated(ids: Array | None, source: str) -> None:
-    """Raise if two objects have the same id, or if an object has none.
+def refuse_repeated(ids: Array | None, source: str, advice: str = "") -> None:
+    """Raise if two objects have the same id, or if an object has none; `advice` says what else can be done.
 
     The number 1 and the text "1" are the same id, because ids of different types are matched by their texts.
     """
@@ -359,7 +359,7 @@ def refuse_repeated(ids: Array | None, source: str) -> None:
         raise ValueError(f"{source}: row {row} (counted from 0) has no id; every object needs one of its own.")
     raise ValueError(
         f"{source} has the id {_check.brief(ids.tolist()[row])} twice, in rows {first} and {row} (counted from 0); "
-        f"every object needs an id of its own."
+        f"every object needs an id of its own{advice}."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate._check import brief
-from quorate._data.typed_columns import Kind, TypedColumn, TypedTable
+from quorate._data.typed_columns import Kind, Kinds, TypedColumn, TypedTable
 from quorate._types import FloatArray
 
 LEAST_VARIANCE = 0.1
@@ -21,6 +21,7 @@ LEAST_MISMATCH = 0.2
 class ColumnCode(NamedTuple):
     """How one column becomes numbers: ``(value - centre) / unit``; a category has a column of 0 and 1 for each value.
 
+    Of dates, `categories` says whether day or month comes first, if only other dates of the column showed that.
     Two objects drawn at random differ in each column by a squared distance of 2 on average, whatever its kind.
     """
 
@@ -58,14 +59,21 @@ class MixedColumns(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The names of the columns of numbers, such as "income" and "town=Aix"."""
         return tuple(
-            name for code in self.columns for name in ([f"{code.name}={c}" for c in code.categories] or [code.name])
+            name
+            for code in self.columns
+            for name in ([f"{code.name}={c}" for c in code.categories] if code.kind == "category" else [code.name])
         )
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kind of each column, which those of new objects have, too, whatever they look like."""
+        return {code.name: (code.kind, code.categories) for code in self.columns}
 
     def __repr__(self) -> str:
         kinds: Counter[str] = Counter(code.kind for code in self.columns)
         words = {"number": "number", "date": "date", "yes/no": "column of yes and no", "category": "category"}
         parts = [_counted(kinds[kind], word) for kind, word in words.items() if kinds[kind]]
-        n_values = sum(len(code.categories) for code in self.columns)
+        n_values = sum(len(code.categories) for code in self.columns if code.kind == "category")
         values = f" with {n_values:,} values" if n_values else ""
         gaps = f"; {_counted(self.n_gaps, 'gap')} filled with means" if self.n_gaps else ""
         out = "".join(f"; {name} left out, which {reason}" for name, reason in list(self.left_out.items())[:5])
@@ -88,7 +96,7 @@ class MixedColumns(NamedTuple):
         absent = [code.name for code in self.columns if code.name not in columns]
         if absent:
             raise ValueError(
-                f"X has no column {brief(absent[0])}, which the clusters were made from; its columns are "
+                f"{table.source} has no column {brief(absent[0])}, which the clusters were made from; its columns are "
                 f"{', '.join(map(brief, list(columns)[:10]))}."
             )
         parts = [code.encoded(_as_kind(columns[code.name], code, table.n_objects)) for code in self.columns]
@@ -103,7 +111,7 @@ def _counted(number: int, noun: str) -> str:
 def _as_kind(column: TypedColumn, code: ColumnCode, n_objects: int) -> TypedColumn:
     """Return the column as the kind that it had; raise if it is another one."""
     gaps = np.full(n_objects, -1 if code.kind == "category" else np.nan)
-    if column.missing.all():
+    if column.missing.all() and column.kind != "other":
         return TypedColumn(code.name, code.kind, gaps.astype(np.int32) if code.kind == "category" else gaps)
     if code.kind == "category" and column.kind in ("number", "yes/no"):
         texts = [None if np.isnan(value) else f"{value:g}" for value in column.values.tolist()]
@@ -112,16 +120,18 @@ def _as_kind(column: TypedColumn, code: ColumnCode, n_objects: int) -> TypedColu
         known = sorted({text for text in texts if text is not None})
         codes = np.array([-1 if text is None else known.index(text) for text in texts])
         return TypedColumn(code.name, "category", codes, tuple(known))
+    if code.kind == "yes/no" and column.kind == "number":
+        return column._replace(values=np.where(np.isin(column.values, (0, 1)), column.values, np.nan))
     numeric = {"number", "yes/no"}
     if column.kind != code.kind and not {column.kind, code.kind} <= numeric:
         raise ValueError(
             f"column {brief(code.name)} held {_KINDS[code.kind]} when the clusters were made, and holds "
-            f"{_KINDS[column.kind]} now."
+            f"{column.categories[0] if column.kind == 'other' else _KINDS[column.kind]} now."
         )
     return column
 
 
-_KINDS = {"number": "numbers", "date": "dates", "yes/no": "yes and no", "category": "texts", "other": "something else"}
+_KINDS = {"number": "numbers", "date": "dates", "yes/no": "yes and no", "category": "texts"}
 
 
 def mixed_columns(table: TypedTable) -> MixedColumns:
@@ -143,4 +153,5 @@ def _code_of(column: TypedColumn) -> ColumnCode:
     variance = float(known.var())
     if column.kind == "yes/no":
         variance = max(variance, LEAST_VARIANCE)
-    return ColumnCode(column.name, column.kind, np.array([known.mean()]), float(np.sqrt(variance)))
+    order = column.categories if column.kind == "date" else ()
+    return ColumnCode(column.name, column.kind, np.array([known.mean()]), float(np.sqrt(variance)), order)

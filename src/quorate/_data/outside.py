@@ -79,14 +79,16 @@ def unknown_rows(ensemble: Ensemble) -> NDArray[np.intp]:
     return rows if ensemble.noise is None else rows[~ensemble.noise[rows].any(axis=1)]
 
 
-def refuse_unlabelled(labels: Array, rows: NDArray[np.intp] | None = None) -> None:
+def refuse_unlabelled(labels: Array, rows: NDArray[np.intp] | None = None, ids: Array | None = None) -> None:
     """Raise if an object has no label in any member; `rows` are these objects if they are known already."""
     unlabelled = unlabelled_rows(labels) if rows is None else rows
     if len(unlabelled):
-        shown = ", ".join(str(row) for row in unlabelled[:5]) + (", ..." if len(unlabelled) > 5 else "")
+        first = (unlabelled if ids is None else ids[unlabelled])[:5].tolist()
+        shown = ", ".join(_check.brief(name, quoted=False) for name in first) + (", ..." if len(unlabelled) > 5 else "")
+        where = shown if ids is not None else f"row{'s' if len(unlabelled) > 1 else ''} {shown}, counted from 0"
         raise ValueError(
             f"{len(unlabelled):,} of {len(labels):,} objects {_check.has(len(unlabelled))} no label in any member "
-            f"(rows {shown}, counted from 0); nothing is known about them. Leave them out, or keep them without a "
+            f"({where}); nothing is known about them. Leave them out, or keep them without a "
             f"cluster (load_labels: skip_empty=True or 'keep'; shell: --skip-empty or --keep-empty)."
         )
 
@@ -100,7 +102,7 @@ def settled(ensemble: Ensemble, skip_empty: Any) -> tuple[Ensemble, NDArray[np.i
     if skip_empty is True:
         return without_unlabelled(ensemble)
     if skip_empty is False:
-        refuse_unlabelled(ensemble.labels, unknown_rows(ensemble))
+        refuse_unlabelled(ensemble.labels, unknown_rows(ensemble), ensemble.object_ids)
     if ensemble.labels.max() < 0:
         raise ValueError("no member labels any object; at least one label was expected.")
     return ensemble, None

@@ -41,7 +41,7 @@ class Condition(NamedTuple):
         """Return for each object whether it fulfils the condition."""
         known = ~column.missing
         if self.relation in ("is", "is not"):
-            wanted = column.categories.index(str(self.value)) if column.kind == "category" else self.value == "yes"
+            wanted = (column.categories or ("no", "yes")).index(str(self.value))
             same: Mask = column.values == wanted
             return known & (same if self.relation == "is" else ~same)
         above: Mask = column.values > self.value
@@ -267,7 +267,8 @@ def _condition(column: TypedColumn, level: str | None, threshold: float, above: 
         relation = "is" if above else "is not"
         return Condition(name, relation, level, f"{name} {relation} {level}")
     if column.kind == "yes/no":
-        return Condition(name, "is", "yes" if above else "no", f"{name} is {'yes' if above else 'no'}")
+        word = (column.categories or ("no", "yes"))[above]
+        return Condition(name, "is", word, f"{name} is {word}")
     relation = "above" if above else "at most"
     if column.kind == "date":
         day = int(np.floor(threshold))

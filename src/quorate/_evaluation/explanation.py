@@ -245,10 +245,10 @@ def _level_counts(
     column: TypedColumn, values: Any, clusters: IntArray, n_clusters: int
 ) -> Iterator[tuple[str | None, IntArray]]:
     """Yield each value of a category, and its number of objects in each cluster; of yes and no, only yes."""
-    levels = (None, None) if column.kind == "yes/no" else column.categories
+    levels = (column.categories or (None, None)) if column.kind == "yes/no" else column.categories
     pairs = np.bincount(clusters * len(levels) + values.astype(np.int64), minlength=n_clusters * len(levels))
     counts = pairs.reshape(n_clusters, len(levels)).T
-    return zip(levels, counts, strict=True) if column.kind == "category" else iter([(None, counts[1])])
+    return zip(levels, counts, strict=True) if column.kind == "category" else iter([(levels[1], counts[1])])
 
 
 def _standardised(first: Any, second: Any, n: IntArray, centre: Any) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,9 @@ from quorate._types import Ensemble, Reading
 
 Array = NDArray[Any]
 _LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _CATEGORIES = "labels", "ids", "weights", "counts", "names", "categories_"
-_ID_NAME = "id_name"
+_ID_NAME, _MADE = "id_name", "made_by"
+_MADE_BY = ("k", "base", "seed")
+"""The entries of the info of an ensemble that say how `generate` made it, and that are saved with it."""
 
 
 def read_arrays(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array]:
@@ -48,7 +51,7 @@ def read_arrays(path: FilePath, wanted: Wanted | None = None) -> dict[str, Array
 
 def of_labels(names: Sequence[str], read: dict[str, Array]) -> list[str]:
     """The arrays that `ensemble_from_arrays` needs; all of them if none is named "labels"."""
-    own = (_LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _ID_NAME)
+    own = (_LABELS, _IDS, _WEIGHTS, _COUNTS, _NAMES, _ID_NAME, _MADE)
     return [name for name in names if _LABELS not in names or name in own or name.startswith(_CATEGORIES)]
 
 
@@ -78,6 +81,8 @@ def ensemble_from_arrays(arrays: Mapping[str, Array], name: str, choose: Choose,
     ensemble = read_ensemble(labels, reading, arrays.get(_COUNTS))
     if _ID_NAME in arrays and arrays[_ID_NAME].size == 1:
         ensemble = vary(ensemble, id_name=str(arrays[_ID_NAME].reshape(-1)[0]))
+    if _MADE in arrays:
+        ensemble = vary(ensemble, info={**ensemble.info, **_made_by(arrays[_MADE])})
     if categories:
         meant = tuple(saved[codes] for saved, codes in zip(categories, ensemble.categories, strict=True))
         ensemble = vary(ensemble, categories=meant)
@@ -101,9 +106,23 @@ def arrays_of_ensemble(ensemble: Ensemble) -> dict[str, Array]:
         arrays[_IDS] = without_objects(ensemble.object_ids, "ids")
         if ensemble.id_name != "id":
             arrays[_ID_NAME] = np.array([ensemble.id_name])
+    if isinstance(ensemble.info.get("k"), str):
+        # so that the verdict on clusters of these members knows that they were made from the same measurements
+        made = {name: ensemble.info[name] for name in _MADE_BY if isinstance(ensemble.info.get(name), str | int)}
+        arrays[_MADE] = np.array([json.dumps(made)])
     for member, categories in enumerate(ensemble.categories):
         arrays[f"{_CATEGORIES}{member}"] = without_objects(categories, ensemble.member_names[member])
     return arrays
+
+
+def _made_by(text: Array) -> dict[str, Any]:
+    """Return how the members were made, of what a file says of it: texts and whole numbers alone."""
+    try:
+        made = json.loads(str(text.reshape(-1)[0])) if text.size == 1 and text.dtype.kind == "U" else {}
+    except (ValueError, RecursionError):
+        made = {}
+    kept = made if isinstance(made, dict) else {}
+    return {name: kept[name] for name in _MADE_BY if isinstance(kept.get(name), str | int)}
 
 
 def without_objects(values: Array, name: str) -> Array:

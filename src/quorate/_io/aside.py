@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from quorate._io.paths import FilePath, refuse_place, strange_in_zarr
+from quorate._io.paths import FilePath, files_below, refuse_place, strange_in_zarr
 
 NEW, OLD = "new", "old"
 """The names that the new and the old folder have while one takes the place of the other."""
 LONGEST_NAME = 240
 """Bytes of a name around which a point, eight digits and ".part" fit into the 255 that file systems allow."""
 _being_written: dict[Path, Path] = {}
-"""The temporary files and folders of this process that are being written, and what each is to become."""
+"""The temporary files and folders of this process that are being written, and what a folder is to become."""
 
 
 def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite: bool) -> None:
@@ -37,7 +37,6 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
     remove_left_over(target)
     refuse_place(path, overwrite)
     aside = _aside(target)
-    _being_written[aside] = target
     try:
         with made_anew(aside) as file, _held(aside):
             keep_access(target, aside)
@@ -47,20 +46,26 @@ def write_aside(path: FilePath, write: Callable[[IO[bytes]], None], *, overwrite
             os.replace(aside, target)
     except OSError as error:
         raise cannot_write(error, target) from error
-    finally:
-        del _being_written[aside]
 
 
 @contextmanager
 def made_anew(path: Path) -> Iterator[IO[bytes]]:
-    """Make a file for writing, and remove it if that fails; what is there already, of any kind, is left alone."""
-    file = open(path, "xb")  # noqa: SIM115 - closed below, where an error of closing it is an error of writing, too
+    """Make a file for writing, and remove it if that fails; what is there already, of any kind, is left alone.
+
+    A signal may end the work at any moment, also before the file that was opened has a name here.
+    """
+    is_free = not os.path.lexists(path)
+    if is_free:
+        _being_written[path] = path
     try:
-        with file:
+        with open(path, "xb") as file:
             yield file
-    except BaseException:
-        path.unlink(missing_ok=True)
+    except BaseException as error:
+        if is_free and not (isinstance(error, FileExistsError) and error.filename == os.fspath(path)):
+            path.unlink(missing_ok=True)
         raise
+    finally:
+        _being_written.pop(path, None)
 
 
 def is_own_file(path: Path) -> bool:
@@ -172,7 +177,8 @@ def _is_ours(left: Path) -> bool:
         return False
     if not stat.S_ISDIR(facts.st_mode):
         return stat.S_ISREG(facts.st_mode)
-    return {entry.name for entry in left.iterdir()} <= {NEW, OLD} and strange_in_zarr(left) is None
+    own = all(path.lstat().st_uid == facts.st_uid for path in files_below(left))
+    return own and {entry.name for entry in left.iterdir()} <= {NEW, OLD} and strange_in_zarr(left) is None
 
 
 def remove_own() -> None:

@@ -35,6 +35,7 @@ from quorate._io.parquet import read_parquet
 from quorate._io.paths import FilePath, format_of, is_standard, name_of, reading, refuse_content
 from quorate._io.text import (
     DELIMITERS,
+    ONE_OF_THEM,
     Choice,
     Choose,
     Texts,
@@ -49,7 +50,7 @@ from quorate._types import Ensemble, Reading
 
 if TYPE_CHECKING:
     from quorate._data.mixed_columns import MixedColumns
-    from quorate._data.typed_columns import TypedColumn, TypedTable
+    from quorate._data.typed_columns import Kinds, TypedColumn, TypedTable
 
 Array = NDArray[Any]
 DUPLICATES = ("refuse", "first", "last", "vote")
@@ -226,7 +227,7 @@ def _from_columns(
     """Build the ensemble of a table in memory, which is one block."""
     refuse_shape((len(columns[0]) if columns else 0, len(columns)), how.orientation)
     if how.duplicates == "refuse" or ids is None:
-        refuse_repeated(ids, source)
+        refuse_repeated(ids, source, f"; {ONE_OF_THEM}")
     else:
         from quorate._data.meant_ids import refuse_missing_ids
 
@@ -234,7 +235,10 @@ def _from_columns(
     rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
         logger.info("numbering labels", extra={"share": place / len(names)})
-        coded.append(code_column(column, name, kind, rule))
+        try:
+            coded.append(code_column(column, name, kind, rule))
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}") from error
     table = stack_columns(coded)
     if how.duplicates == "refuse" or ids is None:
         return _built(table, names, ids, id_name, source, how)
@@ -567,8 +571,12 @@ def load_typed(
     sep: str | None = None,
     formulas: str = "keep",
     encoding: str | None = None,
+    kinds: Kinds | None = None,
 ) -> TypedTable:
-    """Read a table of columns of any kind; the arguments are those of `load_features`, and any text is a category."""
+    """Read a table of columns of any kind; the arguments are those of `load_features`, and any text is a category.
+
+    With `kinds`, which a model has, columns have these kinds, and none is left out.
+    """
     from quorate._data.typed_columns import coded_column, typed_column, typed_table
 
     def choose(names: tuple[str, ...]) -> Choice:
@@ -583,33 +591,38 @@ def load_typed(
             quote = checked_formulas(formulas)
             texts = read_csv(file, name, DELIMITERS[kind], choose, sep=sep, unquote=quote, encoding=encoding)
         cells = zip(texts.names, texts.columns, strict=True)
-        typed = [coded_column(column, codes, known) for column, (codes, known) in cells]
-        return _typed(typed, None if texts.ids is None else text_ids(texts.ids), texts.id_name, name)
+        given = {} if kinds is None else kinds
+        typed = [coded_column(column, *cell, given.get(column)) for column, cell in cells]
+        return _typed(typed, None if texts.ids is None else text_ids(texts.ids), texts.id_name, name, kinds)
     if kind == "xlsx":
         sheet = read_sheet(path, choose)
         choice = sheet.choice
         named = None if choice.ids is None else _sheet_ids(sheet.columns[choice.ids])
-        return _typed([typed_column(c, sheet.columns[c]) for c in choice.members], named, choice.ids, name)
+        given = {} if kinds is None else kinds
+        typed = [typed_column(c, sheet.columns[c], given.get(c)) for c in choice.members]
+        return _typed(typed, named, choice.ids, name, kinds)
     if kind == "parquet":
         table, choice = read_parquet(path, choose)
-        read = typed_table(table, ids=choice.ids)
+        read = typed_table(table, ids=choice.ids, kinds=kinds)
     else:
         choose(())
-        read = typed_table(_read_array(path, kind))
+        read = typed_table(_read_array(path, kind), kinds=kinds)
     refuse_repeated(read.object_ids, name)
-    return read
+    return read._replace(source=name)
 
 
-def _typed(columns: Sequence[TypedColumn], ids: Array | None, id_name: str | None, source: str) -> TypedTable:
+def _typed(
+    columns: Sequence[TypedColumn], ids: Array | None, id_name: str | None, source: str, kinds: Kinds | None
+) -> TypedTable:
     """Return the columns of a file that have a kind; `ids` are the names of the objects if the file has them."""
     refuse_repeated(ids, source)
     from quorate._data.typed_columns import TypedTable, useful
 
-    kept, left_out = useful(columns)
+    kept, left_out = useful(columns) if kinds is None else (tuple(columns), {})
     if not kept:
         reasons = "; ".join(f"{name!r} {reason}" for name, reason in list(left_out.items())[:5])
         raise ValueError(f"{source}: no column can tell objects apart: {reasons}.")
-    return TypedTable(kept, left_out, len(kept[0].values), ids, id_name or "id")
+    return TypedTable(kept, left_out, len(kept[0].values), ids, id_name or "id", source=source)
 
 
 def choose_measurements(

@@ -137,7 +137,7 @@ def members_alone(names: tuple[str, ...], members: Sequence[str], ids: str | Non
     """Choose the columns of new objects that have the names of members of a table, and the ids."""
     known = tuple(name for name in names if name in members)
     if names and not known:
-        shown = ", ".join(map(repr, members[:5]))
+        shown = ", ".join(map(repr, list(dict.fromkeys(members))[:5]))
         raise ValueError(
             f"{source} has none of the columns of {table} that are clusterings, or no label in them ({shown}); columns "
             f"are matched by their names."

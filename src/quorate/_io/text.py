@@ -37,6 +37,7 @@ from quorate._types import read_only
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 """The separator of columns in files that are written, and in files that are read if their first lines leave it open."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+ONE_OF_THEM = "duplicates='first', 'last' or 'vote' of load_labels (--duplicates first) makes one row of them"
 LINES_LOOKED_AT = 100
 MOST_LOOKED_AT = 1 << 24
 """So many lines, or characters, decide what separates columns."""
@@ -409,7 +410,7 @@ def _refuse_ids(names: list[str], rows: _Rows, *, repeated: bool = False) -> Non
         raise ValueError(f"{rows.name}, line {rows.lines[row]} has no id; every row needs one of its own.")
     raise ValueError(
         f"{rows.name} has the id {names[row]!r} twice, on lines {rows.lines[first]} and {rows.lines[row]}; "
-        f"every row needs an id of its own; duplicates= (--duplicates) of load_labels takes one of them."
+        f"every row needs an id of its own; {ONE_OF_THEM}."
     )
 
 

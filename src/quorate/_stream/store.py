@@ -328,8 +328,9 @@ class Workspace:
         return found
 
     def _read_finished(self) -> Finished | None:
-        kept = [path for kind in ("numbers", "ids") for path in sorted(self.folder.glob(f"{kind}-*"))]
-        if not all(map(self.checks.holds, (self.folder / FACTS, self.folder / INFO, self.folder / ROWS, *kept))):
+        numbers, ids = (sorted(self.folder.glob(f"{kind}-*")) for kind in ("numbers", "ids"))
+        kept = (self.folder / FACTS, self.folder / INFO, self.folder / ROWS, *numbers, *ids)
+        if not all(map(self.checks.holds, kept)):
             return None
         try:
             facts = [BlockFacts(*entry) for entry in json.loads((self.folder / FACTS).read_bytes())]
@@ -339,7 +340,8 @@ class Workspace:
         except _DAMAGED:
             return None
         n_blocks = len(facts)
-        if len(kept) not in (n_blocks, 2 * n_blocks):
+        n_ids = n_blocks if arrays.pop("has_ids", True) else 0
+        if len(numbers) != n_blocks or len(ids) != n_ids:
             warnings.warn(f"files of the unfinished work in {self.folder} are gone; it is made again.", stacklevel=5)
             return None
         row_of, n_skipped, noise = arrays.pop("row_of"), int(arrays.pop("n_skipped")), arrays.pop("noise", None)
@@ -357,6 +359,7 @@ class Workspace:
             # labels of several types in one column cannot be kept in a file: an interrupted run starts again
             return
         arrays |= {"row_of": settled.row_of, "n_skipped": np.array(settled.n_skipped)}
+        arrays["has_ids"] = np.array(any(self.folder.glob("ids-*")))
         arrays["weights"], arrays["counts"] = settled.ensemble.weights, settled.ensemble.counts
         if settled.ensemble.noise is not None:
             arrays["noise"] = settled.ensemble.noise

@@ -544,7 +544,7 @@ def evaluate(
         The measurements that the members were made from, or others of the same objects in the same order. The clusters
         are then compared with those of measurements without clusters.
     reference : "auto", int or None
-        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 3 to 19 times,
+        With `features`: how often measurements without clusters are drawn and clustered; "auto" draws 1 to 19 times,
         until the answer is clear.
 
     Returns
@@ -608,12 +608,13 @@ def evaluate(
     if features is not None and draws is not None:
         members = members_beside(labels, ensemble)
         members = members if isinstance(members, Ensemble) else harden(members)
-        found = _with_measurements(labels, members, features, draws)
+        found = beside_measurements(labels, members, features, draws)
     told = None if found is None else found._asdict()
     return evaluate_within(labels, ensemble, None, truth=truth, null=null, reference=told)
 
 
-def _with_measurements(labels: Any, members: Ensemble, measurements: Any, draws: int) -> Reference | None:
+def beside_measurements(labels: Any, members: Ensemble, measurements: Any, draws: int) -> Reference | None:
+    """Compare clusters with those of measurements without clusters; `draws` as `checked_draws` returns them."""
     # making members needs more of the library than comparing them
     from quorate._trust.reference import reference_of
     from quorate.generation.features import as_features

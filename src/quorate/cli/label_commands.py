@@ -16,6 +16,7 @@ from quorate.cli.options import (
     add_force_option,
     add_labelling_options,
     add_labels_output,
+    add_measured_options,
     add_memory_option,
     add_method_options,
     add_null_option,
@@ -34,6 +35,7 @@ from quorate.cli.options import (
     number,
     number_of_clusters,
     python_value,
+    refuse_without_features,
     solving_of,
     steps_of,
     works_in_blocks,
@@ -72,9 +74,10 @@ def add_consensus(commands: Any) -> None:
         "--features",
         metavar="FILE",
         help="table of measurements of the same objects, which judge the clusterings: those that do not fit them count "
-        "less, and the answer is the best of the consensus, that of a camp and a single clustering",
+        "less, and the answer is the best of the consensus, that of a camp and a single clustering; the clusters are "
+        "compared with those of measurements without clusters",
     )
-    parser.add_argument("--scale", choices=["z"], help="with --features: standardise each of its columns")
+    add_measured_options(parser)
     parser.add_argument(
         "--max-bytes",
         metavar="BYTES",
@@ -91,8 +94,7 @@ def add_consensus(commands: Any) -> None:
 def run_consensus(arguments: argparse.Namespace) -> None:
     """Check the options, read the table, find the consensus, write the files and the summary."""
     refuse_clashes(arguments)
-    if arguments.scale is not None and arguments.features is None:
-        raise ValueError("--scale is about measurements; name their table with --features")
+    refuse_without_features(arguments)
     n_clusters, solving = number_of_clusters(arguments.k), solving_of(arguments)
     step = steps_of(arguments)
     with step("loading"):
@@ -117,7 +119,7 @@ def run_consensus(arguments: argparse.Namespace) -> None:
         refuse_large_tables(arguments.labels, solving.max_bytes)
     ensemble = read_labels(arguments, step)
     judges = None if arguments.features is None else read_features_beside(arguments, ensemble, step)
-    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step, judges=judges)
+    outcome = find_consensus(arguments, ensemble, n_clusters, solving, step, features=judges, judges=judges)
     write_results(arguments, outcome, step)
     tell_outcome(arguments, outcome)
 
@@ -135,6 +137,13 @@ def add_score(commands: Any) -> None:
         action="store_true",
         help="also show which labels of the clusterings the objects of each cluster have",
     )
+    parser.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of the measurements that the clusterings were made from: the clusters are compared with those of "
+        "measurements without clusters",
+    )
+    add_measured_options(parser)
     add_null_option(parser)
     add_memory_option(parser)
     add_talk_options(parser)
@@ -146,10 +155,13 @@ def run_score(arguments: argparse.Namespace) -> None:
     with step("loading"):
         from quorate import members, profiles
         from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_permutations, evaluate_within
-        from quorate.cli.work import read_labels_and_labelling
+        from quorate.cli.work import read_features_beside, read_labels_and_labelling, reference_test
+    refuse_without_features(arguments)
     test = null_test(arguments, AFFORDABLE_SECONDS)
     checked_permutations(test.null)
     if works_in_blocks(arguments, *arguments.labels, arguments.labelling):
+        if arguments.features is not None:
+            raise ValueError("--features needs a table of labels in memory; leave it out, or --memory")
         from quorate.cli.block_commands import score_in_blocks
 
         scores, read = score_in_blocks(arguments, test, step)
@@ -157,9 +169,12 @@ def run_score(arguments: argparse.Namespace) -> None:
     else:
         ensemble, labelling, truth = read_labels_and_labelling(arguments, step)
         # tables show clusters by their names in the file, not by their codes
-        named, outside = labelling.named(), outside_facts(labelling.n_outside)
+        named, reference, outside = labelling.named(), None, outside_facts(labelling.n_outside)
+        if arguments.features is not None:
+            measured = read_features_beside(arguments, ensemble, step)
+            reference = reference_test(arguments, named, ensemble, measured, step)
         with step("scoring"):
-            scores = evaluate_within(named, ensemble, test.seconds, truth=truth, null=test.null)
+            scores = evaluate_within(named, ensemble, test.seconds, truth=truth, null=test.null, reference=reference)
     with step("scoring"):
         tables = [verb(named, ensemble) for verb in (members, profiles) if getattr(arguments, verb.__name__)]
     facts: dict[str, Any] = {

@@ -420,9 +420,24 @@ def add_reference_option(parser: argparse.ArgumentParser) -> None:
         "--reference",
         metavar="N",
         default="auto",
-        help="compare with N draws of measurements without clusters, or auto for 3 to 19 (default: %(default)s)",
+        help="compare with N draws of measurements without clusters, or auto for 1 to 19 (default: %(default)s)",
     )
     choice.add_argument("--no-reference", action="store_true", help="do not compare with measurements without clusters")
+
+
+def add_measured_options(parser: argparse.ArgumentParser) -> None:
+    """--scale, --reference and --no-reference, beside --features."""
+    parser.add_argument("--scale", choices=["z"], help="with --features: standardise each of its columns")
+    add_reference_option(parser)
+
+
+def refuse_without_features(arguments: argparse.Namespace) -> None:
+    """Raise if an option about measurements is given, but no table of them."""
+    given = {"--scale": arguments.scale is not None, "--reference": arguments.reference != "auto"}
+    given["--no-reference"] = arguments.no_reference
+    wrong = next((option for option, is_given in given.items() if is_given), None)
+    if wrong is not None and arguments.features is None:
+        raise ValueError(f"{wrong} is about measurements; name their table with --features")
 
 
 def reference_setting(arguments: argparse.Namespace) -> int | str | None:

@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from quorate import _check
-
 if TYPE_CHECKING:
     from quorate import Consensus, Ensemble, Scores
 
@@ -328,9 +326,11 @@ def _limit_lines(facts: dict[str, Any]) -> dict[str, str]:
 def _ambiguous_lines(facts: dict[str, Any]) -> dict[str, str]:
     if "ambiguous" not in facts:
         return {}
+    from quorate._check import counted, has
+
     ambiguous = facts["ambiguous"]
-    objects = _check.counted(ambiguous["n"], "object")
-    return {"ambiguous": f"{objects} {_check.has(ambiguous['n'])} a confidence below {ambiguous['below']:g}"}
+    objects = counted(ambiguous["n"], "object")
+    return {"ambiguous": f"{objects} {has(ambiguous['n'])} a confidence below {ambiguous['below']:g}"}
 
 
 def verdict_summary(scores: Scores) -> str:
@@ -355,10 +355,12 @@ def _memory_lines(facts: dict[str, Any]) -> dict[str, str]:
 
     if "memory" not in facts:
         return {}
+    from quorate._check import size
+
     memory = facts["memory"]
-    peak = "" if memory["peak"] is None else f"{_check.size(memory['peak'])} at most, the program included; "
+    peak = "" if memory["peak"] is None else f"{size(memory['peak'])} at most, the program included; "
     blocks = f"{facts['n_blocks']:,} block{'s' if facts['n_blocks'] != 1 else ''}"
-    return {"memory": f"{peak}a budget of {_check.size(memory['budget'])}, read in {blocks}"}
+    return {"memory": f"{peak}a budget of {size(memory['budget'])}, read in {blocks}"}
 
 
 def _sizes_line(sizes: list[int]) -> str:

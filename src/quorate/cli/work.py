@@ -50,7 +50,13 @@ from quorate._io.paths import share_read
 from quorate._io.save import Column, id_column, named_column, write_table
 from quorate._io.text import Choice
 from quorate._progress import Step
-from quorate._trust.agreement import AFFORDABLE_SECONDS, checked_draws, checked_permutations, evaluate_within
+from quorate._trust.agreement import (
+    AFFORDABLE_SECONDS,
+    beside_measurements,
+    checked_draws,
+    checked_permutations,
+    evaluate_within,
+)
 from quorate._types import Reading, Solving
 from quorate.cli.options import (
     Generating,
@@ -242,7 +248,7 @@ def _load_new(
     known = [name for name in (*members, *(m.removeprefix(f"{stem}.") for m in members)) if name not in empty]
 
     def choose(columns: tuple[str, ...]) -> Choice:
-        return members_alone(columns, known, id_of_file(arguments, path), path, arguments.labels)
+        return members_alone(columns, known, id_of_file(arguments, path), path, ", ".join(arguments.labels))
 
     # all labels of a few new objects may well differ, so that they are not checked for columns of ids
     reading = Reading(
@@ -380,16 +386,22 @@ def _with_reference(
     arguments: argparse.Namespace, result: Consensus, ensemble: Ensemble, features: Any, step: Step
 ) -> Consensus:
     """Compare the clusters with those of measurements without clusters, unless this is done or not wanted."""
-    from quorate._trust.reference import reference_of
-    from quorate.generation.features import as_features
-
-    draws = checked_draws(reference_setting(arguments))
-    if draws is None or "reference_test" in result.info:
+    if "reference_test" in result.info:
         return result
+    test = reference_test(arguments, result, ensemble, features, step)
+    return result if test is None else replace(result, info={**result.info, "reference_test": test})
+
+
+def reference_test(
+    arguments: argparse.Namespace, labels: Any, ensemble: Ensemble, features: Any, step: Step
+) -> dict[str, Any] | None:
+    """Compare clusters with those of measurements without clusters, unless this is not wanted or cannot be done."""
+    draws = checked_draws(reference_setting(arguments))
+    if draws is None:
+        return None
     with step("comparing with measurements without clusters"):
-        reference = reference_of(result, result.labels, ensemble, as_features(features), draws)
-    test = {} if reference is None else {"reference_test": dict(reference._asdict())}
-    return replace(result, info={**result.info, **test})
+        found = beside_measurements(labels, ensemble, features, draws)
+    return None if found is None else dict(found._asdict())
 
 
 def write_results(
@@ -629,7 +641,8 @@ def read_for_model(arguments: argparse.Namespace, model: Any, step: Step) -> tup
     options = {"ids": arguments.id, "sep": arguments.sep, "encoding": arguments.encoding}
     with step(f"reading {arguments.features}"):
         if model.columns == "auto":
-            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments))
+            kinds = model.columns_.kinds
+            table = load_typed(arguments.features, **options, formulas=formulas_of(arguments), kinds=kinds)
             return table, table.object_ids
         read = load_features(arguments.features, columns=None if wanted is None else list(wanted), **options)
     width = read.values.shape[1]

@@ -17,7 +17,7 @@ from quorate._consensus.consensus import solve_objects
 from quorate._consensus.place import cluster_profiles, ensemble_of_rows, place_rows, recode, shared_with_clusters
 from quorate._data.coding import DEFAULT
 from quorate._data.labelling import Labelling
-from quorate._data.mixed_columns import mixed_columns
+from quorate._data.mixed_columns import MixedColumns, mixed_columns
 from quorate._data.proof import prove_sparse
 from quorate._data.rows import expand
 from quorate._data.tables import in_memory
@@ -71,7 +71,7 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Further options of the method; ``{"confidence": False}`` leaves the confidence out.
     reference : "auto", int or None, default "auto"
         Whether to compare the clusters with those of measurements without clusters. An int is a number of draws.
-        "auto" draws 3 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
+        "auto" draws 1 to 19 times until the answer is clear, but only if the number of clusters is to be chosen.
         ``consensus_.info["reference_test"]`` is the result, and `evaluate` takes it into account.
     random_state : None, int or RandomState
         The same seed gives the same result.
@@ -403,9 +403,9 @@ class EnsembleClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _mixed_features(self, X: Any, *, reset: bool) -> Features:
         """Return columns of any kind as numbers, learnt from X if `reset` is true."""
-        table = typed_table(X)
+        table = typed_table(X, kinds=None if reset else self.columns_.kinds)
         if reset:
-            self.columns_ = mixed_columns(table)
+            self.columns_: MixedColumns = mixed_columns(table)
             self.n_features_in_ = len(self.columns_.columns) + len(self.columns_.left_out)
         features = as_features(self.columns_.encoded(table))
         if reset:

@@ -317,8 +317,10 @@ def _coding_of(description: Json, arrays: Mapping[str, Array]) -> MixedColumns |
         categories, unit = tuple(entry["categories"]), entry["unit"]
         _require(entry["kind"] in _KINDS and isinstance(entry["name"], str), "a column has no known kind")
         _require(all(isinstance(category, str) for category in categories), "categories are no texts")
-        _require(len(centre) == (len(categories) or 1), "a column does not fit its categories")
-        _require((entry["kind"] == "category") == bool(categories), "a column does not fit its categories")
+        few = categories in ((), *((("day",), ("month",)) if entry["kind"] == "date" else ()))
+        _require(bool(categories) if entry["kind"] == "category" else few, "a column does not fit its categories")
+        n_values = len(categories) if entry["kind"] == "category" else 1
+        _require(len(centre) == n_values, "a column does not fit its categories")
         _require(isinstance(unit, float) and 0 < unit < np.inf, "the unit of a column is out of range")
         codes.append(ColumnCode(entry["name"], entry["kind"], centre, unit, categories))
     left_out = {str(name): str(reason) for name, reason in description["left_out"].items()}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import did_you_mean
 from quorate.generation.kmeans import KMeans
 from quorate.generation.spectral import Spectral
 
@@ -108,7 +109,8 @@ def as_bases(base: Any) -> list[Base]:
     if isinstance(base, str):
         if base not in BASES:
             raise ValueError(
-                f"base must be one of {', '.join(map(repr, (*BASES, AUTO)))} or a clusterer, got {base!r}."
+                f"base must be one of {', '.join(map(repr, (*BASES, AUTO)))} or a clusterer, got {base!r}"
+                f"{did_you_mean(base, (*BASES, AUTO))}."
             )
         return as_bases(BASES[base]())
     if isinstance(base, list | tuple):

@@ -234,20 +234,20 @@ def _read(folder: Path) -> dict[str, Any] | None:
 def _write(folder: Path, manifest: Json) -> bool:
     """Write the manifest unless there is one already; return whether it was written."""
     aside = folder / f".{MANIFEST}.{os.getpid()}.part"
+    is_written = True
     with _worded(folder), made_anew(aside) as file:
         file.write(json.dumps(manifest, indent=2).encode())
-    try:
-        # a link never replaces an existing file, while renaming does
-        os.link(aside, folder / MANIFEST)
-    except FileExistsError:
-        return False
-    except OSError:
-        # this file system has no links, so that only the lock prevents two processes from writing
-        os.replace(aside, folder / MANIFEST)
-        return True
-    finally:
+        file.close()
+        try:
+            # a link never replaces an existing file, while renaming does
+            os.link(aside, folder / MANIFEST)
+        except FileExistsError:
+            is_written = False
+        except OSError:
+            # this file system has no links, so that only the lock prevents two processes from writing
+            os.replace(aside, folder / MANIFEST)
         aside.unlink(missing_ok=True)
-    return True
+    return is_written
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from quorate.solvers.graphs.row_partition import (
     least_cut,
     partition_by_sample,
     partition_rows,
+    partitioned_objects,
 )
 from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import without_common_factor
@@ -40,7 +41,8 @@ def hbgf(
     -------
     Consensus
         `objective` is the cut, to be minimised: the number of labels (by member weight) whose cluster has the
-        larger part of its objects elsewhere. ``info["n_repaired"]`` counts clusters that METIS left without a row.
+        larger part of its objects elsewhere. ``info["n_repaired"]`` counts clusters that METIS left without a row;
+        ``info["sample"]`` is the number of objects that were partitioned if these are a sample.
 
     Notes
     -----
@@ -80,7 +82,11 @@ def hbgf(
         ensemble, n_clusters, lambda: partition_by_sample(ensemble, n_clusters, rng, imbalance, partition), components
     )
     objective = cuts(ensemble, labels, n_clusters).labels
-    return Consensus(labels=labels, objective=objective, info={"n_repaired": n_repaired})
+    return Consensus(
+        labels=labels,
+        objective=objective,
+        info={"n_repaired": n_repaired, "sample": partitioned_objects(ensemble, n_clusters)},
+    )
 
 
 METHOD = Method(

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._types import AnyEnsemble, Consensus, Ensemble, Method
 from quorate.solvers.graphs.partition import OBJECTIVES, Objective, partition_hypergraph
-from quorate.solvers.graphs.row_partition import cuts, draw_seed, partition_by_sample, partition_rows
+from quorate.solvers.graphs.row_partition import (
+    cuts,
+    draw_seed,
+    partition_by_sample,
+    partition_rows,
+    partitioned_objects,
+)
 from quorate.solvers.label_rows import one_hot
 from quorate.solvers.sizes import few_tables
 from quorate.solvers.weights import cluster_weights_whole, without_common_factor
@@ -40,7 +46,8 @@ def hgpa(
     -------
     Consensus
         `objective` is what was counted, each cluster by its member's weight, to be minimised.
-        ``info["n_repaired"]`` counts parts that came back empty and were filled.
+        ``info["n_repaired"]`` counts parts that came back empty and were filled; ``info["sample"]`` is the number of
+        objects that were partitioned if these are a sample.
 
     Notes
     -----
@@ -80,7 +87,11 @@ def hgpa(
     )
     cut = cuts(ensemble, labels, n_clusters)
     value = cut.clusters if goal == "cut" else cut.parts
-    return Consensus(labels=labels, objective=value, info={"n_repaired": n_repaired})
+    return Consensus(
+        labels=labels,
+        objective=value,
+        info={"n_repaired": n_repaired, "sample": partitioned_objects(ensemble, n_clusters)},
+    )
 
 
 METHOD = Method(

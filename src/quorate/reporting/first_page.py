@@ -19,7 +19,7 @@ from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._evaluation.explanation import CLEAR, SHOWN, Explanation, Trait, explained
 from quorate._trust.subject import Subject
 from quorate._types import FloatArray
-from quorate._verdict import GRADES
+from quorate._verdict import GRADES, REFERENCE_TELLS, SAME_MEASUREMENTS
 from quorate.reporting.page import largest_clusters
 
 MOST_TOLD = 12
@@ -45,6 +45,8 @@ class Words(NamedTuple):
     more: str
     believe: str
     grades: tuple[str, str, str, str, str]
+    untested: str
+    same: str
     unsure: str
     all_sure: str
     map: str
@@ -69,6 +71,9 @@ ENGLISH = Words(
         "Very well: the groups come out nearly the same when the work is repeated.",
         "This was not tested: the groups were not compared with groups drawn by chance.",
     ),
+    untested="Whether there are such groups at all, apart from this work, was not tested.",
+    same="This is not known: the clusterings were made from the same measurements, and such clusterings agree even if "
+    "there are no groups. Have the groups tested before you act on them.",
     unsure="{n} of {total} objects ({share}) could as well belong to another group; treat them with care.",
     all_sure="Hardly any object could as well belong to another group.",
     map="Map of the objects",
@@ -93,6 +98,9 @@ GERMAN = Words(
         "Sehr gut: Wiederholt man die Arbeit, so kommen beinahe dieselben Gruppen heraus.",
         "Das wurde nicht geprüft: Die Gruppen wurden nicht mit zufälligen verglichen.",
     ),
+    untested="Ob es solche Gruppen unabhängig von dieser Arbeit gibt, wurde nicht geprüft.",
+    same="Das weiß man nicht: Alle Einteilungen stammen aus denselben Messwerten, und dann ähneln sie einander "
+    "auch dann, wenn es keine Gruppen gibt. Lassen Sie die Gruppen prüfen, bevor Sie handeln.",
     unsure="{n} von {total} Objekten ({share}) könnten ebenso gut zu einer anderen Gruppe gehören; Vorsicht mit ihnen.",
     all_sure="Kaum ein Objekt könnte ebenso gut zu einer anderen Gruppe gehören.",
     map="Karte der Objekte",
@@ -203,10 +211,14 @@ def sentence(traits: Sequence[Trait], words: Words) -> str:
 
 def believed(subject: Subject, words: Words) -> str:
     """Say in everyday words how far to believe the groups, and how many objects are unsure."""
-    grade = subject.verdict.grade
-    first = words.grades[GRADES.index(grade) if grade in GRADES else -1]
+    verdict = subject.verdict
+    first = words.grades[GRADES.index(verdict.grade) if verdict.grade in GRADES else -1]
     if subject.n_clusters == 1:
         return first
+    if verdict.text == SAME_MEASUREMENTS:
+        first = words.same
+    elif verdict.grade in GRADES[2:] and verdict.cannot_tell != REFERENCE_TELLS:
+        first = f"{first} {words.untested}"
     counts = subject.ensemble.counts[subject.known]
     n_low = int(counts[subject.confidence[subject.known] < subject.ambiguous].sum())
     total = int(counts.sum())

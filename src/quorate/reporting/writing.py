@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +21,9 @@ from quorate._consensus.confidence import memberships
 from quorate._data.soft_members import harden, members_beside
 from quorate._io import refuse_place, write_aside
 from quorate._summaries import AMBIGUOUS
+from quorate._trust.agreement import beside_measurements
 from quorate._trust.subject import Subject, subject_of
-from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, FloatArray, SoftEnsemble
+from quorate._types import MAX_BYTES, AnyEnsemble, Consensus, Ensemble, FloatArray, SoftEnsemble
 from quorate.methods import METHODS
 from quorate.reporting.figures import figures
 from quorate.reporting.page import ROWS_OF_TABLES, page
@@ -127,7 +130,7 @@ def report(
     front = _front(features, coordinates, language, logo)
     members = members_beside(result, ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
-    subject = subject_of(result, labels, truth, ambiguous=ambiguous)
+    subject = subject_of(_tested(result, labels, features), labels, truth, ambiguous=ambiguous)
     drawn = checked_trees(trees, subject.ensemble.n_rows)
     if choice is None and subject.result is not None:
         choice = subject.result.info.get("choice")
@@ -170,6 +173,20 @@ def _front(features: Any, coordinates: Any, language: str | None, logo: Any) -> 
     from quorate.reporting.first_page import checked_front
 
     return checked_front(features, coordinates, language, logo)
+
+
+def _tested(result: Any, members: Any, features: Any) -> Any:
+    """Return the result, compared with measurements without clusters if members were made from measurements.
+
+    Features that are no numbers, or of other objects, are no measurements that members are made from.
+    """
+    made = isinstance(members, Ensemble) and members.info.get("k") is not None
+    if features is None or not made or not isinstance(result, Consensus) or "reference_test" in result.info:
+        return result
+    with suppress(ValueError, TypeError):
+        found = beside_measurements(result, members, features, 0)
+        return result if found is None else replace(result, info={**result.info, "reference_test": found._asdict()})
+    return result
 
 
 MOST_MEMBERSHIPS = 20_000_000

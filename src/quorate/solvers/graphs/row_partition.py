@@ -72,6 +72,12 @@ def partition_rows(
     return canonical(labels, n_clusters), n_repaired
 
 
+def partitioned_objects(ensemble: AnyEnsemble, n_clusters: int) -> int | None:
+    """The number of objects that are drawn if there are very many rows; None if all rows are partitioned."""
+    size = max(SAMPLE_OBJECTS, 64 * n_clusters)
+    return size if isinstance(ensemble, Ensemble) and ensemble.n_rows > max(MANY_ROWS, 2 * size) else None
+
+
 def partition_by_sample(
     ensemble: AnyEnsemble,
     n_clusters: int,
@@ -85,8 +91,8 @@ def partition_by_sample(
     SAMPLE_OBJECTS objects, and all rows are placed into its parts by `place_in_balance`; otherwise with all of them.
     It returns labels and the number of parts that had to be repaired, and so does this function.
     """
-    size = max(SAMPLE_OBJECTS, 64 * n_clusters)
-    if not isinstance(ensemble, Ensemble) or ensemble.n_rows <= max(MANY_ROWS, 2 * size):
+    size = partitioned_objects(ensemble, n_clusters)
+    if size is None or not isinstance(ensemble, Ensemble):
         return partition(ensemble)
     drawn, times = rows_drawn_by_count(ensemble.counts, size, rng)
     part = take(ensemble, drawn, times.astype(np.int64))
