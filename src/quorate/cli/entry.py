@@ -21,25 +21,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
-from quorate.cli.label_commands import (
-    add_compare,
-    add_consensus,
-    add_cut,
-    add_demo,
-    add_divide,
-    add_methods,
-    add_names,
-    add_place,
-    add_report,
-    add_resolutions,
-    add_score,
-    add_splits,
-    add_update,
-)
-from quorate.cli.measurement_commands import add_cluster, add_explain, add_generate, add_predict
 from quorate.cli.options import settle_ids
 from quorate.cli.output import printable
 
@@ -145,6 +130,27 @@ A table of labels has a header, one row per object and one column per clustering
 Several tables are joined by the column --id. Columns of text files are separated by commas, semicolons, tabs or pipes.
 The suffix of a file name gives its format: .csv (also .csv.gz), .tsv, .txt, .parquet, .xlsx, .npy, .npz or .zarr.
 The name - stands for standard input or standard output, both in CSV format."""
+
+COMMANDS = {
+    "consensus": "label_commands",
+    "score": "label_commands",
+    "report": "label_commands",
+    "place": "label_commands",
+    "update": "label_commands",
+    "divide": "tree_commands",
+    "names": "tree_commands",
+    "cut": "tree_commands",
+    "compare": "label_commands",
+    "resolutions": "tree_commands",
+    "splits": "tree_commands",
+    "generate": "measurement_commands",
+    "cluster": "measurement_commands",
+    "predict": "measurement_commands",
+    "explain": "measurement_commands",
+    "methods": "label_commands",
+    "demo": "label_commands",
+}
+"""The commands in the order of the help, and the module that holds `add_<command>` for each."""
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -301,7 +307,7 @@ class _Version(argparse.Action):
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; `run` is the function of the command, and `command_line` the whole line for the reports."""
-    parser = build_parser()
+    parser = build_parser(argv[0] if argv else None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
@@ -326,8 +332,8 @@ def _did_you_mean(name: str, known: Sequence[str]) -> str:
     return library_words(name, known)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; the reference pages of the documentation show its help."""
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of one command, or of all: for the general help, mistyped names and the reference pages."""
     parser = _Parser(
         prog="quorate",
         description="Consensus clustering: combine many clusterings of the same objects into one.",
@@ -337,21 +343,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="command", required=True)
-    add_consensus(commands)
-    add_score(commands)
-    add_report(commands)
-    add_place(commands)
-    add_update(commands)
-    add_divide(commands)
-    add_names(commands)
-    add_cut(commands)
-    add_compare(commands)
-    add_resolutions(commands)
-    add_splits(commands)
-    add_generate(commands)
-    add_cluster(commands)
-    add_predict(commands)
-    add_explain(commands)
-    add_methods(commands)
-    add_demo(commands)
+    for name in [command] if command in COMMANDS else COMMANDS:
+        module = import_module(f"quorate.cli.{COMMANDS[name]}")
+        getattr(module, f"add_{name}")(commands)
     return parser
