@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quorate import EnsembleClustering
-from quorate._trust.reference import without_steps
+from quorate import EnsembleClustering, evaluate
+from quorate._trust.reference import principal_sample, separation, without_steps
+from quorate.generation.features import as_features
 
 
 def test_coin_flips_have_no_clusters() -> None:
@@ -100,3 +101,17 @@ def test_values_cut_at_a_limit_have_no_clusters() -> None:
     for seed in (1, 2):
         cut = np.minimum(np.random.default_rng((91, seed)).exponential(size=(300, 3)), 1.2)
         assert EnsembleClustering(random_state=0).fit(cut).n_clusters_ == 1
+
+
+def test_columns_with_hardly_any_other_value_are_not_blown_up() -> None:
+    """Two pixels that are white in all but four images outweighed the other sixty, and digits had no clusters."""
+    from sklearn.datasets import load_digits
+
+    X, classes = load_digits(return_X_y=True)
+    spread = without_steps(X, np.random.default_rng(1))
+    # eight columns have hardly any other value
+    assert np.sort(np.ptp(spread, axis=0))[-1] <= 2 * 16
+    part = as_features(X[:900])
+    points, codes = principal_sample(part, classes[:900], 0)
+    assert separation(points, codes).cut < 0.1
+    assert evaluate(classes[:900], [classes[:900]] * 3, null="auto", features=X[:900]).verdict.grade == "strong structure"

@@ -294,7 +294,9 @@ def _beyond_ends(
 ) -> FloatArray:
     """Return what brings many equal values at an end of a column beyond it, as densely as the others are beside it.
 
-    Where hardly any others are beside it, which is a space between clusters, they are brought less far.
+    Where hardly any others are beside it, which is a space between clusters, they are brought less far, and never
+    farther than the others reach: where all but a few values are equal, as in a pixel at the edge of images, the
+    density of those few says nothing, and the column would outweigh all others.
     """
     others = column[~at_ends[which]]
     low, high = np.quantile(others, (0.25, 0.75))
@@ -304,7 +306,8 @@ def _beyond_ends(
         if at_ends[end]:
             beside = abs(float(np.quantile(others, BESIDE if end == 0 else 1 - BESIDE)) - column[own][0])
             each = min(beside / BESIDE, WIDER * 2 * (high - low))
-            moved[own] = sign * rng.uniform(0.0, each * own.sum() / len(others), own.sum())
+            farthest = min(each * own.sum() / len(others), float(np.abs(others - column[own][0]).max()))
+            moved[own] = sign * rng.uniform(0.0, farthest, own.sum())
     return moved
 
 
