@@ -17,6 +17,7 @@ from benchmarks.reliability.shell import snapshot
 from command_lines import COMMANDS, CONSENSUS, IN_BLOCKS, assert_refused, run, tables
 
 from quorate import stream
+from quorate._stream.store import ABOUT
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes of files")
 
@@ -125,6 +126,17 @@ def test_a_killed_run_that_had_only_made_its_folder_is_no_obstacle(here: Path) -
     (here / ".out.quorate" / ".about.txt.part").write_text("Quor")
     assert run(CONSENSUS, here, "-o", "out")[0] == 0
     assert not (here / ".out.quorate").exists()
+
+
+def test_a_part_that_zarr_left_is_no_obstacle(here: Path) -> None:
+    """A thread of zarr may write a part while the folder is tidied up after an error."""
+    labels = here / ".out.zarr.quorate" / "labels"
+    labels.mkdir(parents=True)
+    (labels.parent / "about.txt").write_bytes(ABOUT)
+    (labels / "zarr.json").write_text("{}")
+    (labels / f"zarr.{'0a' * 16}.partial").write_text("{")
+    assert run(CONSENSUS, here, "-o", "out.zarr")[0] == 0
+    assert not labels.parent.exists()
 
 
 def test_others_cannot_read_unfinished_work(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,4 +114,6 @@ def test_columns_with_hardly_any_other_value_are_not_blown_up() -> None:
     part = as_features(X[:900])
     points, codes = principal_sample(part, classes[:900], 0)
     assert separation(points, codes).cut < 0.1
-    assert evaluate(classes[:900], [classes[:900]] * 3, null="auto", features=X[:900]).verdict.grade == "strong structure"
+    assert (
+        evaluate(classes[:900], [classes[:900]] * 3, null="auto", features=X[:900]).verdict.grade == "strong structure"
+    )

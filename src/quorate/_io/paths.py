@@ -31,8 +31,9 @@ FORMATS = {
     ".xlsx": "xlsx",
 }
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
-_ZARR_FILE = re.compile(r"zarr\.json|\.z(group|array|attrs|metadata)|c|(c\.)?\d+(\.\d+)*")
-"""The names of the files in a Zarr store: those that describe arrays and groups, and chunks, which have numbers."""
+_ZARR_FILE = re.compile(r"zarr\.json|\.z(group|array|attrs|metadata)|c|(c\.)?\d+(\.\d+)*|.*\.[0-9a-f]{32}\.partial")
+"""The names of the files in a Zarr store: those that describe arrays and groups, chunks, which have numbers, and parts
+of these, which zarr writes before it renames them."""
 # the first bytes of other kinds of files: a file that has the suffix of a text file but starts so must not be parsed
 _FIRST_BYTES = {
     b"PAR1": "a Parquet file",
