@@ -1,4 +1,4 @@
-"""`python -m benchmarks.scale [--groups labels features methods stream ...] [--largest N] [--again] [--page-only]`.
+"""`python -m benchmarks.scale [--groups labels hard features methods ...] [--largest N] [--again] [--page-only]`.
 
 Measures what is missing, one process for each group and n, and writes docs/scale.md. Tables in blocks are made in a
 temporary folder first: 100 million objects take about 2 GB there, 50 million with measurements 3.5 GB.
@@ -22,6 +22,7 @@ from benchmarks.scale.stages import LINEAR
 
 SIZES = {
     "labels": [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000],
+    "hard": [1_000_000, 10_000_000, 100_000_000],
     "features": [10_000, 100_000, 1_000_000, 10_000_000, 30_000_000],
     "methods": [250_000, 1_000_000, 4_000_000],
     "stream": [1_000_000, 10_000_000, 100_000_000],
@@ -31,6 +32,7 @@ SIZES = {
 }
 LAST_STAGES = {
     "labels": ("memory", "labels to labels"),
+    "hard": ("memory", "hard labels to labels"),
     "features": ("memory", "features to labels"),
     "stream": ("stream", "labels in Parquet to labels in Parquet"),
     "stream-features": ("stream", "measurements in Parquet to labels in Parquet"),

@@ -12,6 +12,7 @@ EVIDENCE = Path("docs/measured/scale.md")
 PICTURE, STAGES_PICTURE = "scale.png", "scale-stages.png"
 JOBS = {
     ("memory", "labels to labels"): "labels in memory to a consensus",
+    ("memory", "hard labels to labels"): "the same, nearly all rows distinct",
     ("memory", "features to labels"): "measurements in memory to a consensus",
     ("stream", "labels in Parquet to labels in Parquet"): "labels in Parquet files, read in blocks",
     ("stream", "measurements in Parquet to labels in Parquet"): "measurements in Parquet files, read in blocks",
@@ -188,8 +189,10 @@ def _protocol(results: Results) -> str:
         "kernels are compiled before the clock starts. Labels are Voronoi cells of points of the plane with 1.25% of "
         "labels replaced at random; features are twelve Gaussians in 16 dimensions, of which twenty k-means members "
         "with 10 to 40 clusters are made. Planted labels are ten clusters seen by twenty members, 5% of labels at "
-        "random, and the method is `kmeans`; tables in blocks are the same or, with measurements, ten Gaussians in 16 "
-        "dimensions, with a budget of 2 GB for memory. Dask runs on two workers of one thread; its memory is that of "
+        "random, and the method is `kmeans`; hard labels are those of the first kind with a quarter of the labels at "
+        "random, most of whose rows are distinct, with `max_bytes=14_000_000_000`; tables in blocks are the same or, "
+        "with measurements, ten Gaussians in 16 dimensions, with a budget of 2 GB for memory. Dask runs on two workers "
+        "of one thread; its memory is that of "
         "the calling process. The lines behind the tables are in `benchmarks/scale/results.jsonl`." + load
     )
 

@@ -30,6 +30,8 @@ from quorate.ops.distinct_rows import PARTED_FROM
 K = inputs.N_CLUSTERS
 LINEAR = ("lwgp", "transfer", "kmeans", "voting", "bisecting", "mcla", "coarsen")
 """Methods whose time and memory grow as the distinct rows do, and the coarsening that comes before others."""
+HARD_BYTES = 14_000_000_000
+"""With less than this, 10^8 rows that are nearly all distinct would be merged before the method."""
 
 
 def from_labels(n: int) -> list[dict[str, Any]]:
@@ -76,6 +78,18 @@ def _hard_rows(n: int) -> Ensemble:
     return compress(as_ensemble(inputs.labels(n, noise=0.25)))[0]
 
 
+def from_hard_labels(n: int) -> list[dict[str, Any]]:
+    """From a table of labels that are nearly all distinct to labels, by the default method with enough memory."""
+
+    def run(table: Any) -> object:
+        return consensus(table, K, random_state=0, max_bytes=HARD_BYTES)
+
+    run(inputs.labels(PARTED_FROM, noise=0.25))
+    table, watch = inputs.labels(n, noise=0.25), Watch("memory", n)
+    watch.stage("hard labels to labels", lambda: run(table))
+    return watch.records
+
+
 def peers(n: int) -> list[dict[str, Any]]:
     """What others take for the same stages: distinct rows by numpy, k-means of the features by scikit-learn."""
     from sklearn.cluster import MiniBatchKMeans
@@ -104,6 +118,7 @@ def _warm_up() -> None:
 
 GROUPS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
     "labels": from_labels,
+    "hard": from_hard_labels,
     "features": from_features,
     "peers": peers,
     **{f"method {name}": partial(by_method, method=name) for name in LINEAR},
