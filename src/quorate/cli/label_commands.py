@@ -273,7 +273,7 @@ def _tell_placed(
 def _place_summary(facts: dict[str, Any]) -> str:
     unknown = ", ".join(f"{name} {count:,}" for name, count in facts["unknown_labels"].items())
     lines = {
-        "objects": f"{facts['n_objects']:,} ({facts['n_known_rows']:,} with labels that objects of the table have)",
+        "objects": f"{facts['n_objects']:,} ({facts['n_known_rows']:,} with the same labels as an object of the table)",
         "not placed": f"{facts['n_unplaced']:,}",
         "unknown": f"{unknown} (labels that the table does not have count as missing)" if unknown else "no labels",
         "labels": place_of(facts["output"]),

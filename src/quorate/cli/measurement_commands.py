@@ -187,9 +187,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import cluster_in_blocks
-        from quorate.cli.work import refuse_model
 
-        refuse_model(arguments)
         cluster_in_blocks(arguments, given, generating, solving, step)
         return
     refuse_made(arguments)

@@ -606,6 +606,11 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--method-confidence needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "save", None) is not None:
         raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
+    if getattr(arguments, "model_out", None) is not None:
+        raise ValueError(
+            "--model needs measurements in memory; make it from one of the files, without --memory and with -o FILE, "
+            "and label the others by quorate predict"
+        )
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     for option, usual in (
