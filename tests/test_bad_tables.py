@@ -135,7 +135,10 @@ SHELL = {
         "consensus good.csv --id id --drop c -k 3",
         "has no column 'c'; its columns are 'id', 'a', 'b'",
     ),
-    "nothing left": ("consensus good.csv --id id --drop a,b -k 3", "has no column beside the ids 'id' and 'a', 'b'"),
+    "nothing left": (
+        "consensus good.csv --id id --drop a,b -k 3",
+        "has no column other than the ids 'id' and 'a', 'b'",
+    ),
     "dropped and named": ("consensus good.csv --id id --columns a --drop a -k 3", "named in columns and in drop"),
     "a measurement to drop": ("generate measured.csv --drop widht -o out.npz", "(did you mean 'width'?)"),
     "an odd id": ("consensus 'odd name.csv' -k 3 -o out.csv", "--id 'the id, here'"),

@@ -180,7 +180,7 @@ def test_columns(tmp_path: Path) -> None:
         load_labels(path, columns=["a", "a"])
     with pytest.raises(ValueError, match="columns must name at least one column"):
         load_labels(path, columns=[])
-    with pytest.raises(ValueError, match="has no column beside the ids 'id'"):
+    with pytest.raises(ValueError, match="has no column other than the ids 'id'"):
         load_labels(write(tmp_path, "id\nx\n"), ids="id")
 
 

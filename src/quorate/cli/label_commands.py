@@ -81,7 +81,7 @@ def add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--max-bytes",
         metavar="BYTES",
-        help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
+        help="refuse larger tables, and methods that need more memory than this beyond the rows, for example 8GB",
     )
     add_memory_option(parser)
     add_null_option(parser)

@@ -147,7 +147,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--missing",
         metavar="VALUE",
         action="append",
-        help="value that stands for a missing label, beside -1 and empty cells; may be given several times",
+        help="value that stands for a missing label, in addition to -1 and empty cells; may be given several times",
     )
     parser.add_argument(
         "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
