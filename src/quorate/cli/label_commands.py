@@ -57,6 +57,11 @@ from quorate.cli.output import (
 if TYPE_CHECKING:
     from quorate import Ensemble, Placement
 
+OF_MEMBERS = (
+    "(of halves of the clusterings, because the file does not say how the labels were made; quorate consensus takes "
+    "halves of the objects, too)"
+)
+
 
 def add_consensus(commands: Any) -> None:
     """Add `quorate consensus`."""
@@ -186,7 +191,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     facts |= stability_facts(scores)
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
     if scores.stability is not None:
-        parts.append(str(scores.stability))
+        parts.append(f"{scores.stability}\n{OF_MEMBERS}")
     for table in tables:
         facts |= table.as_dict()
         parts.append(str(table))
