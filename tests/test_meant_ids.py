@@ -160,6 +160,11 @@ def test_columns_of_other_spellings_are_matched_if_that_is_said(
     assert "--ids-as loose" in said
     assert main([*line, "--ids-as", "loose"]) == 0
     assert "high x (1.5, others 0.5)" in re.sub("<[^>]*>", "", page.read_text(encoding="utf-8"))
+    some = [f"{int(row)},{int(row) % 2}.5" for row in rows[:20]]
+    write(tmp_path, "table.csv", "\n".join(["no,x", *some, "99,7.5"]))
+    assert main([*line, "--ids-as", "loose", "--force"]) == 0, "a few objects may have no row, and there may be others"
+    assert "10 objects of 30 have no row in features ('020', '021'" in capsys.readouterr().err
+    assert "high x (1.5, others 0.5)" in re.sub("<[^>]*>", "", page.read_text(encoding="utf-8"))
     write(tmp_path, "table.csv", "no,x\n0,1.5\n1,2.5\n")
     assert main([*line, "--ids-as", "loose", "--force"]) == 2
     assert "add them, or leave these objects out" in capsys.readouterr().err

@@ -85,12 +85,15 @@ def likely_cause(ids: Array, others: Array, where: str = " to join or load_label
     )
 
 
-def ids_beside(wanted: Array, ids: Array, source: str, ids_as: str) -> Array:
-    """Return the ids of a table of columns as the objects' own ids are written; refused if an object has no row."""
+def ids_beside(wanted: Array, ids: Array, source: str, ids_as: str, most: float = 0.0) -> Array:
+    """Return the ids of a table of columns as the objects' own ids are written.
+
+    It is refused if more than a share `most` of the objects have no row.
+    """
     if ids_as == "loose":
         ids = respelled([wanted, ids], ["the table of labels", source])[1]
     absent = wanted[places_among(wanted, ids) < 0]
-    if len(absent):
+    if len(absent) > most * len(wanted):
         advice = likely_cause(wanted, ids, where="") or "add them, or leave these objects out"
         raise ValueError(
             f"{source} has no measurements of {len(absent):,} of the {len(wanted):,} objects ({few(absent[:6])}); "

@@ -162,7 +162,7 @@ def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step:
         return table
     from quorate._data.meant_ids import ids_beside
 
-    ids = ids_beside(ensemble.object_ids, table.object_ids, arguments.features, arguments.ids_as)
+    ids = ids_beside(ensemble.object_ids, table.object_ids, arguments.features, arguments.ids_as, most=0.5)
     return table._replace(object_ids=ids)
 
 

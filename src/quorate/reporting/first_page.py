@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.ids import order_of
+from quorate._data.ids import FEATURES, few, order_of, places_among
 from quorate._data.labelling import Labelling
 from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._evaluation.explanation import CLEAR, SHOWN, Explanation, Trait, explained
@@ -27,6 +28,8 @@ MOST_TOLD = 12
 """Clusters that the first page describes; the largest ones."""
 MOST_DRAWN = 3_000
 """Objects on the map; of more an even part is drawn."""
+MOST_WITHOUT = 0.5
+"""The largest share of the objects that may have no row among the features."""
 MOST_LOGO = 2_000_000
 """Bytes of a logo, which is copied into the page."""
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
@@ -171,11 +174,21 @@ def first_page(subject: Subject, front: Front, title: str, shades: Sequence[str]
 
 
 def _beside(subject: Subject, features: Any) -> TypedTable:
-    """Read the features, in the order of the objects if both have names."""
+    """Read the features, in the order of the objects if both have names; a few objects may have none."""
     table = typed_table(features)
     if table.object_ids is not None and subject.ids is not None:
-        order = order_of(subject.ids, table.object_ids, "features")
-        table = table if order is None else table.in_order(order)
+        places = places_among(subject.ids, table.object_ids)
+        lost = np.flatnonzero(places < 0)
+        if len(lost) > MOST_WITHOUT * len(places) or (len(lost) and table.matrix is not None):
+            order_of(subject.ids, table.object_ids, FEATURES)  # which says who has no row
+        if len(lost):
+            warnings.warn(
+                f"{_check.counted(len(lost), 'object')} of {len(places):,} have no row in features "
+                f"({few(subject.ids[lost[:6]])}); their columns count as gaps.",
+                UserWarning,
+                stacklevel=4,
+            )
+        table = table.in_order(places)._replace(object_ids=subject.ids)
     if table.n_objects != subject.ensemble.n_rows:
         raise ValueError(
             f"features must have one row per object of the ensemble, {subject.ensemble.n_rows:,}, got "
