@@ -133,3 +133,13 @@ def test_decimals_are_measurements_in_every_format(name: str, n: int, tmp_path: 
         load_labels(path, ids="id")
     assert load_labels(path, ids="id", check=False).n_members == 2
     assert load_labels(path, ids="id", drop=["revenue"]).n_members == 1
+
+
+def test_a_column_of_remarks_is_not_advised_as_ids_if_there_are_ids(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_text("\n".join(["no,seg,remark", *(f"{row},{row % 2},call {row}" for row in range(40))]))
+    with pytest.raises(ValueError, match=r"'remark' .* looks like remarks or a measurement; leave it out") as found:
+        load_labels(path, ids="no")
+    assert "pass ids=" not in str(found.value)
+    with pytest.raises(ValueError, match=r"looks like their ids or like a measurement; pass ids='no'"):
+        load_labels(path)
