@@ -21,7 +21,7 @@ MOST_BYTES = 100_000
 
 
 def pictures() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Name and drawing of every picture: k-means runs on 1,797 handwritten digits, and four blobs for the split tree."""
+    """Name and drawing of every picture: k-means runs on 1,797 digits, and four blobs for the split tree."""
     X = load_digits().data
     members = generate(X, 20, k=(8, 24), base="kmeans", random_state=0)
     result = consensus(members, 10, method="eac")
