@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 NO_STRUCTURE, WEAK, CLEAR, STRONG = GRADES = (
@@ -269,6 +270,11 @@ def _permutations(evidence: Evidence) -> str:
 def _above(evidence: Evidence) -> int:
     """The number of permutations that agreed as well."""
     return round((evidence.p_value or 0.0) * ((evidence.n_permutations or 0) + 1)) - 1
+
+
+def rounded_down(value: float) -> str:
+    """Return two digits that look no larger than the value: what is below a limit must not seem to have reached it."""
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounded(value: float | None) -> str:
