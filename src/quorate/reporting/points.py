@@ -123,7 +123,8 @@ def _stability(subject: Subject) -> Point | None:
     told = (
         f". Stability is how alike a cluster and the nearest one are when the consensus is repeated on halves of the "
         f"members and of the objects (mean Jaccard similarity); the lowest is {rounded_down(np.nanmin(values))}. "
-        f"Clusters from {STABILITY_LIMITS[1]:g} on are mostly found again, those below {STABILITY_LIMITS[0]:g} hardly ever."
+        f"Clusters from {STABILITY_LIMITS[1]:g} on are mostly found again, those below {STABILITY_LIMITS[0]:g} "
+        f"hardly ever."
     )
     return _point("Stability", [*_in_groups(subject, groups), told])
 
