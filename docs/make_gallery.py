@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 from PIL import Image
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 
 from quorate import ca_tree, choose_k, compare, consensus, explain, generate, plot, resolutions, significant_splits
 
@@ -21,12 +21,12 @@ MOST_BYTES = 100_000
 
 
 def pictures() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Name and drawing of every picture: twenty k-means runs on 1,797 handwritten digits, and what follows of them."""
+    """Name and drawing of every picture: k-means runs on 1,797 digits, and four blobs for the split tree."""
     X = load_digits().data
-    members = generate(X, 20, k=(8, 24), random_state=0)
+    members = generate(X, 20, k=(8, 24), base="kmeans", random_state=0)
     result = consensus(members, 10, method="eac")
     results = [consensus(members, k, method="eac") for k in range(2, 13)]
-    sizes = {k: generate(X, 30, k=k, rows=0.8, random_state=k) for k in range(2, 9)}
+    sizes = {k: generate(X, 30, k=k, rows=0.8, base="kmeans", random_state=k) for k in range(2, 9)}
     yield "consensus_heatmap", lambda: plot.consensus_heatmap(result, members)
     yield "membership_heatmap", lambda: plot.membership_heatmap(result, members)
     yield "member_nmi", lambda: plot.member_nmi(members, result)
@@ -44,7 +44,9 @@ def pictures() -> Iterator[tuple[str, Callable[[], Any]]]:
     several = {k: generate(X, 6, k=k, base="kmeans", random_state=k).labels.T for k in (2, 4, 6, 8, 10, 12, 16)}
     sweep = {f"k{k} {run}": labels for k, runs in several.items() for run, labels in enumerate(runs)}
     yield "clustering_tree", lambda: plot.clustering_tree(resolutions(sweep, groups="k([0-9]+) "))
-    yield "split_tree", lambda: plot.split_tree(significant_splits(members, X))
+    blobs, _ = make_blobs(600, centers=[(0, 0), (5, 0), (0, 6), (12, 12)], random_state=0)
+    parts = generate(blobs, k=(5, 20), random_state=0)
+    yield "split_tree", lambda: plot.split_tree(significant_splits(parts, blobs))
     yield "traits", lambda: plot.traits(explain(result, load_digits(as_frame=True).data), most=12)
     yield "confidence_histogram", lambda: plot.confidence_histogram(consensus(members, 6, random_state=0))
 

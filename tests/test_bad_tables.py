@@ -104,6 +104,10 @@ SHELL = {
     "a file without columns": ("consensus good.csv part.csv --id id --columns z -k 3", "has none of the columns 'z'"),
     "standard input twice": ("consensus - - --id id -k 3", "only one of the files can come from standard input"),
     "an array without ids": ("consensus good.csv labels.npy --id id -k 3", "its content is empty"),
+    "too many files": (
+        "cluster features.csv good.csv -k 3",
+        "the files it takes: features; several files of one table",
+    ),
     "files apart": ("consensus good.csv -k 3 part.csv", "put all files next to one another"),
     # texts
     "a wrong separator": ("consensus good.csv --sep ; --id id -k 3 -o out.csv", "say what separates them (--sep ,)"),
@@ -131,7 +135,10 @@ SHELL = {
         "consensus good.csv --id id --drop c -k 3",
         "has no column 'c'; its columns are 'id', 'a', 'b'",
     ),
-    "nothing left": ("consensus good.csv --id id --drop a,b -k 3", "has no column beside the ids 'id' and 'a', 'b'"),
+    "nothing left": (
+        "consensus good.csv --id id --drop a,b -k 3",
+        "has no column other than the ids 'id' and 'a', 'b'",
+    ),
     "dropped and named": ("consensus good.csv --id id --columns a --drop a -k 3", "named in columns and in drop"),
     "a measurement to drop": ("generate measured.csv --drop widht -o out.npz", "(did you mean 'width'?)"),
     "an odd id": ("consensus 'odd name.csv' -k 3 -o out.csv", "--id 'the id, here'"),

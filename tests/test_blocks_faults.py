@@ -323,3 +323,5 @@ def test_folders_and_patterns_without_files(tmp_path: Path) -> None:
         stream.compress(str(tmp_path / "*.parquet"))
     with pytest.raises(TypeError, match=r"a source of blocks must be"):
         stream.compress(3)
+    with pytest.raises(TypeError, match=r"a lazy frame cannot be read in blocks; write it with sink_parquet"):
+        stream.compress(pytest.importorskip("polars").LazyFrame({"a": [0, 1], "b": [0, 1]}))

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import rankdata
 
-from quorate import anndata, ari
+from quorate import anndata, ari, evaluate
 from quorate.anndata import cluster_cells
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed: adata.obs is a data frame")
@@ -43,6 +43,17 @@ def test_counts_become_clusters_confidence_and_markers() -> None:
     first = found["markers"]["0"][0]
     own = counts()[result.labels == 0, int(first.split()[1])].mean()
     assert own > 1.5 * counts()[result.labels != 0, int(first.split()[1])].mean()
+
+
+def test_the_clusterings_are_kept_if_that_is_said() -> None:
+    """What `evaluate` and `report` compare the clusters with."""
+    adata, plain = cells(counts()), cells(counts())
+    result = cluster_cells(adata, 3, keep_members=True, random_state=0)
+    members = adata.obsm["consensus_members"]
+    assert members.shape == (75, anndata.RUNS)
+    assert (evaluate(result, members).agreement or 0) > 0.5
+    assert cluster_cells(plain, 3, random_state=0).labels.tolist() == result.labels.tolist()
+    assert plain.obsm == {}
 
 
 def test_the_number_is_chosen_and_its_reason_kept() -> None:

@@ -89,7 +89,8 @@ def test_place_counts_what_the_table_does_not_know(table: Path, tmp_path: Path, 
     arguments = ["place", str(table), str(tmp_path / "named.csv"), str(tmp_path / "new.csv"), *MEMBERS, "-o", str(out)]
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert "b 1 (labels that the table does not have count as missing)" in shown
+    assert "labels that the table does not have count as missing" in shown
+    assert "b 1 ('zzz')" in shown
     assert "absent       c, d" in shown
     wanted = quorate.place(result, ensemble, load_labels(tmp_path / "new.csv", ids="name")).labels
     assert [line.split(",")[1] for line in out.read_text().splitlines()[1:]] == names[wanted].tolist()

@@ -50,7 +50,7 @@ def test_score(table: Path, labelled: Path, capsys: Output) -> None:
     told = capsys.readouterr().out
     assert told.startswith(f"{evaluate(labels, ensemble)}\nclusterings  4: a (")
     assert "verdict      The agreement was not compared with chance" in told
-    assert str(table_of_clusters) in told
+    assert f"{table_of_clusters}\n(of halves of the clusterings" in told
 
 
 def test_score_compares_with_chance(table: Path, labelled: Path, capsys: Output) -> None:

@@ -20,6 +20,7 @@ from quorate._solve.run_method import pick
 from quorate._trust import agreement, reference
 from quorate._trust.reference import Separation
 from quorate._types import Solving
+from quorate._verdict import rounded_down
 
 # ---- the method that "auto" takes
 
@@ -273,3 +274,7 @@ def test_a_reference_is_drawn_three_times_if_it_is_hopeless_and_five_times_if_it
     for one in (little, far):
         assert not reference._is_clear(one, drawn)
         assert reference._is_clear(one, [*drawn, *drawn[:2]])
+
+
+def test_a_stability_below_a_limit_does_not_look_as_if_it_had_reached_it() -> None:
+    assert [rounded_down(value) for value in (0.7499, 0.75, 0.29, 1.0)] == ["0.74", "0.75", "0.29", "1.00"]

@@ -194,6 +194,8 @@ def test_the_shell_divides_and_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main([*line, "1", "-o", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["parts"] == {"1.1": 30, "1.2": 30}
     written = pd.read_csv(out, dtype=str)["label"]
+    named = divide(CLUSTERS, 1, as_ensemble(frame.rename_axis("cell").reset_index(), ids="cell"), null=None)
+    assert named.result.id_name == "cell"
     assert sorted(set(written)) == ["0", "1.1", "1.2", "2"]
     pd.DataFrame({"x": 9.0 * HALVES, "y": 1.0 * np.arange(180)}).rename_axis("id").to_csv(tmp_path / "measured.csv")
     assert main([*line, "1", "--features", str(tmp_path / "measured.csv"), "-o", out, "--force", "--json"]) == 0

@@ -248,6 +248,7 @@ def test_the_shell_explains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "left out: note has 60 different texts in 60 objects" in shown
     assert "town is Aix" in shown
     assert "No p-values" in shown
+    assert "effect size: about 0.2 is small" in shown
     assert out.read_text().splitlines()[0] == "cluster,column,kind,category,value,others,effect,missing"
     assert main(["explain", str(labels), str(table), "--id", "customer", "--json"]) == 0
     assert [c["objects"] for c in json.loads(capsys.readouterr().out)["clusters"]] == [20, 20, 20]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,20 @@ def test_how_far_to_believe_it_follows_the_verdict(tmp_path: Path) -> None:
     last = front(report(consensus(bad, 3, random_state=0), bad, tmp_path / "b.html", language="en"))
     assert "no better than groups drawn by chance" in last
     assert "could as well belong to another group" in last
+    one = consensus(bad, random_state=0)
+    assert one.n_clusters == 1
+    assert "No groups were found" in front(report(one, bad, tmp_path / "c.html", language="en"))
+
+
+def test_a_number_of_groups_that_is_not_certain_is_said_to_be(tmp_path: Path) -> None:
+    table, result = members(), consensus(members(), random_state=0)
+    choice = result.info["choice"]
+    assert not choice.undecided
+    assert "is not certain" not in front(report(result, table, tmp_path / "a.html", language="en"))
+    doubtful = replace(choice, candidates=(3, 2, 5), undecided=True)
+    for language, words in (("en", "there may be 2 or 5 as well"), ("de", "Es könnten auch 2 oder 5 sein")):
+        path = report(result, table, tmp_path / f"{language}.html", language=language, choice=doubtful)
+        assert words in front(path)
 
 
 def test_the_first_page_in_german_with_a_logo(tmp_path: Path) -> None:
@@ -78,7 +93,9 @@ def test_the_first_page_in_german_with_a_logo(tmp_path: Path) -> None:
     result = consensus(table, 3, random_state=0)
     path = report(result, table, tmp_path / "r.html", features=features(), language="de", logo=logo)
     text = front(path)
-    assert "90 Objekte wurden in 3 Gruppen eingeteilt." in text
+    assert text.startswith("Gruppen aus mehreren Einteilungen 90 Objekte wurden in 3 Gruppen eingeteilt.")
+    named = report(result, table, tmp_path / "named.html", language="de", title="Kunden")
+    assert front(named).startswith("Kunden 90")
     assert re.search(r"hoch: income \(50(,\d)?; andere \d\d,\d\)", text), text
     assert path.read_text(encoding="utf-8").count("<h1>") == 1
     assert "Wie weit kann man das glauben?" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import tracemalloc
 from pathlib import Path
@@ -116,10 +117,10 @@ def test_missing_texts(tmp_path: Path) -> None:
     assert values(ensemble) == [[None, 1], [1, 2], [None, 1]]
 
 
-@pytest.mark.parametrize("word", ["NA", "N/A", "null", "NULL", "None", "none", "<NA>"])
+@pytest.mark.parametrize("word", ["NA", "N/A", "null", "NULL", "None", "none", "<NA>", "k.A.", "unknown"])
 def test_a_text_that_looks_missing_is_warned_of(tmp_path: Path, word: str) -> None:
     path = write(tmp_path, f"a,b\n1,1\n{word},2\n2,2\n")
-    with pytest.warns(UserWarning, match=f"column 'a' holds the text '{word}' as a label; pass missing="):
+    with pytest.warns(UserWarning, match=f"column 'a' holds the text '{re.escape(word)}' as a label; pass missing="):
         ensemble = load_labels(path)
     assert values(ensemble)[1] == [word, 2]
 
@@ -179,7 +180,7 @@ def test_columns(tmp_path: Path) -> None:
         load_labels(path, columns=["a", "a"])
     with pytest.raises(ValueError, match="columns must name at least one column"):
         load_labels(path, columns=[])
-    with pytest.raises(ValueError, match="has no column beside the ids 'id'"):
+    with pytest.raises(ValueError, match="has no column other than the ids 'id'"):
         load_labels(write(tmp_path, "id\nx\n"), ids="id")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -141,3 +142,29 @@ def test_new_objects_come_from_one_file_per_department(tmp_path: Path, capsys: p
     assert placed.to_dict() == {"ann": 0, "bob": 1, "cid": 2}
     assert main([*line, "--force", "--memory", "1GB"]) == 2
     assert "--new needs a table in memory" in capsys.readouterr().err
+
+
+def test_columns_of_other_spellings_are_matched_if_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{row:03}" for row in range(30)]
+    labels = write(tmp_path, "labels.csv", "\n".join(["id,a,b", *(f"{r},{int(r) % 2},{int(r) % 2}" for r in rows)]))
+    result = write(tmp_path, "result.csv", "\n".join(["id,label", *(f"{r},{int(r) % 2}" for r in rows)]))
+    table = write(tmp_path, "table.csv", "\n".join(["no,x", *(f"{int(r)},{int(r) % 2}.5" for r in reversed(rows))]))
+    page = tmp_path / "page.html"
+    line = ["report", labels, result, "--id", "id", "--id", f"{table}=no", "--features", table, "-o", str(page)]
+    assert main(line) == 2
+    said = capsys.readouterr().err
+    assert "table.csv has no measurements of 30 of the 30 objects ('000', '001'" in said
+    assert "leading zeros" in said
+    assert "--ids-as loose" in said
+    assert main([*line, "--ids-as", "loose"]) == 0
+    assert "high x (1.5, others 0.5)" in re.sub("<[^>]*>", "", page.read_text(encoding="utf-8"))
+    some = [f"{int(row)},{int(row) % 2}.5" for row in rows[:20]]
+    write(tmp_path, "table.csv", "\n".join(["no,x", *some, "99,7.5"]))
+    assert main([*line, "--ids-as", "loose", "--force"]) == 0, "a few objects may have no row, and there may be others"
+    assert "10 objects of 30 have no row in features ('020', '021'" in capsys.readouterr().err
+    assert "high x (1.5, others 0.5)" in re.sub("<[^>]*>", "", page.read_text(encoding="utf-8"))
+    write(tmp_path, "table.csv", "no,x\n0,1.5\n1,2.5\n")
+    assert main([*line, "--ids-as", "loose", "--force"]) == 2
+    assert "add them, or leave these objects out" in capsys.readouterr().err

@@ -39,6 +39,18 @@ def test_an_encoding_that_is_given_is_taken_without_a_warning(tmp_path: Path, re
         load_labels(path, ids="kunde", encoding="base64")
 
 
+def test_an_encoding_that_a_file_does_not_have_is_warned_of(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("id,a\n1,Groß\n2,Groß\n3,Klein\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"new\.csv looks like UTF-8, and was read as cp1252"):
+        load_labels(path, ids="id", encoding="cp1252")
+    recwarn.clear()
+    load_labels(path, ids="id", encoding="utf8")
+    path.write_text("id,a\n1,Groß\n2,Groß\n3,Klein\n", encoding="cp1252")
+    load_labels(path, ids="id", encoding="cp1252")
+    assert not recwarn.list
+
+
 def test_bytes_that_are_no_text_are_still_refused(tmp_path: Path) -> None:
     path = tmp_path / "noise.csv"
     path.write_bytes(b"a,b\n\x01\x02\xe9,1\n2,2\n")
@@ -121,3 +133,13 @@ def test_decimals_are_measurements_in_every_format(name: str, n: int, tmp_path: 
         load_labels(path, ids="id")
     assert load_labels(path, ids="id", check=False).n_members == 2
     assert load_labels(path, ids="id", drop=["revenue"]).n_members == 1
+
+
+def test_a_column_of_remarks_is_not_advised_as_ids_if_there_are_ids(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    path.write_text("\n".join(["no,seg,remark", *(f"{row},{row % 2},call {row}" for row in range(40))]))
+    with pytest.raises(ValueError, match=r"'remark' .* looks like remarks or a measurement; leave it out") as found:
+        load_labels(path, ids="no")
+    assert "pass ids=" not in str(found.value)
+    with pytest.raises(ValueError, match=r"looks like their ids or like a measurement; pass ids='no'"):
+        load_labels(path)

@@ -122,6 +122,7 @@ def test_the_picture_has_a_circle_for_each_cluster() -> None:
     ax = plot.clustering_tree(found)
     assert [len(circles.get_offsets()) for circles in ax.collections] == [len(c) for c in found.categories]
     assert any("<" in label.get_text() for label in ax.get_yticklabels())
+    assert "dark: stable" in ax.get_xlabel()
     with pytest.raises(TypeError, match=r"found must be what quorate.resolutions returns, got dict"):
         plot.clustering_tree({})  # type: ignore[arg-type]
 

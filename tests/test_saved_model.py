@@ -191,12 +191,15 @@ def test_a_model_that_the_shell_cannot_save_is_refused_at_once(
     for more, message in (
         (["--model", "model.csv"], "must end in .npz"),
         (["--model", str(model), "--base", "birch"], "needs members of kmeans or spectral"),
-        (["--model", str(model), "--memory", "1GB"], "leave --memory out"),
+        (["--model", str(model), "--memory", "1GB"], "without --memory"),
+        (["--model", str(model), "-o", str(tmp_path / "folder/")], "needs measurements in memory"),
         (["--model", str(model), "--checkpoint", str(tmp_path / "kept")], "leave --checkpoint out"),
         (["--model", str(model), "-o", str(model)], "both write to"),
     ):
         assert main([*line, *more]) == 2
         assert message in capsys.readouterr().err
+    assert main(["cluster", str(tmp_path / "tab*.csv"), "-k", "3", "--model", str(model)]) == 2, "in blocks, too"
+    assert "needs measurements in memory" in capsys.readouterr().err
     assert not model.exists()
 
 

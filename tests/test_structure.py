@@ -299,7 +299,10 @@ def test_measurements_without_clusters_have_one(tmp_path: Path, capsys: pytest.C
     X = np.random.default_rng(0).normal(size=(300, 2))
     model = EnsembleClustering("auto", random_state=0).fit(X)
     assert model.n_clusters_ == 1
-    assert model.consensus_.info["choice"].reason.startswith("1 cluster: random measurements without clusters")
+    reason = model.consensus_.info["choice"].reason
+    assert reason.startswith("1 cluster: random measurements without clusters")
+    assert "no number stands out: try " in reason, "none is recommended as if it were good"
+    assert "criteria" not in reason
     assert model.predict(X[:5]).tolist() == [0] * 5
     assert model.transform(X[:5]).shape == (5, 1)
     scores = evaluate(model.consensus_, model.ensemble_, null=19)

@@ -108,3 +108,12 @@ def test_the_first_page_of_a_report_does_not_praise_noise(tmp_path: Path, is_noi
     plain = quorate.consensus(table, 3, random_state=0)
     words = believed(report(plain, table, tmp_path / "c.html", language="en", random_state=0))
     assert is_noise or words.startswith(f"{ENGLISH.grades[3]} {ENGLISH.untested}")
+
+
+def test_one_cluster_is_not_said_to_be_separated() -> None:
+    X = np.random.default_rng(7).normal(size=(200, 3))
+    model = quorate.EnsembleClustering(random_state=0, n_members=10).fit(X)
+    assert model.n_clusters_ == 1
+    verdict = quorate.evaluate(model.consensus_, model.ensemble_).verdict
+    assert verdict.text.startswith("No clusters were found: random measurements")
+    assert verdict.next_step.startswith("Treat the objects as one group.")

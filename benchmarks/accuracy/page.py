@@ -86,8 +86,6 @@ def evidence(results: Results) -> str:
         _protocol(results),
         "## All sets",
         _all_sets(results),
-        "## Measuring again",
-        "`make accuracy DATA=folder` measures what is missing and writes both pages; it goes on where it was stopped.",
     ]
     return re.sub(r"\]\((?!https?:|#)", "](../", "\n\n".join(parts)) + "\n"
 

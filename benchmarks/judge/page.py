@@ -47,9 +47,10 @@ labellings agree. The figures come from {n_candidates:,} labellings of {len(tabl
 ## Is it right?
 
 Mean ARI with the classes of the labelling that was chosen from a pool. **Lowest cut** is the lowest mean normalised \
-cut among 10 neighbours, which chose until version 0.2. The judge was fitted on half A and on generated sets; on these \
-it is cross-validated: one of {len(FAMILIES)} families of geometries was left out of the fit at a time, or a quarter \
-of half A. Half B and the sets in neither half had no part in the fit.
+cut among 10 neighbours, which chose until version 0.2. The judge was fitted on half A and on generated sets; of \
+these, the figures are those of sets that were left out when the judge was fitted: one of {len(FAMILIES)} families \
+of geometries at a time, or a quarter of half A. Half B (the other half of the labelled data sets) and the sets in \
+neither half had no part in it.
 
 {_results(tables, learnt, weights)}
 
@@ -66,12 +67,14 @@ best throughout a group, and of the best member of each set.
 
 ## Its weights
 
-The mark is the sum of these terms, each times its weight. Differences of marks are all that counts. The last column \
-is the weight times the usual difference of the term between two candidates of a set.
+The mark is the sum of these terms, each times its weight. A mark alone says nothing; what counts is how much higher \
+that of one labelling is than that of another one of the same measurements. The last column says how much a term \
+usually contributes to such a difference.
 
 {_weights(learnt, weights)}
 
-Terms overlap, so that a single weight should not be read alone: a large one may take back what another says.
+Several terms measure nearly the same thing (cuts among 4 and among 10 neighbours, for example), so that the weight of \
+one may correct that of another; a single weight has no meaning of its own.
 
 ## How it is fitted
 

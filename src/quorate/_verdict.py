@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 NO_STRUCTURE, WEAK, CLEAR, STRONG = GRADES = (
@@ -39,13 +40,15 @@ NO_CLUSTERS = (
     "structure beyond chance."
 )
 """The verdict if the comparison with measurements without clusters finds no difference."""
+NO_DIVISION = "No clusters were found: random measurements without clusters can be divided as clearly as these."
+"""The same if the answer is one cluster, whose separation nobody can speak of."""
 SAME_MEASUREMENTS = (
     "The members agree more than by chance, but all were made from the same measurements, so this does not show that "
     "there are clusters."
 )
 TRY_MEASUREMENTS = (
     "Compare with measurements without clusters before you use the clusters: evaluate(..., features=X) does it, and "
-    "so do quorate cluster and quorate score --features FILE."
+    "so do quorate score --features FILE and quorate cluster of a table in memory."
 )
 """The verdict on members that `generate` made, if they were not compared with a reference without clusters."""
 BEYOND_REFERENCE = 3.0
@@ -112,6 +115,7 @@ class Evidence(NamedTuple):
     more_clusters: float | None = None
     camps: tuple[tuple[str, ...], ...] | None = None
     dissolving: float | None = None
+    n_clusters: int | None = None
 
 
 MOST_DISSOLVE = 0.5
@@ -140,6 +144,7 @@ NEXT_STEPS = {
     CLEAR: "Use the clusters, and check the objects of low confidence; more members may make the rest clearer.",
     STRONG: "Use the clusters; look at the few objects of low confidence.",
 }
+AS_ONE = "Treat the objects as one group. More objects, or other measurements, may show clusters."
 
 
 def verdict_of(evidence: Evidence) -> Verdict:
@@ -163,7 +168,9 @@ def camps_text(camps: tuple[tuple[str, ...], ...]) -> str:
 
 def _verdict_without_camps(evidence: Evidence) -> Verdict:
     if evidence.reference_z is not None and evidence.reference_z < BEYOND_REFERENCE:
-        return Verdict(NO_STRUCTURE, NO_CLUSTERS, _reference(evidence), NEXT_STEPS[NO_STRUCTURE], REFERENCE_TELLS)
+        is_one = evidence.n_clusters == 1
+        text, next_step = (NO_DIVISION, AS_ONE) if is_one else (NO_CLUSTERS, NEXT_STEPS[NO_STRUCTURE])
+        return Verdict(NO_STRUCTURE, text, _reference(evidence), next_step, REFERENCE_TELLS)
     if evidence.mean_member is None:
         return Verdict(None, "There are no two members to compare, so agreement cannot be measured.", "", "", "")
     if evidence.p_value is None or evidence.z is None or evidence.adjusted is None or evidence.expected is None:
@@ -263,6 +270,11 @@ def _permutations(evidence: Evidence) -> str:
 def _above(evidence: Evidence) -> int:
     """The number of permutations that agreed as well."""
     return round((evidence.p_value or 0.0) * ((evidence.n_permutations or 0) + 1)) - 1
+
+
+def rounded_down(value: float) -> str:
+    """Return two digits that look no larger than the value: what is below a limit must not seem to have reached it."""
+    return f"{math.floor(value * 100 + 1e-9) / 100:.2f}"
 
 
 def _rounded(value: float | None) -> str:

@@ -70,6 +70,7 @@ def cluster_cells(
     use_rep: str | None = None,
     layer: str | None = None,
     key_added: str = "consensus",
+    keep_members: bool = False,
     random_state: Any = None,
 ) -> Consensus:
     """Cluster cells many times, from counts or an embedding, and write the consensus to the AnnData object.
@@ -96,6 +97,9 @@ def cluster_cells(
         Name of a layer to use instead of ``adata.X``.
     key_added : str
         Name of the new column.
+    keep_members : bool
+        Whether to write the clusterings that were combined to ``obsm[key_added + "_members"]``, a column each:
+        `quorate.evaluate`, `quorate.report` and the pictures need them.
     random_state : int, numpy.random.Generator or None
         Seed.
 
@@ -147,6 +151,8 @@ def cluster_cells(
     }
     _write(adata, result, members.member_names, key_added, params)
     adata.uns[key_added] |= choice
+    if keep_members:
+        adata.obsm[f"{key_added}_members"] = members.labels
     if values is not None and number > 1:
         adata.uns[key_added]["markers"] = _markers(result, values, adata)
     return result

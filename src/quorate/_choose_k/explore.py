@@ -195,7 +195,9 @@ def _judged(
     )
     if not is_open:
         return replace(choice, reason=f"{choice.reason} But {told}, so there may be no clusters at all."), first
-    reason = f"1 cluster: {told}. If you need clusters nevertheless: {choice.reason}"
+    likeliest = " or ".join(map(str, choice.candidates))
+    instead = f", no number stands out: try {likeliest}." if choice.undecided else f": {choice.reason}"
+    reason = f"1 cluster: {told}. If you need clusters nevertheless{instead}"
     return replace(choice, n_clusters=1, reason=reason, candidates=(), undecided=False), first
 
 

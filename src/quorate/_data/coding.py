@@ -430,7 +430,10 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-_NULL_WORDS = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+_NULL_WORDS = frozenset(
+    {"na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "none", "?", "unknown"}
+    | {"k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto"}
+)
 
 
 def label_column(codes: Array, texts: list[str], name: str, rule: MissingRule) -> tuple[Array, Array]:

@@ -366,6 +366,7 @@ def refuse_suspects(
     source: str = "",
     declared: bool = False,
     counts: Array | None = None,
+    has_ids: bool = False,
 ) -> None:
     """Raise if a column cannot be a clustering.
 
@@ -381,6 +382,8 @@ def refuse_suspects(
         Whether the user named the columns as clusterings: then they may have as many labels as objects.
     counts : array of shape (n_rows,), optional
         How many objects each row stands for; 1 each by default.
+    has_ids : bool
+        Whether another column names the objects, so that none is advised as their ids.
     """
     where = f"{source}: " if source else ""
     n_objects = len(labels) if counts is None else int(counts.sum())
@@ -393,7 +396,8 @@ def refuse_suspects(
         return
     for place, values in enumerate(categories):
         if len(values) >= ALL_DIFFERENT_FROM:
-            _refuse_ids(_n_known(labels[:, place], counts, len(values)), names[place], len(values), where)
+            n_known = _n_known(labels[:, place], counts, len(values))
+            _refuse_ids(n_known, names[place], len(values), where, has_ids=has_ids)
 
 
 def is_measurement(categories: Array) -> bool:
@@ -419,7 +423,7 @@ def _n_known(labels: Array, counts: Array | None, n_labels: int) -> int:
     return n_known
 
 
-def _refuse_ids(n_known: int, name: str, n_labels: int, where: str) -> None:
+def _refuse_ids(n_known: int, name: str, n_labels: int, where: str, *, has_ids: bool) -> None:
     all_different = n_labels == n_known >= ALL_DIFFERENT_FROM
     if not (all_different or (n_known >= ALMOST_FROM and n_labels > ALMOST * n_known)):
         return
@@ -427,10 +431,11 @@ def _refuse_ids(n_known: int, name: str, n_labels: int, where: str) -> None:
         f"a label of its own for each of the {n_known:,}" if all_different else f"{n_labels:,} labels for {n_known:,}"
     )
     known, as_ids, left_out = _check.brief(name), _check.option("--id", name), _check.option("--drop", name)
+    looks = "remarks or" if has_ids else "their ids or like"
+    naming = "" if has_ids else f"pass ids={known} ({as_ids}) if it names the objects, "
     raise ValueError(
-        f"{where}column {known} has {how_many} objects, so it looks like their ids or like a measurement; pass "
-        f"ids={known} ({as_ids}) if it names the objects, leave it out ({left_out}) if it does not belong here, or "
-        f"pass check=False (--no-check) if it is a clustering."
+        f"{where}column {known} has {how_many} objects, so it looks like {looks} a measurement; {naming}leave it out "
+        f"({left_out}) if it does not belong here, or pass check=False (--no-check) if it is a clustering."
     )
 
 

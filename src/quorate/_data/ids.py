@@ -27,6 +27,8 @@ from quorate.ops.coding import hash_texts
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
 Order = NDArray[np.intp]
+FEATURES = "features"
+"""What error messages call measurements, which have rows where others have labels."""
 MOST_KEYS = 1 << 24
 """About so many keys are sorted at once when repeated ids are looked for."""
 
@@ -262,17 +264,16 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
         return None
     if wanted.shape == given.shape and wanted.dtype == given.dtype and bool(np.all(wanted == given)):
         return None
-    places = places_among(wanted, given)
+    places, what = places_among(wanted, given), "row" if name == FEATURES else "label"
     lost, ending = np.flatnonzero(places < 0), f"; {advice}." if advice else "."
     if len(lost):
-        raise ValueError(
-            f"in {name} there is no label for {len(lost):,} of {len(wanted):,} objects: {few(wanted[lost[:6]])}{ending}"
-        )
+        first = few(wanted[lost[:6]])
+        raise ValueError(f"in {name} there is no {what} for {len(lost):,} of {len(wanted):,} objects: {first}{ending}")
     if len(given) > len(wanted):
         extra = np.flatnonzero(places_among(given, wanted) < 0)
         are = "is" if len(extra) == 1 else "are"
         raise ValueError(
-            f"in {name} there are labels for {counted(len(extra), 'object')} that {are} not in the table of labels: "
+            f"in {name} there are {what}s for {counted(len(extra), 'object')} that {are} not in the table of labels: "
             f"{few(given[extra[:6]])}{ending}"
         )
     return places

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._data.coding import MissingRule, code_integers
-from quorate._data.ids import few, id_texts
+from quorate._data.ids import few, id_texts, places_among
 
 Array = NDArray[Any]
 Coded = tuple[Array, tuple[Array, ...]]
@@ -67,7 +67,7 @@ def _refuse_two(first: str, text: str, name: str) -> None:
         )
 
 
-def likely_cause(ids: Array, others: Array) -> str:
+def likely_cause(ids: Array, others: Array, where: str = " to join or load_labels") -> str:
     """Say how many ids would be found among the others if they were compared loosely, and why; empty if no more."""
     texts, known = id_texts(ids, whole=True), set(id_texts(others, whole=True))
     lost = [text for text in texts if text not in known]
@@ -78,11 +78,28 @@ def likely_cause(ids: Array, others: Array) -> str:
     if not pairs:
         return ""
     causes = Counter(cause for pair in pairs for cause in _differences(*pair))
-    told = ", ".join(f"{cause} ({count:,})" for cause, count in causes.most_common())
+    listed = ", ".join(f"{cause} ({count:,})" for cause, count in causes.most_common())
     return (
-        f"{len(pairs):,} more would match if they were compared loosely: {told}, such as {pairs[0][0]!r} and "
-        f"{pairs[0][1]!r}; pass ids_as='loose' (--ids-as loose) to join or load_labels"
+        f"{len(pairs):,} more would match if they were compared loosely: {listed}, such as {pairs[0][0]!r} and "
+        f"{pairs[0][1]!r}; pass ids_as='loose' (--ids-as loose){where}"
     )
+
+
+def ids_beside(wanted: Array, ids: Array, source: str, ids_as: str, most: float = 0.0) -> Array:
+    """Return the ids of a table of columns as the objects' own ids are written.
+
+    It is refused if more than a share `most` of the objects have no row.
+    """
+    if ids_as == "loose":
+        ids = respelled([wanted, ids], ["the table of labels", source])[1]
+    absent = wanted[places_among(wanted, ids) < 0]
+    if len(absent) > most * len(wanted):
+        advice = likely_cause(wanted, ids, where="") or "add them, or leave these objects out"
+        raise ValueError(
+            f"{source} has no measurements of {len(absent):,} of the {len(wanted):,} objects ({few(absent[:6])}); "
+            f"{advice}."
+        )
+    return ids
 
 
 def _differences(one: str, other: str) -> list[str]:

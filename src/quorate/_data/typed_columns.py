@@ -39,6 +39,13 @@ class TypedColumn(NamedTuple):
     def missing(self) -> NDArray[np.bool_]:
         return self.values < 0 if self.kind == "category" else np.isnan(self.values)
 
+    def at(self, places: NDArray[np.intp]) -> TypedColumn:
+        """Return the values at these places, with a gap at a place of -1."""
+        values = self.values[places]
+        if values.dtype.kind in "if":
+            values[places < 0] = -1 if values.dtype.kind == "i" else np.nan
+        return self._replace(values=values)
+
 
 class TypedTable(NamedTuple):
     """The columns of a table with their kinds; `left_out` has the reason for each column that is `useless` instead.
@@ -63,11 +70,8 @@ class TypedTable(NamedTuple):
         return self.matrix_names if self.matrix is not None else tuple(column.name for column in self.columns)
 
     def in_order(self, places: NDArray[np.intp]) -> TypedTable:
-        """Return the objects at these places, in this order."""
-        columns, useless = (
-            tuple(column._replace(values=column.values[places]) for column in part)
-            for part in (self.columns, self.useless)
-        )
+        """Return the objects at these places, in this order; at a place of -1 an object whose columns all have gaps."""
+        columns, useless = (tuple(column.at(places) for column in part) for part in (self.columns, self.useless))
         return self._replace(
             columns=columns,
             useless=useless,

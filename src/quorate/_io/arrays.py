@@ -133,7 +133,7 @@ def without_objects(values: Array, name: str) -> Array:
         raise ValueError(f"{name} holds values of several types, which .npz and .zarr cannot keep; save it as .csv.")
     if wastes(values.tolist()):
         raise ValueError(
-            f"{name} holds long texts beside short ones, which .npz and .zarr keep as long; save it as .csv."
+            f"{name} holds long texts next to short ones, which .npz and .zarr keep as long; save it as .csv."
         )
     return values.astype(np.str_)
 
@@ -232,7 +232,7 @@ def zarr_source(store: Any, choose: Choose, title: str) -> Source:
     for name in (_COUNTS, _WEIGHTS):
         if name in arrays:
             raise ValueError(
-                f"{title} holds {name}, which are not read in blocks; leave out what asks for blocks (memory=, "
+                f"{title} holds {name}, which are not read in blocks; leave out the options for blocks (memory=, "
                 f"--memory, an output folder), or remove them from the store."
             )
     labels = _label_array(arrays, title)

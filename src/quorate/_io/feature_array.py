@@ -144,8 +144,8 @@ def _numbers(column: Any, name: str, source: str) -> Array:
         column = np.array([_number(text, name, source) for text in column.values.tolist()])[column.codes]
     if column.dtype.kind not in "biuf":
         raise ValueError(
-            f"{source}: X must hold numbers, but column {name!r} does not; drop it, or code it first (one column per "
-            f"category)."
+            f"{source}: X must hold numbers, but column {name!r} does not; drop it, name it as the ids if it names the "
+            f"objects (ids=, --id), or code it first (one column per category)."
         )
     numbers: Array = column
     return numbers

@@ -302,7 +302,7 @@ def _built(
     if noise_values(how.noise):
         labels, categories, mask = noise_taken_out(labels, categories, names, how.missing, how.noise)
     if how.check:
-        refuse_suspects(labels, names, categories, source=source, declared=how.declared)
+        refuse_suspects(labels, names, categories, source=source, declared=how.declared, has_ids=ids is not None)
     built = build_ensemble(labels, names, categories, ids=ids, id_name=id_name or "id", keep_unlabelled=True)
     return with_noise(built, mask)
 

@@ -129,7 +129,7 @@ def choose_columns(names: tuple[str, ...], wanted: Columns, source: str) -> Choi
         if names and not chosen_members:
             dropped = f" and {', '.join(map(repr, wanted.drop))}" if wanted.drop else ""
             known = f"the ids {ids!r}{dropped}" if ids is not None else dropped.removeprefix(" and ")
-            raise ValueError(f"{source} has no column beside {known}; one column per clustering was expected.")
+            raise ValueError(f"{source} has no column other than {known}; one column per clustering was expected.")
     return Choice(ids, (*chosen_members, *(name for name in beside if name not in chosen_members)))
 
 
@@ -256,6 +256,11 @@ def open_source(
     if isinstance(source, np.ndarray):
         opened = array_source(source, lambda names: choose(names, "the array"), "the array")
         return _with_path(opened, getattr(source, "filename", None))
+    if hasattr(source, "sink_parquet"):
+        raise TypeError(
+            "a lazy frame cannot be read in blocks; write it with sink_parquet and pass the path, or call "
+            "quorate.consensus if it fits into memory."
+        )
     if hasattr(source, "columns") or not isinstance(source, Iterable):
         raise TypeError(
             f"a source of blocks must be a path, a pattern, a pyarrow Dataset, a Zarr array, an array or an iterable "
@@ -352,8 +357,8 @@ def _from_paths(paths: Sequence[Path], choose: ChooseFrom, title: str, how: Text
         sources = [_from_path(path, kind, choose, how) for path in paths]
         return replace(sources[0] if len(sources) == 1 else stacked(sources, title), paths=tuple(paths))
     raise ValueError(
-        f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out what asks for blocks "
-        f"(memory=, --memory, an output folder)."
+        f"{title}: .{kind} files cannot be read in blocks; convert them to .parquet, or leave out the options for "
+        f"blocks (memory=, --memory, an output folder)."
     )
 
 

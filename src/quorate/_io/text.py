@@ -112,9 +112,17 @@ def open_text(source: io.BufferedReader, name: str, encoding: str | None = None)
     If the first bytes are no UTF-8, but text of Windows-1252, in which Excel writes "CSV", they are read as that, and a
     warning says so. `encoding` is that of the text if the user gave it.
     """
-    if encoding is not None:
-        return io.TextIOWrapper(source, encoding=known_encoding(encoding), newline="")
     head = source.peek(LOOKED_AT)
+    if encoding is not None:
+        known = known_encoding(encoding)
+        if not head.isascii() and not codecs.lookup(known).name.startswith("utf") and _is_utf8(head):
+            warnings.warn(
+                f"{name} looks like UTF-8, and was read as {encoding}, as encoding (--encoding) says for all files; "
+                f"leave it out if letters such as é are wrong, because Windows-1252 is recognised file by file.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return io.TextIOWrapper(source, encoding=known, newline="")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return io.TextIOWrapper(source, encoding="utf-16", newline="")
     if _is_windows_text(head):
@@ -141,13 +149,19 @@ def known_encoding(encoding: str) -> str:
     return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
-def _is_windows_text(head: bytes) -> bool:
-    """Whether bytes are no UTF-8, but letters and signs of Windows-1252 among characters that texts are made of."""
+def _is_utf8(head: bytes) -> bool:
+    """Whether bytes are the beginning of a text in UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
-        return False
     except UnicodeDecodeError:
-        pass
+        return False
+    return True
+
+
+def _is_windows_text(head: bytes) -> bool:
+    """Whether bytes are no UTF-8, but letters and signs of Windows-1252 among characters that texts are made of."""
+    if _is_utf8(head):
+        return False
     try:
         text = head.decode("cp1252")
     except UnicodeDecodeError:

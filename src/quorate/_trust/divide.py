@@ -188,7 +188,9 @@ def divide(
     parts = consensus(part, n_clusters, method=method, random_state=random_state, **limits)
     scores = evaluate(parts, part, null=null) if parts.n_clusters > 1 else None
     result = _joined(labels, coded, names, number, rows, parts)
-    return Division(names[number], replace(result, object_ids=members.object_ids), parts, scores, tree)
+    return Division(
+        names[number], replace(result, object_ids=members.object_ids, id_name=members.id_name), parts, scores, tree
+    )
 
 
 def _tested(part: Ensemble, features: Any, members: Ensemble, rows: NDArray[np.intp], random_state: Any) -> SplitTree:

@@ -151,6 +151,7 @@ class Subject:
         """The same in words."""
         table = StabilityTable.of(range(self.n_clusters), self.labelled.sizes, self.cluster_stability)
         known = {**self.trust._asdict(), "mean_member": self.member_scores[0], "dissolving": table.dissolving}
+        known["n_clusters"] = self.n_clusters
         return verdict_of(Evidence(*(known[name] for name in Evidence._fields)))
 
     @cached_property

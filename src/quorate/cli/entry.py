@@ -310,13 +310,24 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = build_parser(argv[0] if argv else None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
-        known = [name for entry in _commands_of(parser)[arguments.command]._actions for name in entry.option_strings]
+        command = arguments.command
+        known = [name for entry in _commands_of(parser)[command]._actions for name in entry.option_strings]
         name = unknown[0].split("=")[0]
-        meant = _did_you_mean(name, known) if name.startswith("-") else " (put all files next to one another)"
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {arguments.command} --help")
+        meant = _did_you_mean(name, known) if name.startswith("-") else _about_files(_commands_of(parser)[command])
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{meant}; see quorate {command} --help")
     settle_ids(arguments)
     arguments.command_line = ["quorate", *argv]
     return arguments
+
+
+def _about_files(command: argparse.ArgumentParser) -> str:
+    """Say why a file was one too many: several may stand in one place only, or the command takes no more than these."""
+    files = [entry for entry in command._actions if not entry.option_strings]
+    if any(entry.nargs == "+" for entry in files):
+        return " (put all files next to one another)"
+    in_blocks = any("--memory" in entry.option_strings for entry in command._actions)
+    several = "; several files of one table are a folder or a quoted pattern" if in_blocks else ""
+    return f" (the files it takes: {', '.join(entry.dest for entry in files)}{several})"
 
 
 def _commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -57,6 +57,11 @@ from quorate.cli.output import (
 if TYPE_CHECKING:
     from quorate import Ensemble, Placement
 
+OF_MEMBERS = (
+    "(of halves of the clusterings, because the file does not say how the labels were made; quorate consensus takes "
+    "halves of the objects, too)"
+)
+
 
 def add_consensus(commands: Any) -> None:
     """Add `quorate consensus`."""
@@ -81,7 +86,7 @@ def add_consensus(commands: Any) -> None:
     parser.add_argument(
         "--max-bytes",
         metavar="BYTES",
-        help="refuse larger tables, and methods that need more memory than this beside the rows, for example 8GB",
+        help="refuse larger tables, and methods that need more memory than this beyond the rows, for example 8GB",
     )
     add_memory_option(parser)
     add_null_option(parser)
@@ -186,7 +191,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     facts |= stability_facts(scores)
     parts = [f"{scores}\n{table_summary(facts)}{verdict_summary(scores)}".rstrip("\n")]
     if scores.stability is not None:
-        parts.append(str(scores.stability))
+        parts.append(f"{scores.stability}\n{OF_MEMBERS}")
     for table in tables:
         facts |= table.as_dict()
         parts.append(str(table))
@@ -245,7 +250,7 @@ def run_place(arguments: argparse.Namespace) -> None:
             sep=arguments.out_sep,
             decimal=arguments.decimal,
         )
-    _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()))
+    _tell_placed(arguments, ensemble, placed, placed, int(placed.known.sum()), new)
 
 
 def _tell_placed(
@@ -254,8 +259,12 @@ def _tell_placed(
     objects: Any,
     rows: Placement,
     n_known: int,
+    new: Ensemble | None = None,
 ) -> None:
-    """Write how many objects were placed, and what could not be matched; in blocks, `rows` are the distinct rows."""
+    """Write how many objects were placed, and what could not be matched; in blocks, `rows` are the distinct rows.
+
+    `new` are the tables of the new objects, whose unknown labels are named; None in blocks.
+    """
     sizes = objects.sizes.tolist()
     facts = {
         "n_objects": sum(sizes) + objects.n_unplaced,
@@ -267,15 +276,28 @@ def _tell_placed(
         "output": arguments.output,
     }
     table = table_facts(ensemble)
-    tell(arguments, {**table, **facts}, _place_summary(facts) + table_summary(table))
+    strange = {} if new is None else {name: _strange(ensemble, new, name) for name in rows.unknown_labels}
+    tell(arguments, {**table, **facts}, _place_summary(facts, strange) + table_summary(table))
 
 
-def _place_summary(facts: dict[str, Any]) -> str:
-    unknown = ", ".join(f"{name} {count:,}" for name, count in facts["unknown_labels"].items())
+def _strange(ensemble: Ensemble, new: Ensemble, name: str) -> str:
+    """The first labels of a member that new objects have and the table does not, in brackets."""
+    if name not in new.member_names:
+        return ""
+    known, own = (
+        list(map(str, table.categories[table.member_names.index(name)].tolist())) for table in (ensemble, new)
+    )
+    lost = [repr(label) for label in own if label not in known]
+    return f" ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''})" if lost else ""
+
+
+def _place_summary(facts: dict[str, Any], strange: dict[str, str]) -> str:
+    counts = facts["unknown_labels"].items()
+    unknown = ", ".join(f"{name} {count:,}{strange.get(name, '')}" for name, count in counts)
     lines = {
-        "objects": f"{facts['n_objects']:,} ({facts['n_known_rows']:,} with labels that objects of the table have)",
+        "objects": f"{facts['n_objects']:,} ({facts['n_known_rows']:,} with the same labels as an object of the table)",
         "not placed": f"{facts['n_unplaced']:,}",
-        "unknown": f"{unknown} (labels that the table does not have count as missing)" if unknown else "no labels",
+        "unknown": f"{unknown}; labels that the table does not have count as missing" if unknown else "no labels",
         "labels": place_of(facts["output"]),
     }
     if facts["absent_members"]:

@@ -44,6 +44,8 @@ from quorate.cli.output import (
     tell,
 )
 
+EFFECTS = "The number before a trait is its effect size: about 0.2 is small, 0.5 medium, 0.8 large."
+
 
 def add_generate(commands: Any) -> None:
     """Add `quorate generate`."""
@@ -187,9 +189,7 @@ def run_cluster(arguments: argparse.Namespace) -> None:
         from quorate.generation.trial import method_towards
     if works_in_blocks(arguments, arguments.features):
         from quorate.cli.block_commands import cluster_in_blocks
-        from quorate.cli.work import refuse_model
 
-        refuse_model(arguments)
         cluster_in_blocks(arguments, given, generating, solving, step)
         return
     refuse_made(arguments)
@@ -259,6 +259,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     for name, size in zip(found.cluster_names, found.sizes.tolist(), strict=True):
         lines.append(f"cluster {name}: {size:,} objects ({size / total:.0%})")
         lines += [f"  {trait.effect:+6.2f}  {trait.text}" for trait in found.of(name, most=most)]
+    lines += ["", EFFECTS]
     lines += [] if ruled is None else ["", "rules, with precision and recall on objects they were not made from:"]
     lines += [] if ruled is None else str(ruled).splitlines()
     lines += ["", *([outside_text(labelling.n_outside)] if labelling.n_outside else [])]

@@ -147,7 +147,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--missing",
         metavar="VALUE",
         action="append",
-        help="value that stands for a missing label, beside -1 and empty cells; may be given several times",
+        help="value that stands for a missing label, in addition to -1 and empty cells; may be given several times",
     )
     parser.add_argument(
         "--weights", metavar="W,W,W", help="weights of the clusterings, A=2,B=0.5 by name, or auto (default: 1 each)"
@@ -606,6 +606,11 @@ def works_in_blocks(arguments: argparse.Namespace, *paths: str) -> bool:
         raise ValueError("--method-confidence needs a table in memory; leave it out for tables in blocks")
     if getattr(arguments, "save", None) is not None:
         raise ValueError("--save needs a table in memory; leave it out, -o writes the labels of a table in blocks")
+    if getattr(arguments, "model_out", None) is not None:
+        raise ValueError(
+            "--model needs measurements in memory; make it from one of the files, without --memory and with -o FILE, "
+            "and label the others by quorate predict"
+        )
     if getattr(arguments, "memberships", False):
         raise ValueError("--memberships needs a table in memory; leave it out for tables in blocks")
     for option, usual in (

@@ -282,13 +282,15 @@ def _stability_lines(scores: Scores) -> dict[str, str]:
     """Say how many clusters are how stable, the most stable first."""
     from collections import Counter
 
+    from quorate._verdict import rounded_down
+
     if scores.stability is None:
         return {}
     rows = sorted(scores.stability.rows, key=lambda row: -(row.stability or 0.0))
     times = Counter(row.meaning for row in rows if row.meaning)
     lowest = rows[-1]
     told = ", ".join(f"{count:,} {meaning}" for meaning, count in times.items())
-    last = "" if lowest.stability is None else f"; lowest {lowest.stability:.2f} (cluster {lowest.cluster})"
+    last = "" if lowest.stability is None else f"; lowest {rounded_down(lowest.stability)} (cluster {lowest.cluster})"
     return {"stability": told + last}
 
 

@@ -149,7 +149,7 @@ def write_updated(arguments: argparse.Namespace, found: Update) -> None:
 def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step: Step) -> TypedTable:
     """Return the columns of --features, and the names of their objects if the table of labels has names."""
     with step(f"reading {arguments.features}"):
-        return load_typed(
+        table = load_typed(
             arguments.features,
             ids=id_of_file(arguments, arguments.features) if ensemble.object_ids is not None else None,
             columns=None,
@@ -158,6 +158,12 @@ def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step:
             formulas=formulas_of(arguments),
             encoding=arguments.encoding,
         )
+    if table.object_ids is None or ensemble.object_ids is None:
+        return table
+    from quorate._data.meant_ids import ids_beside
+
+    ids = ids_beside(ensemble.object_ids, table.object_ids, arguments.features, arguments.ids_as, most=0.5)
+    return table._replace(object_ids=ids)
 
 
 def read_parents(path: str, step: Step) -> dict[str, str | None]:
@@ -521,9 +527,8 @@ def refuse_model(arguments: argparse.Namespace) -> None:
         return
     if not arguments.model_out.lower().endswith(".npz"):
         raise ValueError(f"--model must end in .npz, got {arguments.model_out!r}")
-    for option in ("checkpoint", "memory"):
-        if getattr(arguments, option) is not None:
-            raise ValueError(f"--model needs members that are made in this run, in memory; leave --{option} out")
+    if arguments.checkpoint is not None:
+        raise ValueError("--model needs members that are made in this run; leave --checkpoint out")
     if arguments.device not in (None, "cpu"):
         raise ValueError("--model needs members that are made on the processor; leave --device out")
     if arguments.base not in ("auto", "kmeans", "spectral"):
@@ -616,13 +621,10 @@ def read_features_beside(arguments: argparse.Namespace, ensemble: Ensemble, step
         values = (table if getattr(arguments, "scale", None) is None else _scaled(table)).values
     if table.ids is None or ensemble.object_ids is None:
         return values
-    rows = places_among(ensemble.object_ids, table.ids)
-    absent = list(map(str, ensemble.object_ids[rows < 0].tolist()))
-    if absent:
-        raise ValueError(
-            f"{arguments.features} has no measurements of {len(absent):,} of the {len(rows):,} objects "
-            f"({', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}); add them, or leave these objects out"
-        )
+    from quorate._data.meant_ids import ids_beside
+
+    ids = ids_beside(ensemble.object_ids, table.ids, arguments.features, arguments.ids_as)
+    rows = places_among(ensemble.object_ids, ids)
     return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
 
 

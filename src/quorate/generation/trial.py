@@ -92,8 +92,8 @@ class Trial:
         other = min((one for one in rivals if one.base != best.base), key=lambda one: one.cut)
         reason = (
             f"{best.base}: their consensus by {best.method} cuts {best.cut:.2%} of the links between nearest "
-            f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}, and its mark is "
-            f"{abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
+            f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}; the judge of "
+            f"labellings marks it {abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
             f"({seen}, {n_clusters:,} clusters)"
         )
         return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)

@@ -231,7 +231,7 @@ def membership_heatmap(result: Any, ensemble: Any, *, max_bins: int = 800, ax: A
     _axes.member_ticks(ax, names, both=False)
     _axes.cluster_ticks(ax, "x", *runs(bins.clusters, bins.edges))
     total = f"cluster ({labelled.rows.n_objects:,} objects)"
-    _axes.finish(ax, "Members beside the consensus", total, "" if len(names) <= _axes.NAMES_SHOWN else "members")
+    _axes.finish(ax, "Members and the consensus", total, "" if len(names) <= _axes.NAMES_SHOWN else "members")
     _axes.bare(ax)
     return ax
 

@@ -64,7 +64,8 @@ def consensus_cdf(labels: Any, *, random_state: Any = 0, ax: Axes | None = None)
         heights = np.concatenate([[0.0], np.cumsum(part.shares), [1.0]])
         ax.step(values, heights, where="post", color=shade, linewidth=1.8, label=str(name))
     if len(distributions) > 1:
-        ax.legend(title="clusters", frameon=False, fontsize=9, ncols=1 + len(distributions) // 9, loc="lower right")
+        # a flat curve may run through the lower right corner
+        ax.legend(title="clusters", frameon=False, fontsize=9, ncols=1 + len(distributions) // 9, loc="best")
     ax.set(xlim=(0, 1), ylim=(0, 1.01))
     title = (
         "Consensus index"

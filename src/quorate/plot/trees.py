@@ -229,7 +229,8 @@ def clustering_tree(found: Resolutions, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(levels)), [f"{row.name}{mark}" for row, mark in zip(found.rows, marks, strict=True)])
     ax.set(ylim=(len(levels) - 0.5, -0.5), xticks=[], xlim=(-0.08, 1.08))
     _axes.bare(ax)
-    return _axes.finish(ax, "Clusters over resolutions", "", "resolution")
+    legend = "large: many objects; dark: stable; <: the one to take"
+    return _axes.finish(ax, "Clusters over resolutions", legend, "resolution")
 
 
 def split_tree(found: SplitTree, *, ax: Axes | None = None) -> Axes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.ids import order_of
+from quorate._data.ids import FEATURES, few, order_of, places_among
 from quorate._data.labelling import Labelling
 from quorate._data.typed_columns import TypedTable, typed_table
 from quorate._evaluation.explanation import CLEAR, SHOWN, Explanation, Trait, explained
+from quorate._summaries import Choice
 from quorate._trust.subject import Subject
 from quorate._types import FloatArray
 from quorate._verdict import GRADES, REFERENCE_TELLS, SAME_MEASUREMENTS
@@ -26,6 +28,8 @@ MOST_TOLD = 12
 """Clusters that the first page describes; the largest ones."""
 MOST_DRAWN = 3_000
 """Objects on the map; of more an even part is drawn."""
+MOST_WITHOUT = 0.5
+"""The largest share of the objects that may have no row among the features."""
 MOST_LOGO = 2_000_000
 """Bytes of a logo, which is copied into the page."""
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
@@ -37,6 +41,7 @@ _WIDTH, _HEIGHT, _MARGIN = 640, 400, 10
 class Words(NamedTuple):
     """The sentences of the first page in one language; `grades` are in the order of `GRADES`, then that of none."""
 
+    title: str
     groups: str
     group: str
     nothing: str
@@ -49,6 +54,9 @@ class Words(NamedTuple):
     same: str
     unsure: str
     all_sure: str
+    one: str
+    number: str
+    or_: str
     map: str
     by_features: str
     by_coordinates: str
@@ -57,6 +65,7 @@ class Words(NamedTuple):
 
 
 ENGLISH = Words(
+    title="Consensus clustering",
     groups="{n} objects were sorted into {k}.",
     group="{k} groups|one group",
     nothing="differs clearly in no column",
@@ -76,6 +85,9 @@ ENGLISH = Words(
     "there are no groups. Have the groups tested before you act on them.",
     unsure="{n} of {total} objects ({share}) could as well belong to another group; treat them with care.",
     all_sure="Hardly any object could as well belong to another group.",
+    one="No groups were found that could not be drawn as well by chance.",
+    number="How many groups there are is not certain: there may be {others} as well.",
+    or_="or",
     map="Map of the objects",
     by_features="Each point is an object; points are near one another if their columns are alike (two main directions, "
     "which hold {share} of the differences).",
@@ -84,6 +96,7 @@ ENGLISH = Words(
     traits={"number": ("high", "low"), "date": ("late", "early"), "share": ("often", "seldom")},
 )
 GERMAN = Words(
+    title="Gruppen aus mehreren Einteilungen",
     groups="{n} Objekte wurden in {k} eingeteilt.",
     group="{k} Gruppen|eine Gruppe",
     nothing="unterscheidet sich in keiner Spalte deutlich",
@@ -103,6 +116,9 @@ GERMAN = Words(
     "auch dann, wenn es keine Gruppen gibt. Lassen Sie die Gruppen prüfen, bevor Sie handeln.",
     unsure="{n} von {total} Objekten ({share}) könnten ebenso gut zu einer anderen Gruppe gehören; Vorsicht mit ihnen.",
     all_sure="Kaum ein Objekt könnte ebenso gut zu einer anderen Gruppe gehören.",
+    one="Es fanden sich keine Gruppen, die man nicht ebenso gut zufällig bilden könnte.",
+    number="Wie viele Gruppen es gibt, ist nicht sicher: Es könnten auch {others} sein.",
+    or_="oder",
     map="Karte der Objekte",
     by_features="Jeder Punkt ist ein Objekt; nahe Punkte haben ähnliche Spalten (zwei Hauptrichtungen, die {share} der "
     "Unterschiede enthalten).",
@@ -121,9 +137,14 @@ class Front(NamedTuple):
     language: str | None = None
     logo: str | Path | None = None
 
-    def text(self, subject: Subject, title: str, shades: Sequence[str]) -> str:
-        """Return the first page as a section of HTML."""
-        return first_page(subject, self, title, shades)
+    @property
+    def title(self) -> str:
+        """What the page is called if the user does not say it."""
+        return LANGUAGES[self.language or "en"].title
+
+    def text(self, subject: Subject, title: str, shades: Sequence[str], choice: Choice | None = None) -> str:
+        """Return the first page as a section of HTML; `choice` says how sure the number of groups is."""
+        return first_page(subject, self, title, shades, choice)
 
 
 def checked_front(features: Any, coordinates: Any, language: str | None, logo: Any) -> Front:
@@ -135,7 +156,7 @@ def checked_front(features: Any, coordinates: Any, language: str | None, logo: A
     return Front(features, coordinates, language, logo)
 
 
-def first_page(subject: Subject, front: Front, title: str, shades: Sequence[str]) -> str:
+def first_page(subject: Subject, front: Front, title: str, shades: Sequence[str], choice: Choice | None = None) -> str:
     """Return the first page as a section of HTML."""
     words = LANGUAGES[front.language or "en"]
     table = None if front.features is None else _beside(subject, front.features)
@@ -147,21 +168,31 @@ def first_page(subject: Subject, front: Front, title: str, shades: Sequence[str]
     return (
         f'<section id="front" lang="{front.language or "en"}">{logo}<h1>{escape(title)}</h1>'
         f'<p class="headline">{escape(head)}</p><ul class="groups">{_groups(subject, found, shades, words)}</ul>'
-        f"<h2>{escape(words.believe)}</h2><p>{escape(believed(subject, words))}</p>"
+        f"<h2>{escape(words.believe)}</h2><p>{escape(believed(subject, words, choice))}</p>"
         f'{drawn}<p><a href="#verdict">{escape(words.numbers)}</a></p></section>'
     )
 
 
 def _beside(subject: Subject, features: Any) -> TypedTable:
-    """Read the features, in the order of the objects if both have names."""
+    """Read the features, in the order of the objects if both have names; a few objects may have none."""
     table = typed_table(features)
     if table.object_ids is not None and subject.ids is not None:
-        order = order_of(subject.ids, table.object_ids, "features")
-        table = table if order is None else table.in_order(order)
+        places = places_among(subject.ids, table.object_ids)
+        lost = np.flatnonzero(places < 0)
+        if len(lost) > MOST_WITHOUT * len(places) or (len(lost) and table.matrix is not None):
+            order_of(subject.ids, table.object_ids, FEATURES)  # which says who has no row
+        if len(lost):
+            warnings.warn(
+                f"{_check.counted(len(lost), 'object')} of {len(places):,} have no row in features "
+                f"({few(subject.ids[lost[:6]])}); their columns count as gaps.",
+                UserWarning,
+                stacklevel=4,
+            )
+        table = table.in_order(places)._replace(object_ids=subject.ids)
     if table.n_objects != subject.ensemble.n_rows:
         raise ValueError(
             f"features must have one row per object of the ensemble, {subject.ensemble.n_rows:,}, got "
-            f"{table.n_objects:,}."
+            f"{table.n_objects:,}; rows are matched by name if both tables have ids (--id)."
         )
     return table
 
@@ -209,16 +240,19 @@ def sentence(traits: Sequence[Trait], words: Words) -> str:
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {words.and_} {told[-1]}"
 
 
-def believed(subject: Subject, words: Words) -> str:
-    """Say in everyday words how far to believe the groups, and how many objects are unsure."""
+def believed(subject: Subject, words: Words, choice: Choice | None = None) -> str:
+    """Say in everyday words how far to believe the groups and their number, and how many objects are unsure."""
     verdict = subject.verdict
     first = words.grades[GRADES.index(verdict.grade) if verdict.grade in GRADES else -1]
     if subject.n_clusters == 1:
-        return first
+        return words.one if verdict.grade == GRADES[0] else first
     if verdict.text == SAME_MEASUREMENTS:
         first = words.same
     elif verdict.grade in GRADES[2:] and verdict.cannot_tell != REFERENCE_TELLS:
         first = f"{first} {words.untested}"
+    if choice is not None and choice.undecided and choice.candidates[0] == subject.n_clusters:
+        others = f" {words.or_} ".join(map(str, choice.candidates[1:]))
+        first = f"{first} {words.number.format(others=others)}"
     counts = subject.ensemble.counts[subject.known]
     n_low = int(counts[subject.confidence[subject.known] < subject.ambiguous].sum())
     total = int(counts.sum())

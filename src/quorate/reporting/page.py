@@ -244,7 +244,7 @@ MARKS = {GOOD: "▲", MIDDLING: "●", BAD: "▼", OPEN: "○"}
 FEW, MANY = 0.1, 0.3
 """Ambiguous objects are few below the first share, and many from the second on."""
 NOT_TESTED = "not compared with chance"
-NOT_MADE = "labels alone do not tell; quorate consensus --report, or report(result, ...), does"
+NOT_MADE = "not known from labels alone; quorate consensus --report, or report(result, ...), shows it"
 NOT_REPEATED = "the consensus cannot be repeated without some of its members"
 
 

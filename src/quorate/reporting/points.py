@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from quorate._evaluation.member_table import APART, standing_apart
 from quorate._summaries import STABILITY_LIMITS, STABILITY_WORDS, in_words
 from quorate._trust.subject import Subject
+from quorate._verdict import rounded_down
 
 AGREEMENT = ((0.8, "agree closely"), (0.5, "agree in the main"), (0.25, "agree in part"), (0.0, "hardly agree"))
 """The mean NMI of two members from which each phrase is used."""
@@ -121,8 +122,9 @@ def _stability(subject: Subject) -> Point | None:
     groups = {name: np.flatnonzero((words == word) & ~np.isnan(values)) for word, name in names.items()}
     told = (
         f". Stability is how alike a cluster and the nearest one are when the consensus is repeated on halves of the "
-        f"members and of the objects (mean Jaccard similarity); the lowest is {np.nanmin(values):.2f}. Clusters from "
-        f"{STABILITY_LIMITS[1]:g} on are mostly found again, those below {STABILITY_LIMITS[0]:g} hardly ever."
+        f"members and of the objects (mean Jaccard similarity); the lowest is {rounded_down(np.nanmin(values))}. "
+        f"Clusters from {STABILITY_LIMITS[1]:g} on are mostly found again, those below {STABILITY_LIMITS[0]:g} "
+        f"hardly ever."
     )
     return _point("Stability", [*_in_groups(subject, groups), told])
 

@@ -41,7 +41,7 @@ def report(
     path: str | os.PathLike[str],
     *,
     truth: Any = None,
-    title: str = "Consensus clustering",
+    title: str | None = None,
     numbers: Any = "auto",
     choice: Choice | None = None,
     ambiguous: float = AMBIGUOUS,
@@ -71,8 +71,8 @@ def report(
         The file to write. It is written under another name and then renamed, so that it never exists in part.
     truth : array of labels, optional
         The known classes of the objects.
-    title : str
-        The title of the page.
+    title : str, optional
+        The title of the page; by default "Consensus clustering", and a German one if the first page is German.
     numbers : "auto", None, numbers of clusters, or mapping
         The stops of the slider: numbers of clusters at which the tree is cut or for which the method is run again; a
         mapping from numbers to labellings of the same objects; or None for no slider. See Notes for "auto".
@@ -127,7 +127,7 @@ def report(
     refuse_page(path, overwrite)
     if choice is not None and not isinstance(choice, Choice):
         raise TypeError(f"choice must be what choose_k returns, got {type(choice).__name__}.")
-    front = _front(features, coordinates, language, logo)
+    front, title = _front(features, coordinates, language, logo, title)
     members = members_beside(result, ensemble)
     labels = harden(members) if isinstance(members, SoftEnsemble) else members
     subject = subject_of(_tested(result, labels, features), labels, truth, ambiguous=ambiguous)
@@ -140,8 +140,8 @@ def report(
     shown = figures(subject, slider, choice)
     text = page(
         subject,
-        front="" if front is None else front.text(subject, str(title), shown["colours"]),
-        title=str(title),
+        front="" if front is None else front.text(subject, title, shown["colours"], choice),
+        title=title,
         headline=headline(subject),
         points=points(subject),
         facts=facts(subject, choice, seed),
@@ -166,13 +166,16 @@ def report(
     return Path(path)
 
 
-def _front(features: Any, coordinates: Any, language: str | None, logo: Any) -> Front | None:
-    """Check the options of the first page; None if none of them is given, and there is no such page."""
+def _front(
+    features: Any, coordinates: Any, language: str | None, logo: Any, title: str | None
+) -> tuple[Front | None, str]:
+    """Check the options of the first page and name the page; None if there is no first page, for lack of options."""
     if features is None and coordinates is None and language is None and logo is None:
-        return None
+        return None, "Consensus clustering" if title is None else str(title)
     from quorate.reporting.first_page import checked_front
 
-    return checked_front(features, coordinates, language, logo)
+    front = checked_front(features, coordinates, language, logo)
+    return front, front.title if title is None else str(title)
 
 
 def _tested(result: Any, members: Any, features: Any) -> Any:
