@@ -10,12 +10,11 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 232  # trees in the shell (31), drawn labels (27), Parquet (28), trees, columns, rules, update (32)
+MOST_MODULES = 231  # trees in the shell (31), drawn labels (27), Parquet (28), trees, columns, rules, update (32)
 MOST_LINES = 56_000  # kinds of a model, dates (34); copies (27); splits (31); noise, ids, names (32); blocks (33)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate._io": 16,  # the end of Parquet files (28)
-    "quorate._data": 16,  # objects outside, ids as people mean them (32)
     "quorate.methods": 26,  # one file for each method, flat, so that the name is the path
     "quorate.ops": 18,  # all kernels, flat
     "quorate.generation": 18,  # its clusterers are a package of their own; trial, k rules, prototypes (29), judge (30)

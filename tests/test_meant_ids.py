@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate import join, load_labels
+from quorate import join, load_labels, update
 from quorate.cli import main
 
 
@@ -168,3 +168,45 @@ def test_columns_of_other_spellings_are_matched_if_that_is_said(
     write(tmp_path, "table.csv", "no,x\n0,1.5\n1,2.5\n")
     assert main([*line, "--ids-as", "loose", "--force"]) == 2
     assert "add them, or leave these objects out" in capsys.readouterr().err
+
+
+def test_a_labelling_of_another_spelling_is_matched_if_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{row:03}" for row in range(30)]
+    labels = write(tmp_path, "labels.csv", "\n".join(["id,a,b", *(f"{r},{int(r) % 2},{int(r) % 2}" for r in rows)]))
+    result = write(tmp_path, "result.csv", "\n".join(["id,label", *(f"{int(r)},{int(r) % 2}" for r in rows[::-1])]))
+    table = write(tmp_path, "table.csv", "\n".join(["id,x", *(f"{r},{int(r) % 2}.5" for r in rows)]))
+    parents = write(tmp_path, "parents.csv", "node,parent\n0,all\n1,all\n")
+    out = str(tmp_path / "out.csv")
+    for line in (
+        ["score", labels, result, "--no-null"],
+        ["divide", labels, result, "--cluster", "0", "--no-null", "-o", out],
+        ["place", labels, result, labels, "-o", out],
+        ["names", labels, "--clusters", result, "--parents", parents, "-o", out],
+        ["explain", result, table, "-o", out],
+        ["update", labels.replace("labels", "may"), result, "-o", out],
+    ):
+        if line[0] == "update":
+            write(tmp_path, "may.csv", "\n".join(["id,label", *(f"{r},{int(r) % 2}" for r in rows)]))
+        line = [*line, "--id", "id", "--force"] if "-o" in line else [*line, "--id", "id"]
+        assert main(line) == 2, line
+        assert "more would match if they were compared loosely: leading zeros" in capsys.readouterr().err, line
+        assert main([*line, "--ids-as", "loose"]) == 0, line
+        capsys.readouterr()
+
+
+def test_an_update_says_why_few_ids_match() -> None:
+    may = pd.Series([0] * 20 + [1] * 20, index=[f"{row:03}" for row in range(40)])
+    june = pd.Series([1] * 20 + [0] * 20, index=[str(row) for row in range(60, 100)])
+    with pytest.raises(ValueError, match=r"no object in common: '000' .* compare how the ids are written"):
+        update(may, june)
+    june.index = [f"{row:03}" if row < 5 else str(row) for row in range(40)]
+    with pytest.warns(UserWarning, match="only 5 of the 40 ids of before .* leading zeros"):
+        assert update(may, june).n_new == 35
+    loose = update(may, june, ids_as="loose")
+    assert (loose.n_stayed, loose.n_new) == (40, 0)
+    assert loose.object_ids is not None
+    assert loose.object_ids.tolist() == june.index.tolist()
+    with pytest.raises(ValueError, match="ids_as must be one of"):
+        update(may, june, ids_as="numbers")

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from quorate import _check
 from quorate._check import counted
 from quorate._data.coding import as_array
-from quorate._data.ids import places_among
+from quorate._data.ids import IDS_AS, likely_cause, places_among, respelled, union_of_ids, warn_of_few
 from quorate._data.labelling import Labelling, code_labelling
 from quorate._summaries import AMBIGUOUS, need_library
 from quorate._types import Consensus, FloatArray, IntArray
@@ -134,7 +134,13 @@ def _plain(ids: Any) -> Any:
 
 
 def update(
-    before: Any, after: Any, *, confidence: Any = None, unsure: float = AMBIGUOUS, used: Sequence[Any] = ()
+    before: Any,
+    after: Any,
+    *,
+    confidence: Any = None,
+    unsure: float = AMBIGUOUS,
+    used: Sequence[Any] = (),
+    ids_as: str = "text",
 ) -> Update:
     """Give the clusters of a new clustering the ids of those of the one before, and say what changed.
 
@@ -152,6 +158,9 @@ def update(
         objects move.
     used : sequence of ids
         Ids of earlier clusters that no new cluster may get, beside those of `before`; an Update keeps them by itself.
+    ids_as : {"text", "loose"}, default "text"
+        How ids of objects are compared, as for `join`: with "loose", 007, "7 " and 7.0 are one object. The result has
+        the ids of `after`.
 
     Returns
     -------
@@ -188,7 +197,7 @@ def update(
     least = _check.fraction(unsure, "unsure")
     old, known = _coded(before, "before")
     new, _ = _coded(after, "after")
-    place = _places(old, new)
+    place = _places(old, new, _check.choice(ids_as, "ids_as", IDS_AS))
     matched = np.where(place >= 0, old.codes[np.maximum(place, 0)], -1)
     overlap = _Overlap.of(old, new, matched)
     ids = overlap.new_ids((*known, *used))
@@ -231,7 +240,7 @@ def _confidence(after: Any, given: Any, n_objects: int) -> FloatArray:
     return values
 
 
-def _places(old: Labelling, new: Labelling) -> IntArray:
+def _places(old: Labelling, new: Labelling, ids_as: str) -> IntArray:
     """Return for each new object its place among the old ones, or -1."""
     if old.ids is None or new.ids is None:
         if len(old.codes) != len(new.codes):
@@ -240,12 +249,15 @@ def _places(old: Labelling, new: Labelling) -> IntArray:
                 f"order unless both sides have ids, such as the index of a pandas Series, and then must be as many."
             )
         return np.arange(len(new.codes))
-    found: IntArray = places_among(new.ids, old.ids)
+    ids = respelled([old.ids, new.ids], ["before", "after"])[1] if ids_as == "loose" else new.ids
+    found: IntArray = places_among(ids, old.ids)
     if (found < 0).all():
+        advice = likely_cause(ids, old.ids, where="") or "compare how the ids are written"
         raise ValueError(
             f"before and after have no object in common: {str(old.ids[0])!r} is an id of the one and "
-            f"{str(new.ids[0])!r} of the other; compare how the ids are written."
+            f"{str(new.ids[0])!r} of the other; {advice}."
         )
+    warn_of_few([old.ids, ids], union_of_ids([old.ids, ids])[1], ["before", "after"], where="")
     return found
 
 

@@ -7,7 +7,6 @@
 - `rows_on_card`: the same for labels on a card.
 - `blocks`: one block of a table coded, the table of distinct rows that blocks join, and what their values mean.
 - `ids`: ids of objects, of which no two may be equal, in many blocks, too; objects of several tables matched by them.
-- `meant_ids`: ids as people mean them, why few of them match, and rows with the same id made one.
 - `outside`: noise that stays noise, and objects without any label: refused, left out or kept.
 - `joining`: `join`.
 - `labelling`: one labelling coded, and paired with the label rows of an ensemble.

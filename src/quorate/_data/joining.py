@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quorate import _check
 from quorate._data.coding import DEFAULT, MissingRule, code_integers, narrowest
 from quorate._data.ensemble import as_ensemble, build_ensemble, with_options
-from quorate._data.ids import few, id_texts, union_of_ids
+from quorate._data.ids import IDS_AS, few, id_texts, likely_cause, respelled, union_of_ids, warn_of_few
 from quorate._data.outside import settled, with_noise
 from quorate._data.tables import refuse_duplicates
 from quorate._types import Ensemble
@@ -122,8 +122,6 @@ def join_ensembles(
     `sources` are the names of the ensembles, for the names of members and for error messages. Tables that share no
     object with the others are refused unless there may be `strangers`.
     """
-    from quorate._data.meant_ids import IDS_AS, respelled, warn_of_few
-
     _check.choice(ids_as, "ids_as", IDS_AS)
     for ensemble, source in zip(ensembles, sources, strict=True):
         _refuse_nameless(ensemble, source)
@@ -189,8 +187,6 @@ def _refuse_strangers(given: Sequence[Array], places: list[Any], sources: Sequen
     """Raise if a table has no object in common with the others, because then its ids are probably of another kind."""
     if len(places) < 2:
         return
-    from quorate._data.meant_ids import likely_cause
-
     uses = np.bincount(np.concatenate(places))
     for which, (ids, place, source) in enumerate(zip(given, places, sources, strict=True)):
         if uses[place].max() == 1:

@@ -14,7 +14,7 @@ from quorate import _check
 from quorate._data.blocks import CodedColumn, Kind, code_column
 from quorate._data.coding import DEFAULT, MissingRule, code_table, object_array, stack_columns
 from quorate._data.ensemble import build_ensemble, refuse_suspects, with_options
-from quorate._data.ids import computable, order_of, refuse_repeated
+from quorate._data.ids import computable, one_row_an_id, order_of, refuse_missing_ids, refuse_repeated, respelled
 from quorate._data.outside import (
     noise_taken_out,
     noise_values,
@@ -229,8 +229,6 @@ def _from_columns(
     if how.duplicates == "refuse" or ids is None:
         refuse_repeated(ids, source, f"; {ONE_OF_THEM}")
     else:
-        from quorate._data.meant_ids import refuse_missing_ids
-
         refuse_missing_ids(ids, source)
     rule, coded = rule_beside(how.missing, how.noise), []
     for place, (column, name) in enumerate(zip(columns, names, strict=True)):
@@ -242,8 +240,6 @@ def _from_columns(
     table = stack_columns(coded)
     if how.duplicates == "refuse" or ids is None:
         return _built(table, names, ids, id_name, source, how)
-    from quorate._data.meant_ids import one_row_an_id
-
     table, ids, n_repeated = one_row_an_id(table, ids, names, how.duplicates)
     built = _built(table, names, ids, id_name, source, how)
     if not n_repeated:
@@ -387,13 +383,14 @@ def load_labelling(
     sep: str | None = None,
     formulas: str = "keep",
     encoding: str | None = None,
+    ids_as: str = "text",
 ) -> Labelling:
     """Read the labelling in `column`, and the true labels in `truth` if the file has that column.
 
     The objects are those of a table of labels, or of a table of columns of any kind. An object whose label is empty
     belongs to no cluster; objects that no member knows anything about may not be in one. Rows are matched to them by
-    id if both have ids, otherwise by their order. `sep` is what separates the columns of the table; the file need not
-    have the same separator, which is recognised.
+    id if both have ids (loosely if `ids_as` is "loose"), otherwise by their order. `sep` is what separates the columns
+    of the table; the file need not have the same separator, which is recognised.
     """
     source = name_of(path)
 
@@ -406,7 +403,10 @@ def load_labelling(
     how = Reading(orientation="objects", likely_sep=sep, check=False, formulas=formulas, encoding=encoding)
     table = load_chosen(path, choose, how)
     if table.object_ids is not None:
-        order = order_of(ensemble.object_ids, table.object_ids, source)
+        own = table.object_ids
+        if ids_as == "loose" and ensemble.object_ids is not None:
+            own = respelled([ensemble.object_ids, own], ["the table", source])[1]
+        order = order_of(ensemble.object_ids, own, source)
         if order is not None:
             table = vary(table, labels=table.labels[order], counts=table.counts[order], object_ids=None)
     n_rows = ensemble.n_rows if isinstance(ensemble, Ensemble) else ensemble.n_objects

@@ -14,6 +14,7 @@ from quorate.cli.options import (
     add_device_option,
     add_encoding_option,
     add_force_option,
+    add_ids_as_option,
     add_labelling_options,
     add_labels_output,
     add_measured_options,
@@ -314,6 +315,7 @@ def add_update(commands: Any) -> None:
     parser.add_argument(
         "--label", metavar="COLUMN", default="label", help="column of both files with the labels (default: %(default)s)"
     )
+    add_ids_as_option(parser)
     parser.add_argument("--sep", metavar="CHAR", help="what separates columns of text files (default: recognised)")
     add_encoding_option(parser)
     parser.add_argument(
@@ -344,7 +346,7 @@ def run_update(arguments: argparse.Namespace) -> None:
     before, _ = read_lone_labelling(arguments, arguments.before, step)
     after, confidence = read_lone_labelling(arguments, arguments.after, step)
     options = {} if unsure is None else {"unsure": unsure}
-    found = update(before, after, confidence=confidence, used=used, **options)
+    found = update(before, after, confidence=confidence, used=used, ids_as=arguments.ids_as, **options)
     write_updated(arguments, found)
     facts = {**found.as_dict(), "output": arguments.output}
     lines = {"labels": place_of(arguments.output), **former_lines(found.former)}

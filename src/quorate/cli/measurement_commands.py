@@ -14,6 +14,7 @@ from quorate.cli.options import (
     add_device_option,
     add_encoding_option,
     add_force_option,
+    add_ids_as_option,
     add_labelling_column,
     add_labels_output,
     add_memory_option,
@@ -215,6 +216,7 @@ def add_explain(commands: Any) -> None:
         "table", help="table of the same objects, whose columns may be numbers, dates, yes or no, or categories"
     )
     add_column_options(parser, "compared")
+    add_ids_as_option(parser)
     add_safe_cells_option(parser)
     parser.add_argument(
         "--most", metavar="INT", default="5", help="traits that are shown of each cluster (default: %(default)s)"
@@ -246,7 +248,8 @@ def run_explain(arguments: argparse.Namespace) -> None:
         options = {"ids": arguments.id, "sep": arguments.sep, "formulas": formulas, "encoding": arguments.encoding}
         table = load_typed(arguments.table, columns=columns, drop=drop, **options)
     with step(f"reading {arguments.labelling}"):
-        labelling = load_labelling(arguments.labelling, table, column=arguments.label, **options)
+        own = {"column": arguments.label, "ids_as": arguments.ids_as}
+        labelling = load_labelling(arguments.labelling, table, **own, **options)
     with step("comparing clusters"):
         found = explain(labelling.named(), table)
         ruled = rules(labelling.named(), table, random_state=seed) if arguments.rules else None

@@ -159,8 +159,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     add_safe_cells_option(parser)
 
 
-def _add_object_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options about objects: how their ids match, noise, and objects without labels."""
+def add_ids_as_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says how ids of two tables are compared."""
     parser.add_argument(
         "--ids-as",
         choices=("text", "loose"),
@@ -168,6 +168,11 @@ def _add_object_options(parser: argparse.ArgumentParser) -> None:
         help="how ids of several tables are compared; loose ignores leading zeros, .0, spaces, case and Unicode forms "
         "(default: %(default)s)",
     )
+
+
+def _add_object_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options about objects: how their ids match, noise, and objects without labels."""
+    add_ids_as_option(parser)
     parser.add_argument(
         "--duplicates",
         choices=("refuse", "first", "last", "vote"),

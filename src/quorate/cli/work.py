@@ -29,7 +29,7 @@ from quorate import (
 )
 from quorate._data.coding import DEFAULT, as_number
 from quorate._data.ensemble import EmptyMemberError
-from quorate._data.ids import places_among
+from quorate._data.ids import ids_beside, places_among
 from quorate._data.joining import join_ensembles
 from quorate._data.labelling import Labelling as CodedLabelling
 from quorate._data.proof import vary
@@ -116,6 +116,7 @@ def read_labels_and_labelling(arguments: argparse.Namespace, step: Step) -> tupl
             sep=arguments.sep,
             formulas=formulas_of(arguments),
             encoding=arguments.encoding,
+            ids_as=arguments.ids_as,
         )
     truth = labelling.truth if truth is None else truth
     if arguments.truth is not None and truth is None:
@@ -160,8 +161,6 @@ def read_columns_beside(arguments: argparse.Namespace, ensemble: Ensemble, step:
         )
     if table.object_ids is None or ensemble.object_ids is None:
         return table
-    from quorate._data.meant_ids import ids_beside
-
     ids = ids_beside(ensemble.object_ids, table.object_ids, arguments.features, arguments.ids_as, most=0.5)
     return table._replace(object_ids=ids)
 
@@ -193,6 +192,7 @@ def read_clusters(arguments: argparse.Namespace, ensemble: Ensemble, step: Step)
             sep=arguments.sep,
             formulas=formulas_of(arguments),
             encoding=arguments.encoding,
+            ids_as=arguments.ids_as,
         )
     return found.named()
 
@@ -621,8 +621,6 @@ def read_features_beside(arguments: argparse.Namespace, ensemble: Ensemble, step
         values = (table if getattr(arguments, "scale", None) is None else _scaled(table)).values
     if table.ids is None or ensemble.object_ids is None:
         return values
-    from quorate._data.meant_ids import ids_beside
-
     ids = ids_beside(ensemble.object_ids, table.ids, arguments.features, arguments.ids_as)
     rows = places_among(ensemble.object_ids, ids)
     return values.take(rows) if hasattr(values, "to_pandas") else values[rows]
