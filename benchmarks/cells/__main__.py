@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import quorate
+from benchmarks.cells.made import REPORTED, made_cells
 from quorate import datasets
 from quorate.anndata import _expression, _views, cluster_cells
 
@@ -35,6 +36,7 @@ HEAD = (
 BEGIN, END = "<!-- figures of benchmarks.cells -->", "<!-- end of figures -->"
 NEIGHBOURS, COMPONENTS = 15, 20
 """What Louvain and k-means get: links with so many neighbours on so many principal components."""
+MADE = "made-up"
 WAYS = ("k-means", "louvain", "cells", "cells auto")
 """In the order of the columns."""
 Answer = tuple[Any, int]
@@ -62,26 +64,32 @@ def measure(home: Path, seeds: int) -> None:
     done = {(line["set"], line["what"], line["seed"]) for line in read()}
     for name in (name for name in datasets.names(home) if name.startswith("cells_")):
         data = datasets.load(name, home)
-        truth, number = data.y, len(np.unique(data.y))
-        view = _views(_expression(SimpleNamespace(X=data.X), None))[0][:, :COMPONENTS]
-        ways: dict[str, Callable[[int], Answer]] = {
-            "k-means": lambda seed, view=view, number=number: _kmeans(view, number, seed),
-            "louvain": lambda seed, view=view: _louvain(view, seed),
-            "cells": lambda seed, X=data.X, number=number: _cells(X, number, seed),
-            "cells auto": lambda seed, X=data.X: _cells(X, None, seed),
-        }
-        for what, way in ways.items():
-            for seed in (seed for seed in range(seeds) if (name, what, seed) not in done):
-                start = time.process_time()
-                labels, found = way(seed)
-                line = {
-                    "set": name, "what": what, "seed": seed, "cells": len(truth), "types": number,
-                    "ari": round(float(quorate.ari(labels, truth)), 4), "found": found,
-                    "seconds": round(time.process_time() - start, 2), "version": quorate.__version__,
-                }  # fmt: skip
-                print(line, flush=True)
-                with RESULTS.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line) + "\n")
+        _measure_set(name, data.X, data.y, range(seeds), done)
+    for seed in REPORTED:
+        _measure_set(f"{MADE} {seed}", *made_cells(seed), range(1), done)
+
+
+def _measure_set(name: str, X: Any, truth: Any, seeds: range, done: set[tuple[str, str, int]]) -> None:
+    number = len(np.unique(truth))
+    view = _views(_expression(SimpleNamespace(X=X), None))[0][:, :COMPONENTS]
+    ways: dict[str, Callable[[int], Answer]] = {
+        "k-means": lambda seed: _kmeans(view, number, seed),
+        "louvain": lambda seed: _louvain(view, seed),
+        "cells": lambda seed: _cells(X, number, seed),
+        "cells auto": lambda seed: _cells(X, None, seed),
+    }
+    for what, way in ways.items():
+        for seed in (seed for seed in seeds if (name, what, seed) not in done):
+            start = time.process_time()
+            labels, found = way(seed)
+            line = {
+                "set": name, "what": what, "seed": seed, "cells": len(truth), "types": number,
+                "ari": round(float(quorate.ari(labels, truth)), 4), "found": found,
+                "seconds": round(time.process_time() - start, 2), "version": quorate.__version__,
+            }  # fmt: skip
+            print(line, flush=True)
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
 
 
 def _kmeans(view: Any, number: int, seed: int) -> Answer:
@@ -119,8 +127,9 @@ def with_table(text: str, lines: list[dict[str, Any]]) -> str:
 
 def table(lines: list[dict[str, Any]]) -> str:
     rows = [HEAD, ("---",) * len(HEAD)]
-    for name in dict.fromkeys((*SETS, *(line["set"] for line in lines))):
-        own = {what: [x for x in lines if x["set"] == name and x["what"] == what] for what in WAYS}
+    real = [line for line in lines if not line["set"].startswith(MADE)]
+    for name in dict.fromkeys((*SETS, *(line["set"] for line in real))):
+        own = {what: [x for x in real if x["set"] == name and x["what"] == what] for what in WAYS}
         if not all(own.values()):
             continue
         words, published = SETS.get(name, (name, ""))
@@ -128,7 +137,20 @@ def table(lines: list[dict[str, Any]]) -> str:
         means = [f"{np.mean([line['ari'] for line in own[what]]):.3f}".lstrip("0") for what in WAYS]
         found = ", ".join(str(line["found"]) for line in own["cells auto"])
         rows.append((words, str(first["cells"]), str(first["types"]), *means, found, published))
+    made = [line for line in lines if line["set"].startswith(MADE)]
+    if made:
+        rows.append(_made_row(made))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _made_row(lines: list[dict[str, Any]]) -> tuple[str, ...]:
+    """The made-up sets in one row: mean ARI, and on how many of them the number is exact."""
+    means = [f"{np.mean([line['ari'] for line in lines if line['what'] == what]):.3f}".lstrip("0") for what in WAYS]
+    auto = [line for line in lines if line["what"] == "cells auto"]
+    exact = sum(line["found"] == line["types"] for line in auto)
+    cells, types = ([line[name] for line in auto] for name in ("cells", "types"))
+    sizes = f"{min(cells)} to {max(cells)}", f"{min(types)} to {max(types)}"
+    return f"{len(auto)} made-up sets", *sizes, *means, f"exact on {exact} of {len(auto)}", ""
 
 
 if __name__ == "__main__":
