@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import locate_pairs
 from quorate._data.rows import compress
+from quorate._device.choose import lives_on_card
 from quorate._evaluation.binning import is_sampled, labelled_rows
 from quorate._evaluation.consensus_index import (
     IndexDistribution,
@@ -31,6 +32,7 @@ from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
+from quorate.generation.features import features_and_warning
 from quorate.generation.generating import generate
 from quorate.generation.kmeans import KMeans
 from quorate.methods import METHODS
@@ -306,9 +308,7 @@ def over_k(
         return OverK(ensembles, results, distributions, (low, high))
 
 
-def _ensembles(
-    source: Any, n_clusters: Any, make: Callable[..., Ensemble], rng: np.random.Generator
-) -> dict[int, Ensemble]:
+def _ensembles(source: Any, n_clusters: Any, make: partial[Ensemble], rng: np.random.Generator) -> dict[int, Ensemble]:
     """Return the members for each number of clusters, in rising order of the numbers."""
     if isinstance(source, Ensemble | Mapping):
         parts = _given(source)
@@ -324,6 +324,8 @@ def _ensembles(
         return {k: parts[k] for k in asked}
     _refuse_labels(source)
     asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
+    if make.keywords.get("scale") is None and not lives_on_card(source):
+        source = features_and_warning(source, stacklevel=3)  # each call of generate would warn again
     return {k: make(source, k=k, random_state=int(rng.integers(2**62))) for k in asked}
 
 

@@ -182,6 +182,15 @@ def warn_of_scales(features: Features, stacklevel: int) -> None:
     )
 
 
+def features_and_warning(X: Any, names: tuple[str, ...] | None = None, stacklevel: int = 2) -> Features:
+    """Return the checked features, and warn if columns differ in scale; `names` are those of columns without any."""
+    features = as_features(X)
+    if features.names is None and names is not None:
+        features = replace(features, names=names)
+    warn_of_scales(features, stacklevel + 1)
+    return features
+
+
 def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
     if view.columns is not None:
         block = block[:, view.columns]

@@ -141,7 +141,8 @@ def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features
     """Do what `features_for` does for measurements that are to be standardised, or warn if they should be."""
     if scale is None:
         features, card = features_for(X, device)
-        warn_of_scales(features, 3)
+        if not isinstance(X, Features):  # who checked them has warned
+            warn_of_scales(features, 3)
         return features, card
     _check.choice(scale, "scale", SCALES, "or None")
     return features_for(standardised(features_for(X, None)[0])[0], device)
