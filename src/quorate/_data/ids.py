@@ -268,6 +268,7 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
     lost, ending = np.flatnonzero(places < 0), f"; {advice}." if advice else "."
     if len(lost):
         first = few(wanted[lost[:6]])
+        ending = ending if advice or len(lost) <= FEW else ""  # the dots are there already
         raise ValueError(f"in {name} there is no {what} for {len(lost):,} of {len(wanted):,} objects: {first}{ending}")
     if len(given) > len(wanted):
         extra = np.flatnonzero(places_among(given, wanted) < 0)
@@ -413,7 +414,11 @@ def is_shuffled_range(ids: Array) -> bool:
     return not np.array_equal(ids, counted) and np.array_equal(np.sort(ids), counted)
 
 
+FEW = 5
+"""The number of names that an error message shows."""
+
+
 def few(names: Any) -> str:
     """Return the first five of several names for an error message."""
     values = list(names.tolist() if isinstance(names, np.ndarray) else names)
-    return ", ".join(_check.brief(value, most=40) for value in values[:5]) + (", ..." if len(values) > 5 else "")
+    return ", ".join(_check.brief(value, most=40) for value in values[:FEW]) + (", ..." if len(values) > FEW else "")
