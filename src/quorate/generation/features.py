@@ -304,16 +304,17 @@ def _units(data: Array | BlockArray, names: tuple[str, ...] | None) -> tuple[NDA
     elsewhere = data.column_facts(size) if isinstance(data, BlockArray) else None
     parts = map_fixed_blocks(facts, n_objects, size) if elsewhere is None else elsewhere
     sums, lows, highs = (np.stack(part) for part in zip(*parts, strict=True))
-    low, high, total = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0)
-    if not np.isfinite(total).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high, mean = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0) / n_objects
+    if not np.isfinite(mean).all():
         _refuse_holes(data, names)
-        total = n_objects * (low / 2 + high / 2)
-    return shift_and_scale(total, low, high, n_objects)
+        mean = low / 2 + high / 2
+    return shift_and_scale(mean, low, high)
 
 
-def shift_and_scale(total: Array, low: Array, high: Array, n_objects: int) -> tuple[NDArray[np.float64], float]:
-    """Return the column means and the scale, from the sum, the lowest and the highest value of each column."""
-    shift = np.clip(total / n_objects, low, high)
+def shift_and_scale(mean: Array, low: Array, high: Array) -> tuple[NDArray[np.float64], float]:
+    """Return the column means and the scale, from the mean, the lowest and the highest value of each column."""
+    shift = np.clip(mean, low, high)
     return shift, _power_of_two(float(np.maximum(high - shift, shift - low).max()))
 
 
