@@ -300,6 +300,14 @@ def as_matrix(values: Any) -> TypedTable:
     return TypedTable((), {}, len(values), matrix=values, matrix_names=("x",))
 
 
+def test_a_mean_of_zero_is_zero() -> None:
+    """It was -4.44e-16, the rounding of the mean of all."""
+    random = np.random.default_rng(0)
+    truth = random.integers(3, size=80)
+    found = {trait.cluster: trait.value for trait in explain(truth, {"x": truth * 0.1}).traits}
+    assert found["0"] == 0.0
+
+
 def test_limits_of_rules_have_the_digits_that_they_need() -> None:
     """A limit of 1995.5 was rounded to 1996, so that the year 1996 was on the wrong side."""
     years = np.random.default_rng(0).integers(1980, 2020, 200)

@@ -268,7 +268,9 @@ def _standardised(first: Any, second: Any, n: IntArray, centre: Any) -> tuple[Fl
         spread = np.sqrt(np.maximum(within, 0.0) / np.maximum(n.sum() - 2, 1))
         difference = own - others
         effects = np.where(difference == 0, 0.0, difference / spread)
-    return own + centre, others + centre, np.clip(effects, -10, 10)
+    # a mean of zero is not left with the rounding of the centre
+    means = [np.where(np.abs(side + centre) < 1e-14 * np.abs(centre), 0.0, side + centre) for side in (own, others)]
+    return means[0], means[1], np.clip(effects, -10, 10)
 
 
 def _shares(hits: IntArray, n: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
