@@ -81,8 +81,9 @@ def open_table(
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
     except UnicodeError as error:
         wanted = "UTF-8 or UTF-16" if encoding is None else encoding
+        reason = getattr(error, "reason", error)
         raise ValueError(
-            f"{name} is not {wanted} text ({getattr(error, 'reason', error)}); save it as UTF-8, or say how it is encoded "
+            f"{name} is not {wanted} text ({reason}); save it as UTF-8, or say how it is encoded "
             f"({option('--encoding', 'cp1252')})."
         ) from error
     finally:
