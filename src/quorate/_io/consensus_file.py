@@ -301,8 +301,8 @@ def _prove_info(result: Consensus) -> None:
         if name in result.info:
             _require(fits(result.info[name]), f"{name} in its info is not what belongs there")
     if "confidence" in result.info:
-        fits = _is_scale(result.info["confidence"], result.n_clusters)
-        _require(fits, "the curves of its confidence are not valid")
+        is_scale = _is_scale(result.info["confidence"], result.n_clusters)
+        _require(is_scale, "the curves of its confidence are not valid")
 
 
 def _is_plain_option(value: Any) -> bool:
