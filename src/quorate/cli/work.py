@@ -585,7 +585,7 @@ def choose_number(
         return n_clusters, {}
     with step("choosing the number of clusters"):
         explored = explore(
-            as_features(table() if callable(table) else table.values),
+            as_features(table()) if callable(table) else as_features(table.values, table.names),
             request_of(generating if callable(table) else generating_for(table, generating)),
             n_clusters,
             entropy=entropy_of(generating.random_state),
@@ -686,7 +686,7 @@ def _scaled(table: Measurements) -> Measurements:
     """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
     from quorate.generation.features import as_features, standardised
 
-    features = as_features(table.values)
+    features = as_features(table.values, table.names)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
     scaled, standard = standardised(features)

@@ -184,9 +184,7 @@ def warn_of_scales(features: Features, stacklevel: int) -> None:
 
 def features_and_warning(X: Any, names: tuple[str, ...] | None = None, stacklevel: int = 2) -> Features:
     """Return the checked features, and warn if columns differ in scale; `names` are those of columns without any."""
-    features = as_features(X)
-    if features.names is None and names is not None:
-        features = replace(features, names=names)
+    features = as_features(X, names)
     warn_of_scales(features, stacklevel + 1)
     return features
 
@@ -201,12 +199,12 @@ def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
     return scaled
 
 
-def as_features(X: Any) -> Features:
+def as_features(X: Any, names: tuple[str, ...] | None = None) -> Features:
     """Check that X has the shape (n_objects, n_columns) and that its values are real and finite.
 
-    X may be an array or a memory map of floats or integers, a sparse matrix, or a data frame.
+    X may be an array or a memory map of floats or integers, a sparse matrix, or a data frame. `names` are those of the
+    columns of an array.
     """
-    names: tuple[str, ...] | None = None
     ids = None
     _check.no_anndata(X, "X")
     _check.no_mask(X, "X")
@@ -215,7 +213,7 @@ def as_features(X: Any) -> Features:
         return _sparse_features(X)
     if not isinstance(X, np.ndarray):
         frame = _from_frame(X)
-        X, names, ids = frame if frame is not None else (np.asarray(X), None, None)
+        X, names, ids = frame if frame is not None else (np.asarray(X), names, None)
     return features_of(as_real(X), names, ids)
 
 
