@@ -16,7 +16,6 @@ from quorate._consensus.consensus import consensus
 from quorate._data.ensemble import as_ensemble
 from quorate._data.labelling import locate_pairs
 from quorate._data.rows import compress
-from quorate._device.choose import lives_on_card
 from quorate._evaluation.binning import is_sampled, labelled_rows
 from quorate._evaluation.consensus_index import (
     IndexDistribution,
@@ -32,8 +31,7 @@ from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
-from quorate.generation.features import features_and_warning
-from quorate.generation.generating import generate
+from quorate.generation.generating import checked_once, generate
 from quorate.generation.kmeans import KMeans
 from quorate.methods import METHODS
 from quorate.ops.pairs import pair_shares
@@ -324,8 +322,7 @@ def _ensembles(source: Any, n_clusters: Any, make: partial[Ensemble], rng: np.ra
         return {k: parts[k] for k in asked}
     _refuse_labels(source)
     asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
-    if make.keywords.get("scale") is None and not lives_on_card(source):
-        source = features_and_warning(source, stacklevel=3)  # each call of generate would warn again
+    source = checked_once(source, make.keywords.get("scale"))
     return {k: make(source, k=k, random_state=int(rng.integers(2**62))) for k in asked}
 
 

@@ -12,7 +12,14 @@ from quorate._progress import steps
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
-from quorate.generation.features import SCALES, Features, as_features, standardised, warn_of_scales
+from quorate.generation.features import (
+    SCALES,
+    Features,
+    as_features,
+    features_and_warning,
+    standardised,
+    warn_of_scales,
+)
 from quorate.generation.plans import Request, entropy_of, make_plans
 from quorate.generation.runner import Options, as_coded, run_plans
 from quorate.generation.trial import Trial
@@ -146,6 +153,11 @@ def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features
         return features, card
     _check.choice(scale, "scale", SCALES, "or None")
     return features_for(standardised(features_for(X, None)[0])[0], device)
+
+
+def checked_once(X: Any, scale: str | None) -> Any:
+    """Return the measurements checked, so that several calls of `generate` warn of their scales once."""
+    return X if scale is not None or lives_on_card(X) else features_and_warning(X, stacklevel=4)
 
 
 def features_for(X: Any, device: str | None) -> tuple[Features, Any]:
