@@ -70,7 +70,7 @@ def test_columns_on_other_scales_are_reported(table, tmp_path, capsys, verb):
     command = [verb, str(wide), *COLUMNS, *(["-k", "3"] if verb == "cluster" else ["--k", "3"])]
     assert main([*command, "-o", str(tmp_path / "plain.csv")]) == 0
     told = capsys.readouterr().err
-    assert told.count("the columns differ in scale: column 2 varies") == 1
+    assert told.count("the columns differ in scale: column 'z' varies") == 1
     assert "--scale z in the shell" in told
     assert main([*command, "--scale", "z", "-o", str(tmp_path / "scaled.csv")]) == 0
     assert "differ in scale" not in capsys.readouterr().err

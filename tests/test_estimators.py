@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from quorate import METHODS, ConsensusClustering, EnsembleClustering, consensus, generate
+from quorate import METHODS, ConsensusClustering, EnsembleClustering, as_ensemble, consensus, generate, over_k
 from quorate.generation import Projection, Share, Views, runner
 
 NOT_FOR_LABELS = {
@@ -199,6 +199,9 @@ def test_columns_on_other_scales_are_reported_once_and_scaled() -> None:
     with pytest.warns(UserWarning, match="columns differ in scale: column 12 varies 388 times") as seen:
         plain = EnsembleClustering(3, random_state=0).fit(X)
     assert len(seen) == 1
+    with pytest.warns(UserWarning, match="columns differ in scale: column 12") as seen:
+        over_k(X, [2, 3, 4], n_members=3, random_state=0)
+    assert len(seen) == 1
     with pytest.warns(UserWarning, match="columns differ in scale: column 'a'"):
         generate(pd.DataFrame({"a": X[:, 12], "b": X[:, 0], "c": X[:, 2]}), 2, random_state=0)
     model = EnsembleClustering(3, scale="z", random_state=0).fit(X)
@@ -230,3 +233,8 @@ def test_a_scale_that_cannot_be_applied_is_refused() -> None:
         EnsembleClustering(3, scale="z").fit(csr_matrix(BLOBS))
     with pytest.raises(ValueError, match="scale must be one of 'z'"):
         generate(BLOBS, 2, scale="max")
+
+
+def test_an_ensemble_is_refused_with_the_way_out() -> None:
+    with pytest.raises(TypeError, match=r"call consensus\(ensemble\) instead"):
+        ConsensusClustering(2).fit(as_ensemble(np.array([[0, 0], [0, 1], [1, 1]])))

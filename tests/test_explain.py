@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate import EnsembleClustering, consensus, explain, plot, rules
-from quorate._data.typed_columns import typed_table
+from quorate._data.typed_columns import TypedTable, typed_table
+from quorate._evaluation.explanation import explained, labels_beside
 from quorate.cli import main
 
 
@@ -276,3 +277,60 @@ def test_the_shell_refuses_bad_input(
     assert message in capsys.readouterr().err
     assert table.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["labels.csv", "table.csv"]
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e307, 0.0), (1e-9, 0.0), (1e-310, 0.0), (1.0, 1.6e9)])
+def test_units_and_zero_points_of_columns_change_no_effect(factor: float, shift: float) -> None:
+    """Time stamps had effects of .35 instead of 3.4 in `profiles_`; rules saw no difference below 1e-7."""
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 60)
+    column = random.normal(size=120) + 6 * truth
+    wanted, changed = column[:, None], column[:, None] * factor + shift
+    effect = explain(truth, wanted).traits[0].effect
+    assert explain(truth, changed).traits[0].effect == pytest.approx(effect, rel=1e-3)
+    matrix = as_matrix(changed)
+    assert explained(labels_beside(truth, matrix), matrix).traits[0].effect == pytest.approx(effect, rel=1e-3)
+    assert rules(truth, changed).rows[0].precision == 1.0
+    model = EnsembleClustering(2, columns="auto", n_members=3, random_state=0).fit(pd.DataFrame({"x": changed[:, 0]}))
+    assert np.array_equal(model.labels_, truth)
+
+
+def as_matrix(values: Any) -> TypedTable:
+    """A table of numbers that is kept as a matrix, as `profiles_` has it."""
+    return TypedTable((), {}, len(values), matrix=values, matrix_names=("x",))
+
+
+def test_a_mean_of_zero_is_zero() -> None:
+    """It was -4.44e-16, the rounding of the mean of all."""
+    random = np.random.default_rng(0)
+    truth = random.integers(3, size=80)
+    found = {trait.cluster: trait.value for trait in explain(truth, {"x": truth * 0.1}).traits}
+    assert found["0"] == 0.0
+
+
+def test_limits_of_rules_have_the_digits_that_they_need() -> None:
+    """A limit of 1995.5 was rounded to 1996, so that the year 1996 was on the wrong side."""
+    years = np.random.default_rng(0).integers(1980, 2020, 200)
+    found = {row.cluster: row for row in rules(years > 1995, {"year": years}).rows}
+    assert found["1"].text == "year above 1995.5"
+    assert found["1"].precision == found["1"].recall == 1.0
+
+
+def test_a_cluster_of_one_object_has_no_rule_that_others_fulfil() -> None:
+    values = np.random.default_rng(0).normal(size=60)
+    for row in rules(range(60), {"x": values}).rows:
+        assert row.precision != 0
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"a": []}), np.empty((3, 0)), np.zeros((3, 2, 2)), None, "table.csv"])
+def test_what_is_no_table_is_refused_as_such(table: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^table must"):
+        explain([0, 1, 1], table)
+    with pytest.raises((TypeError, ValueError), match=r"^table must"):
+        rules([0, 1, 1], table)
+
+
+def test_sizes_and_large_numbers_are_written_plainly() -> None:
+    words = str(explain([0, 1, 1, 1], {"x": [1e300, 0.0, 1.0, 0.5]}))
+    assert "(1 object, 25%)" in words
+    assert "1e+300" in words

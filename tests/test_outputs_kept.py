@@ -153,7 +153,8 @@ def test_damaged_work_is_made_again(
         said = [str(warning.message) for warning in caught]
     assert snapshot(here / "out") == snapshot(here / "wanted")
     assert not work.exists()
-    expects_words = damage is not lost and name != "plan.json"
+    # a plan in which a letter is another one is that of another command
+    expects_words = damage is not lost and (name, damage) != ("plan.json", flipped)
     assert not expects_words or [text for text in said if "made again" in text]
 
 

@@ -71,7 +71,7 @@ def test_forged_arrays_are_refused_in_one_line(case: str, tmp_path: Path) -> Non
     refused_in_one_line(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize("fact", [*FORGED_FACTS, *(f"info {name}" for name in FORGED_INFO), "deep"])
+@pytest.mark.parametrize("fact", [*FORGED_FACTS, *(f"info {name}" for name in FORGED_INFO), "no curves", "deep"])
 def test_forged_facts_are_refused_in_one_line(fact: str, tmp_path: Path) -> None:
     save_consensus(tmp_path / "good.npz", consensus(PEOPLE, 2))
     with np.load(tmp_path / "good.npz") as found:
@@ -80,6 +80,8 @@ def test_forged_facts_are_refused_in_one_line(fact: str, tmp_path: Path) -> None
     facts["info"]["x"] = "HERE"
     if fact in FORGED_FACTS:
         facts[fact] = FORGED_FACTS[fact]
+    elif fact == "no curves":
+        facts["info"]["confidence"] = None
     elif fact.startswith("info "):
         facts["info"][fact.removeprefix("info ")] = FORGED_INFO[fact.removeprefix("info ")]
     depth = 50_000 * (fact == "deep")

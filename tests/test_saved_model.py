@@ -95,6 +95,7 @@ FORGED = {
     "negative clusters": lambda a: a.update({"labels": a["labels"] - 1}),
     "categories of another number": lambda a: a.update({"categories 0": a["categories 0"][:-1]}),
     "huge categories": lambda a: a.update({"categories 0": a["categories 0"].astype(np.int64) + 2**40}),
+    "categories that no centre has": lambda a: a.update({"categories 0": a["categories 0"] + 2**30}),
     "a short shift": lambda a: a.update({"shift": a["shift"][:1]}),
     "without rows": lambda a: a.pop("rows"),
     "without centres": lambda a: a.pop("0 centres"),

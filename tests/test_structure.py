@@ -374,3 +374,13 @@ def test_measurements_without_clusters_need_no_trial_of_members(monkeypatch: pyt
     assert model.predict(X[:5]).tolist() == [0] * 5
     with pytest.raises(pytest.fail.Exception, match="a trial was made"):
         EnsembleClustering(random_state=0).fit(blobs())
+
+
+def test_values_near_the_largest_number_are_judged_as_others_are() -> None:
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    X = random.normal(size=(60, 2)) + 6 * truth[:, None]
+    members = generate(X, 4, k=3, random_state=0)
+    result = consensus(members, 3, random_state=0)
+    plain, huge = (evaluate(result, members, features=values).reference_z for values in (X, X * 2.0**1018))
+    assert plain == huge

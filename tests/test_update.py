@@ -234,3 +234,9 @@ def test_the_shell_refuses_bad_input(
     assert message in capsys.readouterr().err
     assert Path("may.csv").read_text() == MAY
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("used", ["a,b", np.zeros((2, 2)), [["a"]]])
+def test_used_ids_are_a_sequence_of_ids(used: Any) -> None:
+    with pytest.raises(TypeError, match="used must be a sequence of ids"):
+        update([0, 0, 1], [0, 1, 1], used=used)

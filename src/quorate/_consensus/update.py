@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -195,6 +195,8 @@ def update(
     ['low', 'low', 'high', 'high', 'new 1', 'new 1']
     """
     least = _check.fraction(unsure, "unsure")
+    if isinstance(used, str) or not all(isinstance(one, Hashable) for one in used):
+        raise TypeError(f"used must be a sequence of ids, got {_check.brief(used)}.")
     old, known = _coded(before, "before")
     new, _ = _coded(after, "after")
     place = _places(old, new, _check.choice(ids_as, "ids_as", IDS_AS))

@@ -37,7 +37,7 @@ Order = NDArray[np.intp]
 FEATURES = "features"
 Coded = tuple[Array, tuple[Array, ...]]
 IDS_AS = ("text", "loose")
-FEW = 0.5
+SHARED = 0.5
 """A table shares few ids with another if less than this share of the smaller one is in both."""
 JOINING = " to join or load_labels"
 _CAUSES: dict[str, Callable[[str], str]] = {
@@ -291,6 +291,7 @@ def order_of(wanted: Array | None, given: Array | None, name: str, advice: str =
         cause = cause_of(wanted, given)
         ending = f"; {cause}{ending}" if cause else ending
         first = few(wanted[lost[:6]])
+        ending = ending if cause or advice or len(lost) <= FEW else ""  # the dots are there already
         raise ValueError(f"in {name} there is no {what} for {len(lost):,} of {len(wanted):,} objects: {first}{ending}")
     if len(given) > len(wanted):
         extra = np.flatnonzero(places_among(given, wanted) < 0)
@@ -436,10 +437,14 @@ def is_shuffled_range(ids: Array) -> bool:
     return not np.array_equal(ids, counted) and np.array_equal(np.sort(ids), counted)
 
 
+FEW = 5
+"""The number of names that an error message shows."""
+
+
 def few(names: Any) -> str:
     """Return the first five of several names for an error message."""
     values = list(names.tolist() if isinstance(names, np.ndarray) else names)
-    return ", ".join(_check.brief(value, most=40) for value in values[:5]) + (", ..." if len(values) > 5 else "")
+    return ", ".join(_check.brief(value, most=40) for value in values[:FEW]) + (", ..." if len(values) > FEW else "")
 
 
 def meant(text: str) -> str:
@@ -541,7 +546,7 @@ def warn_of_few(
         own = np.zeros(len(uses), dtype=np.int64)
         own[place] = 1
         n_others, shared = int((uses > own).sum()), int((uses[place] > 1).sum())
-        if shared >= FEW * min(len(ids), n_others):
+        if shared >= SHARED * min(len(ids), n_others):
             continue
         rest = [np.array(id_texts(other, whole=True)) for number, other in enumerate(sources) if number != which]
         cause = likely_cause(ids, np.concatenate(rest), where)

@@ -78,6 +78,13 @@ def join(
     (('web.segment', 'shop.segment'), ['ann', 'bob', 'cid', 'dora'], [[0, 0], [1, -1], [1, 1], [-1, 1]])
     """
     named = _named_tables(tables)
+    for name, table in named.items():
+        if isinstance(table, list | tuple) and any(
+            isinstance(each, Ensemble) or hasattr(each, "columns") for each in table
+        ):
+            raise TypeError(
+                f"{name} is a list of tables; give them one by one, join(*tables), or by name in a mapping."
+            )
     ensembles = []
     for name, table in named.items():
         if isinstance(table, Ensemble):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quorate._check import brief
-from quorate._data.typed_columns import Kind, Kinds, TypedColumn, TypedTable
+from quorate._data.typed_columns import Kind, Kinds, TypedColumn, TypedTable, power_of_two
 from quorate._types import FloatArray
 
 LEAST_VARIANCE = 0.1
@@ -150,8 +150,11 @@ def _code_of(column: TypedColumn) -> ColumnCode:
         shares = np.bincount(known, minlength=len(column.categories)) / len(known)
         mismatch = max(1 - float((shares**2).sum()), LEAST_MISMATCH)
         return ColumnCode(column.name, column.kind, shares, float(np.sqrt(mismatch)), column.categories)
+    scale = power_of_two(known)
+    known = known / scale
     variance = float(known.var())
     if column.kind == "yes/no":
         variance = max(variance, LEAST_VARIANCE)
     order = column.categories if column.kind == "date" else ()
-    return ColumnCode(column.name, column.kind, np.array([known.mean()]), float(np.sqrt(variance)), order)
+    unit = max(float(np.sqrt(variance)) * scale, np.finfo(float).smallest_subnormal)
+    return ColumnCode(column.name, column.kind, np.array([known.mean() * scale]), unit, order)

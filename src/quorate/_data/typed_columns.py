@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._check import counted
+from quorate._check import brief, counted
 from quorate._data.coding import as_number, is_null
 from quorate._data.tables import as_table
 
@@ -45,6 +45,12 @@ class TypedColumn(NamedTuple):
         if values.dtype.kind in "if":
             values[places < 0] = -1 if values.dtype.kind == "i" else np.nan
         return self._replace(values=values)
+
+
+def power_of_two(values: Array) -> Any:
+    """Return for each column a power of two that brings it near 1: dividing by it rounds nothing, and squares fit."""
+    largest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
+    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 
 class TypedTable(NamedTuple):
@@ -91,6 +97,11 @@ def typed_table(
     """
     if isinstance(table, TypedTable):
         return table
+    if table is None or isinstance(table, str | bytes):
+        raise TypeError(f"table must be a data frame, a mapping of columns, an array or a matrix, got {brief(table)}.")
+    shape = getattr(table, "shape", (1,))
+    if len(shape) > 2 or 0 in shape:
+        raise ValueError(f"table must have at least one object (row) and one column, got shape {tuple(shape)}.")
     if hasattr(table, "tocsr"):
         return _from_sparse(table, names)
     if names is None and isinstance(table, np.ndarray):

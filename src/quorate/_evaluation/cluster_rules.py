@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._data.typed_columns import TypedColumn, TypedTable, typed_table
+from quorate._data.typed_columns import TypedColumn, TypedTable, power_of_two, typed_table
 from quorate._evaluation.explanation import CLEAR, labels_beside
 from quorate._summaries import need_library
 from quorate._types import FloatArray, IntArray
@@ -25,6 +26,10 @@ MOST_OBJECTS = 20_000
 MOST_COLUMNS = 500
 """Columns of a sparse matrix that rules may use: those that differ most between clusters."""
 
+DIGITS = 4
+"""Digits of a limit; more if the values of a column have more in common, such as years and time stamps."""
+FAR = 1000.0
+"""A column is far from zero if its mean is more than this many standard deviations: float32 has seven digits."""
 LEAST = CLEAR / (CLEAR**2 + 4) ** 0.5
 """A rule must have this correlation with its cluster on the other half: that of two groups which differ by `CLEAR`."""
 
@@ -200,6 +205,8 @@ class _Finder:
         ]
         self._tests += [(c, level) for c in table.columns if c.kind == "category" for level in c.categories]
         filled = [_filled(column, level, seen) for column, level in self._tests]
+        self._units = [_unit_of(values, column) for values, (column, _) in zip(filled, self._tests, strict=True)]
+        filled = [(values - unit.origin) / unit.scale for values, unit in zip(filled, self._units, strict=True)]
         self._matrix = np.column_stack(filled) if filled else np.empty((len(seen), 0))
 
     def rule(self, cluster: int) -> tuple[Condition, ...]:
@@ -228,8 +235,9 @@ class _Finder:
                     found.append(_merged(path))
                 continue
             column, level = self._tests[tree.feature[node]]
+            threshold = self._units[tree.feature[node]].value(float(tree.threshold[node]))
             for child, above in ((tree.children_left[node], False), (tree.children_right[node], True)):
-                stack.append((child, (*path, _condition(column, level, float(tree.threshold[node]), above))))
+                stack.append((child, (*path, _condition(column, level, threshold, above))))
         return found
 
     def _shortened(self, path: tuple[Condition, ...], inside: Mask) -> tuple[Condition, ...]:
@@ -261,6 +269,32 @@ def _filled(column: TypedColumn, level: str | None, rows: IntArray) -> FloatArra
     return filled
 
 
+class _Unit(NamedTuple):
+    """How values become those of a tree, which works in float32 and sees no difference below 1e-7."""
+
+    origin: float
+    scale: float
+    digits: int
+
+    def value(self, threshold: float) -> float:
+        """Return a threshold of the tree in the units of the column, with no more digits than its spread needs."""
+        return float(f"{self.origin + threshold * self.scale:.{self.digits}g}")
+
+
+def _unit_of(values: FloatArray, column: TypedColumn) -> _Unit:
+    """Return the unit of a column: its own, unless values are tiny, huge, or far from zero for their spread."""
+    scale = float(power_of_two(values))
+    centre, spread = float((values / scale).mean()), float((values / scale).std())
+    far = abs(centre) / spread if spread > 0 else 0.0
+    is_far, digits = far > FAR, min(17, DIGITS + max(0, math.ceil(math.log10(max(far, 1))) - 1))
+    is_plain = 1e-3 <= scale <= 1e30 and not is_far
+    return _Unit(
+        centre * scale if is_far else 0.0,
+        1.0 if is_plain else (spread if is_far else 1) * scale,
+        digits if column.kind == "number" else 17,
+    )
+
+
 def _condition(column: TypedColumn, level: str | None, threshold: float, above: bool) -> Condition:
     name = column.name
     if level is not None:
@@ -274,8 +308,7 @@ def _condition(column: TypedColumn, level: str | None, threshold: float, above: 
         day = int(np.floor(threshold))
         last = day + 1 - 1e-9  # the whole of the day
         return Condition(name, relation, last, f"{name} {'after' if above else 'until'} {np.datetime64(day, 'D')}")
-    shown = float(f"{threshold:.4g}")
-    return Condition(name, relation, shown, f"{name} {relation} {shown:g}")
+    return Condition(name, relation, threshold, f"{name} {relation} {threshold:.15g}")
 
 
 def _merged(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -292,9 +325,12 @@ def _merged(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
 
 
 def _tells_apart(holds: Mask, inside: Mask) -> bool:
-    """Whether objects that fulfil a rule are in the cluster clearly more often than others; true if that is unknown."""
+    """Whether objects that fulfil a rule are in the cluster clearly more often than others; true if that is unknown.
+
+    If none of these objects is in the cluster, that is unknown as long as none fulfils the rule.
+    """
     if len(np.unique(inside)) < 2:
-        return True
+        return bool(inside.any() or not holds.any())
     return len(np.unique(holds)) == 2 and float(np.corrcoef(holds, inside)[0, 1]) >= LEAST
 
 

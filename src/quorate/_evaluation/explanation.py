@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from quorate import _check
+from quorate._check import counted
 from quorate._data.labelling import Labelling, code_labelling
-from quorate._data.typed_columns import TypedColumn, TypedTable, typed_table
+from quorate._data.typed_columns import TypedColumn, TypedTable, power_of_two, typed_table
 from quorate._summaries import need_library
 from quorate._types import FloatArray, IntArray
 
@@ -55,7 +56,7 @@ class Trait(NamedTuple):
 
 
 _WORDING: dict[str, tuple[tuple[str, str], Callable[[float], str]]] = {
-    "number": (("high", "low"), lambda value: f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"),
+    "number": (("high", "low"), lambda value: f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"),
     "date": (("late", "early"), lambda days: str(np.datetime64(round(days), "D"))),
 }
 _OF_SHARES: tuple[tuple[str, str], Callable[[float], str]] = (("often", "seldom"), lambda share: f"{share:.0%}")
@@ -108,7 +109,7 @@ class Explanation:
         """Return one sentence for each cluster: its size, and up to three traits of at least medium effect."""
         total = max(int(self.sizes.sum()), 1)
         return [
-            f"{name} ({size:,} objects, {size / total:.0%}): {self._traits_in_words(name)}"
+            f"{name} ({counted(size, 'object')}, {size / total:.0%}): {self._traits_in_words(name)}"
             for name, size in zip(self.cluster_names, self.sizes.tolist(), strict=True)
         ]
 
@@ -221,11 +222,14 @@ def _of_column(column: TypedColumn, codes: IntArray, sizes: IntArray, names: tup
     n_known = np.bincount(inside, minlength=len(sizes))
     gaps = 1 - n_known / np.maximum(sizes, 1)
     if column.kind in ("number", "date"):
-        centre = values.mean() if len(values) else 0.0
-        first = np.bincount(inside, weights=values - centre, minlength=len(sizes))
-        second = np.bincount(inside, weights=(values - centre) ** 2, minlength=len(sizes))
+        scale = power_of_two(values)
+        scaled = values / scale
+        centre = scaled.mean() if len(values) else 0.0
+        first = np.bincount(inside, weights=scaled - centre, minlength=len(sizes))
+        second = np.bincount(inside, weights=(scaled - centre) ** 2, minlength=len(sizes))
+        means, rest, effects = _standardised(first, second, n_known, centre)
         rows: list[tuple[str | None, FloatArray, FloatArray, FloatArray]] = [
-            (None, *_standardised(first, second, n_known, centre))
+            (None, means * scale, rest * scale, effects)
         ]
     else:
         rows = [(level, *_shares(hits, n_known)) for level, hits in _level_counts(column, values, inside, len(sizes))]
@@ -264,7 +268,9 @@ def _standardised(first: Any, second: Any, n: IntArray, centre: Any) -> tuple[Fl
         spread = np.sqrt(np.maximum(within, 0.0) / np.maximum(n.sum() - 2, 1))
         difference = own - others
         effects = np.where(difference == 0, 0.0, difference / spread)
-    return own + centre, others + centre, np.clip(effects, -10, 10)
+    # a mean of zero is not left with the rounding of the centre
+    means = [np.where(np.abs(side + centre) < 1e-14 * np.abs(centre), 0.0, side + centre) for side in (own, others)]
+    return means[0], means[1], np.clip(effects, -10, 10)
 
 
 def _shares(hits: IntArray, n: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -280,8 +286,22 @@ def _sums(member: Any, matrix: Any) -> tuple[FloatArray, FloatArray]:
     if hasattr(matrix, "tocsr"):
         values = matrix.tocsr().astype(np.float64)
         return (member @ values).toarray(), (member @ values.multiply(values)).toarray()
+    return member @ matrix, member @ matrix**2
+
+
+def _centred(matrix: Any) -> tuple[Any, Any, Any]:
+    """Return a dense matrix from the means of its columns, in units that squares do not overflow, with both of these.
+
+    A sparse matrix stays as it is.
+    """
+    if hasattr(matrix, "tocsr"):
+        return matrix, 0.0, 1.0
     values = np.asarray(matrix, dtype=np.float64)
-    return member @ values, member @ values**2
+    scale = power_of_two(values)
+    values = values / scale
+    centre = values.mean(axis=0)
+    values -= centre
+    return values, centre[:, None], scale[:, None]
 
 
 def _of_matrix(table: TypedTable, codes: IntArray, names: tuple[str, ...], most: int) -> list[Trait]:
@@ -290,10 +310,12 @@ def _of_matrix(table: TypedTable, codes: IntArray, names: tuple[str, ...], most:
 
     known = np.flatnonzero(codes >= 0)
     member = csr_array((np.ones(len(known)), (codes[known], known)), shape=(len(names), len(codes)))
-    first, second = _sums(member, table.matrix)
+    matrix, centre, scale = _centred(table.matrix)
+    first, second = _sums(member, matrix)
     n = np.bincount(codes[known], minlength=len(names))
     found = []
-    own, others, effects = _standardised(first.T, second.T, n, 0.0)
+    own, others, effects = _standardised(first.T, second.T, n, centre)
+    own, others = own * scale, others * scale
     for cluster, name in enumerate(names):
         sizes = np.nan_to_num(np.abs(effects[:, cluster]))
         for column in np.argsort(-sizes, kind="stable")[:most].tolist():

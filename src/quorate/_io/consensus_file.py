@@ -300,8 +300,9 @@ def _prove_info(result: Consensus) -> None:
     for name, fits in _KNOWN_INFO.items():
         if name in result.info:
             _require(fits(result.info[name]), f"{name} in its info is not what belongs there")
-    curves = result.info.get("confidence")
-    _require(curves is None or _is_scale(curves, result.n_clusters), "the curves of its confidence are not valid")
+    if "confidence" in result.info:
+        is_scale = _is_scale(result.info["confidence"], result.n_clusters)
+        _require(is_scale, "the curves of its confidence are not valid")
 
 
 def _is_plain_option(value: Any) -> bool:

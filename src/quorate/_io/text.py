@@ -79,10 +79,11 @@ def open_table(
             # Python before 3.11 refuses them itself
             raise no_text(name) from error
         raise ValueError(f"{name}, line {reader.line_num}: {error}; is a quotation mark left open?") from error
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         wanted = "UTF-8 or UTF-16" if encoding is None else encoding
+        reason = getattr(error, "reason", error)
         raise ValueError(
-            f"{name} is not {wanted} text ({error.reason}); save it as UTF-8, or say how it is encoded "
+            f"{name} is not {wanted} text ({reason}); save it as UTF-8, or say how it is encoded "
             f"({option('--encoding', 'cp1252')})."
         ) from error
     finally:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._check import brief
 from quorate._consensus.confidence import kept_scale
 from quorate._consensus.place import Places, cluster_profiles, match_rows, place_new, unplaced_words
 from quorate._data.blocks import Settled
@@ -108,6 +109,8 @@ def place(
     >>> [block.labels.tolist() for block in placed.blocks()]
     [[1], [0, 1]]
     """
+    if not isinstance(result, BlockConsensus):
+        raise TypeError(f"result must be what quorate.stream.consensus returned, got {brief(result)}.")
     rows, labels = result.ensemble, result.solution.labels
     places = Places(rows, labels, cluster_profiles(rows, labels), kept_scale(result.solution))
     reading = {"ids": ids, "missing": missing, "sep": sep, "encoding": encoding, "memory": memory}

@@ -287,6 +287,8 @@ class Workspace:
             self.checks = Checks(self.folder, json.dumps(self.plan).encode())
             logger.info("continuing after an interruption: the work in %s", self.folder, extra={"continues": True})
         else:
+            if stored is None and (self.folder / PLAN).exists():
+                warnings.warn(f"the unfinished work {self.folder / PLAN} is damaged; it is made again.", stacklevel=5)
             self.clear()
             self._begin_anew()
 

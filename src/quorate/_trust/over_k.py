@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +31,7 @@ from quorate._solve.run_method import DEFAULT_METHOD
 from quorate._summaries import need_library
 from quorate._trust.compare import numbers_asked
 from quorate._types import MAX_BYTES, Consensus, Ensemble, FloatArray
-from quorate.generation.generating import generate
+from quorate.generation.generating import checked_once, generate
 from quorate.generation.kmeans import KMeans
 from quorate.methods import METHODS
 from quorate.ops.pairs import pair_shares
@@ -306,9 +306,7 @@ def over_k(
         return OverK(ensembles, results, distributions, (low, high))
 
 
-def _ensembles(
-    source: Any, n_clusters: Any, make: Callable[..., Ensemble], rng: np.random.Generator
-) -> dict[int, Ensemble]:
+def _ensembles(source: Any, n_clusters: Any, make: partial[Ensemble], rng: np.random.Generator) -> dict[int, Ensemble]:
     """Return the members for each number of clusters, in rising order of the numbers."""
     if isinstance(source, Ensemble | Mapping):
         parts = _given(source)
@@ -324,6 +322,7 @@ def _ensembles(
         return {k: parts[k] for k in asked}
     _refuse_labels(source)
     asked = numbers_asked(USUAL if n_clusters is None else n_clusters)
+    source = checked_once(source, make.keywords.get("scale"))
     return {k: make(source, k=k, random_state=int(rng.integers(2**62))) for k in asked}
 
 

@@ -254,8 +254,9 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
         rng = np.random.default_rng((seed, 17))
         known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
     block = without_steps(np.asarray(features.raw(known, WHOLE), dtype=np.float64), np.random.default_rng((seed, 31)))
-    # the scale brings values near 1, so that squares neither overflow nor vanish
-    block = (block - block.mean(axis=0)) * features.scale
+    # the scale, a power of two, brings values near 1, so that sums and squares neither overflow nor vanish
+    block = block * features.scale
+    block -= block.mean(axis=0)
     left, values, _ = np.linalg.svd(block, full_matrices=False)
     kept = values > 1e-9 * max(float(values[0]), 1e-300)
     return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)

@@ -208,8 +208,15 @@ def _answered(argv: Sequence[str] | None) -> int:
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO):
                 _discard_output()
-            return _report_error(str(error) or "not enough memory", BAD_INPUT)
+            return _report_error(_words_of(error), BAD_INPUT)
     return 0
+
+
+def _words_of(error: Exception) -> str:
+    """Return the message of an error, without the number of one that names no file (a full disk behind a pipe)."""
+    if isinstance(error, OSError) and error.strerror and error.filename is None:
+        return f"cannot read or write: {error.strerror}"
+    return str(error) or "not enough memory"
 
 
 def _discard_output() -> None:

@@ -302,7 +302,11 @@ def run_predict(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model)
     table, ids = read_for_model(arguments, model, step)
     with step("labelling the objects"):
-        labels = model.predict(table)
+        try:
+            labels = model.predict(table)
+        except ValueError as error:
+            named = str(error).startswith(arguments.features)
+            raise ValueError(str(error) if named else f"{arguments.features}: {error}") from error
     formulas = formulas_of(arguments, arguments.output)
     style = {"sep": arguments.out_sep, "decimal": arguments.decimal, "formulas": formulas}
     save_labels(arguments.output, labels, ids=ids, overwrite=arguments.force, id_name=arguments.id, **style)

@@ -470,9 +470,11 @@ def refuse_ensemble_output(arguments: argparse.Namespace, path: str | None) -> N
 def make_ensemble(arguments: argparse.Namespace, table: Measurements, generating: Generating, step: Step) -> Ensemble:
     """Make the ensemble, which keeps the names of the objects."""
     from quorate import generate
+    from quorate.generation.features import features_and_warning
 
     with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
-        named = as_ensemble(generate(table.values, **generating._asdict()), ids=table.ids)
+        made = generate(features_and_warning(table.values, table.names), **generating._asdict())
+    named = as_ensemble(made, ids=table.ids)
     return named if table.ids is None else vary(named, id_name=arguments.id)
 
 
@@ -507,13 +509,12 @@ def make_with_models(
 ) -> tuple[Ensemble, FittedMembers]:
     """Make the same ensemble as `make_ensemble`, and keep what labels new objects as its members do."""
     from quorate.estimators.saved_model import FittedMembers
-    from quorate.generation.features import as_features, warn_of_scales
+    from quorate.generation.features import features_and_warning
     from quorate.generation.generating import generate_with_models
     from quorate.generation.runner import Options
 
     with step(f"making {generating.n_members} clusterings of {table.values.shape[0]:,} objects"):
-        features = as_features(table.values)
-        warn_of_scales(features, 3)
+        features = features_and_warning(table.values, table.names)
         options = Options(generating.n_jobs, keep_models=True)
         made, models = generate_with_models(features, request_of(generating), generating.random_state, options)
     named = as_ensemble(made, ids=table.ids)
@@ -584,7 +585,7 @@ def choose_number(
         return n_clusters, {}
     with step("choosing the number of clusters"):
         explored = explore(
-            as_features(table() if callable(table) else table.values),
+            as_features(table()) if callable(table) else as_features(table.values, table.names),
             request_of(generating if callable(table) else generating_for(table, generating)),
             n_clusters,
             entropy=entropy_of(generating.random_state),
@@ -683,7 +684,7 @@ def _scaled(table: Measurements) -> Measurements:
     """Scale columns to mean 0 and standard deviation 1; a constant column becomes 0."""
     from quorate.generation.features import as_features, standardised
 
-    features = as_features(table.values)
+    features = as_features(table.values, table.names)
     if features.is_sparse:
         raise ValueError("--scale z would make the sparse table dense; scale it before, or leave it as it is")
     scaled, standard = standardised(features)

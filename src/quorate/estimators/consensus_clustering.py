@@ -120,6 +120,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Find the consensus of the labels in X, one column per member; y is ignored, as scikit-learn expects."""
         _check.no_anndata(X, "X")
+        if isinstance(X, Ensemble):
+            raise TypeError("X must be a table of labels, got an Ensemble; call consensus(ensemble) instead.")
         # records n_features_in_ and feature names; the labels themselves are checked by as_ensemble
         try:
             validate_data(self, X, skip_check_array=True)

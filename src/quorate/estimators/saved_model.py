@@ -285,9 +285,9 @@ def _add_rows(model: EnsembleClustering, arrays: Mapping[str, Array]) -> None:
     """Add the distinct rows of labels with their clusters."""
     n_members = len(model._models)
     categories = tuple(arrays[f"categories {place}"] for place in range(n_members))
-    for values in categories:
+    for values, member in zip(categories, model._models, strict=True):
         _require(values.ndim == 1 and values.dtype.kind == "i" and len(values), "labels of a member are no integers")
-        _require(values.min() >= 0 and values.max() < 1 << 31, "labels of a member are out of range")
+        _require(values.min() >= 0 and values.max() < len(member.centres), "labels of a member are out of range")
     rows = Ensemble(
         arrays["rows"],
         arrays["counts"],

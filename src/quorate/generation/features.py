@@ -182,6 +182,13 @@ def warn_of_scales(features: Features, stacklevel: int) -> None:
     )
 
 
+def features_and_warning(X: Any, names: tuple[str, ...] | None = None, stacklevel: int = 2) -> Features:
+    """Return the checked features, and warn if columns differ in scale; `names` are those of columns without any."""
+    features = as_features(X, names)
+    warn_of_scales(features, stacklevel + 1)
+    return features
+
+
 def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
     if view.columns is not None:
         block = block[:, view.columns]
@@ -192,12 +199,12 @@ def _prepared_sparse(block: Any, scale: float, view: View) -> Any:
     return scaled
 
 
-def as_features(X: Any) -> Features:
+def as_features(X: Any, names: tuple[str, ...] | None = None) -> Features:
     """Check that X has the shape (n_objects, n_columns) and that its values are real and finite.
 
-    X may be an array or a memory map of floats or integers, a sparse matrix, or a data frame.
+    X may be an array or a memory map of floats or integers, a sparse matrix, or a data frame. `names` are those of the
+    columns of an array.
     """
-    names: tuple[str, ...] | None = None
     ids = None
     _check.no_anndata(X, "X")
     _check.no_mask(X, "X")
@@ -206,7 +213,7 @@ def as_features(X: Any) -> Features:
         return _sparse_features(X)
     if not isinstance(X, np.ndarray):
         frame = _from_frame(X)
-        X, names, ids = frame if frame is not None else (np.asarray(X), None, None)
+        X, names, ids = frame if frame is not None else (np.asarray(X), names, None)
     return features_of(as_real(X), names, ids)
 
 
@@ -295,16 +302,17 @@ def _units(data: Array | BlockArray, names: tuple[str, ...] | None) -> tuple[NDA
     elsewhere = data.column_facts(size) if isinstance(data, BlockArray) else None
     parts = map_fixed_blocks(facts, n_objects, size) if elsewhere is None else elsewhere
     sums, lows, highs = (np.stack(part) for part in zip(*parts, strict=True))
-    low, high, total = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0)
-    if not np.isfinite(total).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high, mean = lows.min(axis=0), highs.max(axis=0), sums.sum(axis=0) / n_objects
+    if not np.isfinite(mean).all():
         _refuse_holes(data, names)
-        total = n_objects * (low / 2 + high / 2)
-    return shift_and_scale(total, low, high, n_objects)
+        mean = low / 2 + high / 2
+    return shift_and_scale(mean, low, high)
 
 
-def shift_and_scale(total: Array, low: Array, high: Array, n_objects: int) -> tuple[NDArray[np.float64], float]:
-    """Return the column means and the scale, from the sum, the lowest and the highest value of each column."""
-    shift = np.clip(total / n_objects, low, high)
+def shift_and_scale(mean: Array, low: Array, high: Array) -> tuple[NDArray[np.float64], float]:
+    """Return the column means and the scale, from the mean, the lowest and the highest value of each column."""
+    shift = np.clip(mean, low, high)
     return shift, _power_of_two(float(np.maximum(high - shift, shift - low).max()))
 
 

@@ -12,7 +12,14 @@ from quorate._progress import steps
 from quorate._types import Ensemble
 from quorate.generation.bases import as_bases, is_auto
 from quorate.generation.checkpoint import open_checkpoint
-from quorate.generation.features import SCALES, Features, as_features, standardised, warn_of_scales
+from quorate.generation.features import (
+    SCALES,
+    Features,
+    as_features,
+    features_and_warning,
+    standardised,
+    warn_of_scales,
+)
 from quorate.generation.plans import Request, entropy_of, make_plans
 from quorate.generation.runner import Options, as_coded, run_plans
 from quorate.generation.trial import Trial
@@ -141,10 +148,16 @@ def _scaled_for(X: Any, scale: str | None, device: str | None) -> tuple[Features
     """Do what `features_for` does for measurements that are to be standardised, or warn if they should be."""
     if scale is None:
         features, card = features_for(X, device)
-        warn_of_scales(features, 3)
+        if not isinstance(X, Features):  # who checked them has warned
+            warn_of_scales(features, 3)
         return features, card
     _check.choice(scale, "scale", SCALES, "or None")
     return features_for(standardised(features_for(X, None)[0])[0], device)
+
+
+def checked_once(X: Any, scale: str | None) -> Any:
+    """Return the measurements checked, so that several calls of `generate` warn of their scales once."""
+    return X if scale is not None or lives_on_card(X) else features_and_warning(X, stacklevel=4)
 
 
 def features_for(X: Any, device: str | None) -> tuple[Features, Any]:

@@ -101,7 +101,7 @@ def features_on_card(card: Card, X: Any, kind: Kind) -> DeviceFeatures:
     if not np.isfinite(total).all():
         _refuse_holes(card, data)
         total = len(data) * (low / 2 + high / 2)
-    shift, scale = shift_and_scale(total, low, high, len(data))
+    shift, scale = shift_and_scale(total / len(data), low, high)
     return DeviceFeatures(data, shift, scale, card=card, kind=kind)
 
 

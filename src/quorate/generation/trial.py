@@ -93,7 +93,7 @@ class Trial:
         reason = (
             f"{best.base}: their consensus by {best.method} cuts {best.cut:.2%} of the links between nearest "
             f"neighbours, that of {other.base} members by {other.method} {other.cut:.2%}; the judge of "
-            f"labellings marks it {abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
+            f"labellings rates it {abs(best.mark - other.mark):.2f} {'higher' if best.mark >= other.mark else 'lower'} "
             f"({seen}, {n_clusters:,} clusters)"
         )
         return TrialOutcome(self._request._replace(base=best.base), reason, best.method if self._base else None)
