@@ -127,7 +127,7 @@ SHELL = {
     "wrong encoding": ("consensus latin.csv --id id -k 1 -o out.csv --encoding utf-8", "is not utf-8 text"),
     "points and decimal commas": ("cluster points.csv -k 2 -o out.csv", "column 'x' holds '1.234,5' in data row 2"),
     "a text among measurements": ("cluster text.csv -k 2 -o out.csv", "column 'x' holds 'low' in data row 2"),
-    "labels clustered": ("cluster good.csv -k 3 -o out.csv", "leave the column out (--drop id)"),
+    "labels clustered": ("cluster good.csv -k 3 -o out.csv", "cluster without the column (--drop id)"),
     # columns
     "an unknown column": ("consensus good.csv --id id --columns a,bb -k 3", "has no column 'bb'"),
     "a mistyped column": ("consensus good.csv --id idd -k 3 -o out.csv", "(did you mean 'id'?)"),

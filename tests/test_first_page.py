@@ -173,3 +173,11 @@ def test_a_browser_without_a_window_waits_for_the_figures(tmp_path: Path) -> Non
     # figures are forms or images; a page that was printed too early has none
     drawn = re.findall(rb"/Subtype /(?:Form|Image)", out.read_bytes())
     assert len(drawn) >= 3
+
+
+def test_features_that_do_not_vary_draw_no_map(tmp_path: Path) -> None:
+    table = members()
+    constant = pd.DataFrame({"country": "D"}, index=table.index)
+    path = report(consensus(table, 3, random_state=0), table, tmp_path / "r.html", features=constant)
+    assert "90 objects were sorted into 3 groups." in front(path)
+    assert points(path) == 0

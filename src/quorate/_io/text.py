@@ -666,8 +666,8 @@ def no_number(name: str, column: str, text: str, row: int) -> str:
     advice = (
         "write decimal points instead of commas."
         if _COMMA_NUMBER.fullmatch(text)
-        else f"leave the column out ({option('--drop', brief(column, quoted=False))}) or fill the gap; "
-        f"quorate cluster and generate take texts and gaps with --mixed, EnsembleClustering with columns='auto'."
+        else f"fill the gap, cluster without the column ({option('--drop', brief(column, quoted=False))}), or with "
+        f"--mixed (EnsembleClustering with columns='auto'), which takes texts and gaps."
     )
     return (
         f"{name}: column {brief(column)} holds {brief(text)} in data row {row}, which is no number; distances need a "

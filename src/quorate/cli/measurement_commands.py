@@ -231,6 +231,8 @@ def add_explain(commands: Any) -> None:
 def run_explain(arguments: argparse.Namespace) -> None:
     """Read the labelling and the table, find the traits of each cluster, write them and a summary."""
     refuse_clashes(arguments)
+    if arguments.labelling == arguments.table == "-":
+        raise ValueError("only one of the two files can come from standard input")
     most, seed = integer(arguments.most, "--most"), integer(arguments.seed, "--seed")
     step = steps_of(arguments)
     with step("loading"):

@@ -267,7 +267,7 @@ def _map(subject: Subject, front: Front, table: TypedTable | None, shades: Seque
     places, caption = None, words.by_coordinates
     if front.coordinates is not None:
         places = _given_places(front.coordinates, subject.ensemble.n_rows)
-    elif table is not None:
+    elif table is not None and (table.matrix is not None or table.columns):
         places, share = main_directions(table)
         caption = words.by_features.format(share=f"{share:.0%}")
     if places is None:
