@@ -20,7 +20,7 @@ from quorate._consensus.confidence import with_confidence
 from quorate._consensus.limits import limited, refuse_limits
 from quorate._consensus.warm_start import carried, started
 from quorate._data.coding import DEFAULT
-from quorate._data.ensemble import ensemble_as
+from quorate._data.ensemble import ensemble_as, with_evident_weights
 from quorate._data.labelling import matched_labels
 from quorate._data.outside import inside_rows, noise_values, part_inside, with_noise
 from quorate._data.proof import proven
@@ -117,11 +117,10 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
             "numbers of clusters are compared" if compared is not None else "several methods, moves or joins are tried"
         )
         info["device"] = f"the processor: {why}, on rows that the card compressed"
-    if compared is None or isinstance(ensemble, SoftEnsemble):
-        result = run_method(ensemble, n_clusters, solving)
-    else:
-        info["choice"], result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
-        info |= limit_info(n_clusters, ensemble, solving.max_clusters)
+    # a method that was named gets the weights that were given
+    weighed = with_evident_weights(ensemble) if reason else ensemble
+    result, choice = _of_number(ensemble, weighed, n_clusters, compared, solving)
+    ensemble, info = weighed, info | choice
     result = limited(ensemble, result, solving) if solving.is_limited else result
     if solving.options:
         info["options"] = dict(solving.options)
@@ -136,6 +135,20 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         warnings.warn(f"{problem} Try another method, option or number of clusters.", UserWarning, stacklevel=4)
     result = replace(result, info={**result.info, **info})
     return confident(ensemble, result, solving) if solving.confidence else replace(result, confidence=None)
+
+
+def _of_number(
+    ensemble: AnyEnsemble, weighed: AnyEnsemble, n_clusters: Numbers, compared: Any, solving: Solving
+) -> tuple[Consensus, dict[str, Any]]:
+    """Run a method once, or once for each number that is compared, and say how the number was chosen.
+
+    Numbers are compared with the weights that were given, and the method runs with those of `weighed`.
+    """
+    if compared is None or not isinstance(ensemble, Ensemble):
+        return run_method(weighed, n_clusters, solving), {}
+    choice, result = choose(ensemble, Wanted(compared, isinstance(n_clusters, str)), solving)
+    info = {"choice": choice, **limit_info(n_clusters, ensemble, solving.max_clusters)}
+    return (result if weighed is ensemble else run_method(weighed, result.n_clusters, solving)), info
 
 
 def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Consensus:
@@ -241,7 +254,9 @@ def consensus(
         Whether to estimate the confidence of each object, by repeating the method on halves of the members, four times
         on at most 2,000 objects. With False it is None.
     weights, missing, orientation, ids, check
-        How to read `labels`, as for `as_ensemble`.
+        How to read `labels`, as for `as_ensemble`. Without weights and with method "auto", members that agree nearly
+        exactly decide if the others disagree with them and do not err independently; ``info["weights"]`` then has the
+        weights of all members and the reasons (docs/how-to/weights.md).
     device : None, "auto", "cpu" or "cuda"
         Where the work is done: "cuda" on a CUDA card, which needs CuPy; "auto" there if a card works and its memory
         suffices; by default on the processor, or on the card if the labels live there (CuPy or PyTorch arrays).
@@ -249,8 +264,8 @@ def consensus(
     features : array or sparse matrix of shape (n_objects, n_columns), optional
         Measurements of the same objects in the same order, which judge the members: how few links between nearest
         neighbours a member's clusters cut, how compact they are, and so on (docs/judge.md). Members with a low mark
-        count less, and members that say the same count once. The answer is the weighted consensus, unless that of
-        all members alike, that of a camp or a single member has a much higher mark. ``info["judge"]`` says which and
+        count less, and members that say the same count once. The answer is the weighted consensus, unless that
+        without measurements, that of a camp or a single member has a much higher mark. ``info["judge"]`` says which and
         why, ``info["weights"]`` gives each member's mark, weight and reason, and ``info["camps"]`` the names of the
         members of each camp, if there are several. Only on the processor.
     progress : bool

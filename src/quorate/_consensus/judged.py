@@ -27,7 +27,7 @@ MOST_JUDGED = 10_000
 NAMES_SHOWN = 5
 """The number of members of a camp that are named."""
 ALL = "the weighted consensus of all members"
-ALIKE = "the consensus of all members alike"
+ALIKE = "the consensus without measurements"
 
 
 class JudgedMembers(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -25,9 +25,9 @@ from quorate._data.outside import (
 )
 from quorate._data.proof import MOST_WEIGHT, prove_counts, proven, vary
 from quorate._data.tables import as_table, holds_matrices
-from quorate._types import NEEDS_LABELS, E, Ensemble, Reading, SoftEnsemble, read_only
+from quorate._types import NEEDS_LABELS, AnyEnsemble, E, Ensemble, Reading, SoftEnsemble, read_only
 from quorate.solvers.label_rows import likeliest_labels
-from quorate.solvers.members import LEFT_OUT, LITTLE, learnt_weights, with_members
+from quorate.solvers.members import LEFT_OUT, LITTLE, evident_weights, learnt_weights, with_members
 
 
 def as_ensemble(
@@ -58,8 +58,8 @@ def as_ensemble(
         Positive member weights, by order or by name of the member; 1 each by default. Only their proportions count;
         weights above 1e100 or below 1e-100 are all multiplied by a power of two. With "auto" they are learnt from the
         members: those that agree with no other beyond chance are left out, those that agree with the others far less
-        than is usual count less, and members that say the same (NMI of 0.99 or more) share the weight of one;
-        ``info["weights"]`` has each member's weight and the reason.
+        than is usual count less, and members that say the same (NMI of 0.99 or more) share the weight of one, unless
+        their agreement is evidence (see `consensus`); ``info["weights"]`` has each member's weight and the reason.
     missing : value or list of values, default -1
         The values that stand for a missing label. None, NaN, NaT and nulls of data frames are always missing. If other
         values are given, -1 is missing only if it is among them; negative integers that are not are an error.
@@ -188,10 +188,7 @@ def with_learnt_weights(ensemble: E) -> E:
         reasons = tuple(
             reason.replace(LEFT_OUT, "has little weight, as an object has no other label") for reason in reasons
         )
-    facts = {
-        name: {"weight": float(weight), "reason": reason}
-        for name, weight, reason in zip(ensemble.member_names, weights, reasons, strict=True)
-    }
+    facts = _weight_facts(ensemble, weights, reasons)
     chosen = vary(ensemble, weights=np.where(kept, weights, 1.0), info={**ensemble.info, "weights": facts})
     if kept.all():
         return chosen
@@ -199,6 +196,24 @@ def with_learnt_weights(ensemble: E) -> E:
     part = with_members(chosen, np.flatnonzero(kept))
     part.remember(noise=None if noise is None else noise[:, kept])
     return part
+
+
+def with_evident_weights(ensemble: AnyEnsemble) -> AnyEnsemble:
+    """Return the ensemble with the weights of `evident_weights` and ``info["weights"]``; as it is without evidence."""
+    learnt = evident_weights(ensemble) if isinstance(ensemble, Ensemble) else None
+    if learnt is None:
+        return ensemble
+    info = {**ensemble.info, "weights": _weight_facts(ensemble, *learnt)}
+    weighed = vary(ensemble, weights=learnt.weights * ensemble.weights[0], info=info)
+    weighed.remember(is_distinct=ensemble.is_distinct)
+    return weighed
+
+
+def _weight_facts(ensemble: AnyEnsemble, weights: Array, reasons: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"weight": float(weight), "reason": reason}
+        for name, weight, reason in zip(ensemble.member_names, weights, reasons, strict=True)
+    }
 
 
 Array = NDArray[Any]

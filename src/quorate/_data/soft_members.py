@@ -355,7 +355,7 @@ def drawn_labels(soft: SoftEnsemble) -> Ensemble:
     whole = build_ensemble(
         codes, tuple(names), tuple(kept), weights=weights, counts=soft.counts, ids=soft.object_ids, id_name=soft.id_name
     )
-    return vary(whole, info=soft.info)
+    return vary(whole, info={**soft.info, "drawn": True})
 
 
 def _row_seeds(soft: SoftEnsemble) -> NDArray[np.uint64]:

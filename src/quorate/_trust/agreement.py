@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from quorate import _check
@@ -51,7 +51,8 @@ from quorate._solve.run_method import AUTO, collapsed
 from quorate._types import Consensus, FloatArray
 from quorate.solvers.camps import camps_within
 from quorate.solvers.contingency import anmi, ari, contingency, member_contingencies, nmi
-from quorate.solvers.members import mean_of_others, member_pairs, some_members
+from quorate.solvers.label_rows import reweighted
+from quorate.solvers.members import LITTLE, mean_of_others, member_pairs, some_members
 
 logger = logging.getLogger("quorate")
 AFFORDABLE_SECONDS = 5.0
@@ -379,6 +380,7 @@ def trust_in(
     from_measurements = ensemble.info.get("k") is not None
     procedure = procedure_of(result, labelling.n_clusters)
     drawn = draw_objects(ensemble, labelling, procedure.seed) if draw is None else draw(procedure.seed)
+    drawn = drawn._replace(ensemble=_weighed(drawn.ensemble, result))
     held_out = held_out_agreement(drawn, procedure) if procedure.is_known else Agreement(None, None, None)
     stability = result.stability if isinstance(result, Consensus) else None
     halvings = halved_members(drawn, procedure) if stability is None and labelling.n_clusters > 1 else None
@@ -400,6 +402,19 @@ def trust_in(
         return trust
     found = chance_agreement(drawn, procedure, n_permutations, seconds=seconds)
     return trust if found is None else _with_chance(trust, found, drawn, procedure, halvings)
+
+
+def _weighed(ensemble: Ensemble, result: Any) -> Ensemble:
+    """Return the ensemble with the weights that members had in a result which learnt them, and at least `LITTLE`."""
+    learnt = result.info.get("weights") if isinstance(result, Consensus) else None
+    if not isinstance(learnt, Mapping) or set(learnt) != set(ensemble.member_names):
+        return ensemble
+    try:
+        weights = np.array([float(learnt[name]["weight"]) for name in ensemble.member_names])
+    except (TypeError, ValueError, KeyError):
+        # facts that were read from a file may be anything
+        return ensemble
+    return reweighted(ensemble, np.maximum(weights, LITTLE)) if np.isfinite(weights).all() else ensemble
 
 
 def _camps_of(ensemble: Ensemble) -> tuple[tuple[str, ...], ...] | None:

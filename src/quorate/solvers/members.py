@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
 from quorate.ops.pairs import nmi_with_later
-from quorate.solvers.contingency import Average, contingency, nmi, pair_contingencies
+from quorate.solvers.contingency import Average, ari, contingency, nmi, pair_contingencies
 from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot, shared_objects, with_sorted_members
 
 WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
@@ -186,8 +186,10 @@ class Learnt(NamedTuple):
 
 
 LEFT_OUT = "is left out"
-CELLS = 400_000_000
-"""Labels that pairs of members are compared in, at most; of more rows some are taken, at least `FEWEST`."""
+ALIKE = "that agree nearly exactly"
+CELLS, GLANCE = 400_000_000, 50_000_000
+"""Labels that pairs of members are compared in, at most, where weights are asked for and where they are not; of more
+rows some are taken, at least `FEWEST`."""
 FEWEST = 2_000
 CLOSEST = 3
 """A member's agreement is the mean over as many others that agree with it best."""
@@ -212,7 +214,8 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     Agreement is mutual information beyond chance, as a share of its largest value. A member's agreement is its mean
     with the `CLOSEST` others that agree with it best, of which members that say the same count once: a copy is no
     witness. The weight is 1 from `ENOUGH` of the usual agreement on and falls with its square below. Members that say
-    the same share the weight of one, or of several if they are `CENTRAL`; members of `generate` share nothing.
+    the same share the weight of one, or of several if they are `CENTRAL`; members of `generate` share nothing. If
+    members that agree nearly exactly are evidence (`_near_exact_weights`), others count less, and nothing is shared.
     """
     rows = _rows_to_compare(ensemble)
     values, shared = member_pairs(rows, "geometric")
@@ -226,13 +229,20 @@ def learnt_weights(ensemble: AnyEnsemble) -> Learnt:
     usual = float((known**2 / n_alike).sum() / max((known / n_alike).sum(), 1e-300))
     trust = np.minimum(known / (ENOUGH * usual), 1.0) ** 2 if usual > 0 else np.ones(len(known))
     trust[np.isnan(closest)] = 1.0
+    near = None if is_generated(ensemble) else _near_exact_weights(rows)
+    if near is not None:
+        return _near(near[0] * trust, near[1], LITTLE)
     # members that `generate` made are runs of their own: how many found the same is evidence, and none is a copy
-    is_generated = len(ensemble.info.get("members", ())) == ensemble.n_members
-    together = n_alike if is_generated else _counted_together(agreement, alike, trust >= 1.0)
+    together = n_alike if is_generated(ensemble) else _counted_together(agreement, alike, trust >= 1.0)
     weights: FloatArray = trust * together / n_alike
     weights /= weights.max()
     weights[weights < LITTLE] = 0.0
     return Learnt(weights, tuple(map(_reason, trust, n_alike - 1, together, weights)))
+
+
+def is_generated(ensemble: AnyEnsemble) -> bool:
+    """Whether `generate` made all members."""
+    return len(ensemble.info.get("members", ())) == ensemble.n_members
 
 
 def _counted_together(agreement: FloatArray, alike: NDArray[np.bool_], good: NDArray[np.bool_]) -> FloatArray:
@@ -292,10 +302,10 @@ def _reason(trust: float, copies: int, together: float, weight: float) -> str:
     return "; ".join(parts)
 
 
-def _rows_to_compare(ensemble: AnyEnsemble) -> Ensemble:
+def _rows_to_compare(ensemble: AnyEnsemble, cells: int = CELLS) -> Ensemble:
     """The likeliest labels of the rows, or of even stretches of them if they are too many to be compared."""
     labels, counts = likeliest_labels(ensemble), ensemble.counts
-    most = max(FEWEST, CELLS // ensemble.n_members**2)
+    most = max(FEWEST, cells // ensemble.n_members**2)
     if len(labels) > most:
         edges = np.arange(most + 1) * len(labels) // most
         chosen = edges[:-1] + (np.arange(most) * GOLDEN_RATIO % 1 * np.diff(edges)).astype(np.intp)
@@ -352,3 +362,127 @@ def _mean_of_closest(agreement: FloatArray, alike: NDArray[np.bool_], member: in
         found.append(float(agreement[best]))
         free &= ~alike[best]
     return float(np.mean(found)) if found else np.nan
+
+
+NEAR = 0.9
+"""Members agree nearly exactly if their ARI is at least this."""
+SHARPNESS, GROUPS = 16, 3
+"""A member weighs the sum of its ARI with all members, itself included, to the power of `SHARPNESS`, to the power of
+`GROUPS`: two members that agree exactly weigh eight each beside one that agrees with nobody."""
+FEWEST_OUTSIDE = 4
+"""Different members outside the group, at least: with fewer, independent errors cannot be recognised."""
+MOST_SOURCES = 100
+"""Of more members nothing is said: they hardly come from as many algorithms, and their pairs take time."""
+MISFIT, CHANCE = 0.02, 0.8
+"""The ARI of members that err independently differs from a product of two numbers, one a member, by at most this much:
+`MISFIT` and, by chance, `CHANCE` divided by the root of the number of objects."""
+
+
+def evident_weights(ensemble: Ensemble) -> Learnt | None:
+    """Weights by which a group of members that agree nearly exactly decides, if it is evidence; no member is left out.
+
+    They are for members of equal weight that `generate` did not make and that were not drawn from memberships, see
+    `_near_exact_weights`.
+    """
+    known = is_generated(ensemble) or "drawn" in ensemble.info or "weights" in ensemble.info
+    if known or np.ptp(ensemble.weights) or not _shares_number(ensemble.n_clusters):
+        return None
+    near = _near_exact_weights(_rows_to_compare(ensemble.on_host(), GLANCE))
+    return None if near is None else _near(np.maximum(near[0], LITTLE), near[1], 0.0)
+
+
+def _near(weights: FloatArray, group: NDArray[np.bool_], least: float) -> Learnt:
+    """Weights by a group that agrees nearly exactly, without those below the least, and their reasons."""
+    weights = weights / weights.max()
+    weights[weights < least] = 0.0
+    n_group = int(group.sum())
+    reasons = []
+    for weight, belongs in zip(weights, group, strict=True):
+        reason = f"is one of {n_group} {ALIKE}" if belongs else f"stands apart from {n_group} {ALIKE}"
+        parts = [reason] if weight < 1 else []
+        reasons.append("; ".join([*parts, *([] if weight else [LEFT_OUT])]))
+    return Learnt(weights, tuple(reasons))
+
+
+def _shares_number(n_clusters: NDArray[np.int64]) -> bool:
+    """Whether more than half of the members have the same number of clusters, and members are neither few nor many."""
+    n_members = len(n_clusters)
+    if not 2 + FEWEST_OUTSIDE <= n_members <= MOST_SOURCES:
+        return False
+    return 2 * int(np.unique(n_clusters, return_counts=True)[1].max()) > n_members
+
+
+def _near_exact_weights(rows: Ensemble) -> tuple[FloatArray, NDArray[np.bool_]] | None:
+    """Return the weights of members, the largest of which is 1, and which belong to the group; None without evidence.
+
+    Algorithms that are wrong agree with one another only moderately, those that found the clusters nearly exactly. The
+    group is that of the member that agrees best with others. It is evidence under four conditions: it has at least two
+    members, and more than half of all members have its number of clusters; the others agree with it less than with one
+    another, so that it is not what they all mean; and the others do not err independently. If they did, their ARI would
+    be a product of two numbers, one a member (Spearman's tetrads), their own consensus would be right, and the group
+    could be copies of one poor member.
+    """
+    if not _shares_number(rows.n_clusters):
+        return None
+    likeness = _likeness(rows)
+    sums = (likeness**SHARPNESS).sum(axis=1)
+    centre = max(range(len(sums)), key=lambda member: (round(sums[member], 9), sorted(likeness[member])))
+    group = likeness[centre] >= NEAR
+    others = np.flatnonzero(~group)
+    if group.sum() < 2 or 2 * int((rows.n_clusters == rows.n_clusters[centre]).sum()) <= len(sums):
+        return None
+    different = _different(likeness, others)
+    if len(different) < FEWEST_OUTSIDE or not _is_apart(likeness, group):
+        return None
+    if _misfit(likeness[np.ix_(different, different)]) <= MISFIT + CHANCE / np.sqrt(rows.n_objects):
+        return None
+    weights: FloatArray = np.round((sums / sums.max()) ** GROUPS, 9)
+    return weights, group
+
+
+def _likeness(rows: Ensemble) -> FloatArray:
+    """The ARI of any two members, at least 0, and 0 if they share less than half of the objects."""
+    n_members = rows.n_members
+    found = np.eye(n_members)
+    columns = np.ascontiguousarray(rows.labels.T)
+    for one in range(n_members):
+        for other in range(one):
+            sizes = int(rows.n_clusters[one]), int(rows.n_clusters[other])
+            table = contingency(columns[one], columns[other], *sizes, rows.counts)
+            if 2 * table.total >= rows.n_objects:
+                found[one, other] = found[other, one] = max(0.0, ari(table))
+    return found
+
+
+def _different(likeness: FloatArray, members: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the members that do not say the same as an earlier one."""
+    kept: list[int] = []
+    for member in members:
+        if (likeness[member, kept] < SAME).all():
+            kept.append(int(member))
+    return np.array(kept, dtype=np.intp)
+
+
+def _is_apart(likeness: FloatArray, group: NDArray[np.bool_]) -> bool:
+    """Whether the others agree with the group less than with one another."""
+    others = likeness[np.ix_(~group, ~group)]
+    n_others = len(others)
+    among = (others.sum() - n_others) / (n_others * (n_others - 1))
+    return bool(likeness[np.ix_(group, ~group)].mean() < among)
+
+
+def _misfit(likeness: FloatArray) -> float:
+    """The standard error of the best product of two numbers, one a member, for the ARI of any two.
+
+    Logarithms are fitted by least squares, weighted so that errors are those of the ARI itself.
+    """
+    n_members = len(likeness)
+    first, second = np.triu_indices(n_members, 1)
+    values = np.maximum(likeness[first, second], 0.01)
+    design = np.zeros((len(values), n_members))
+    design[np.arange(len(values)), first] = design[np.arange(len(values)), second] = 1.0
+    target = np.log(values) * values
+    design *= values[:, None]
+    fitted = np.linalg.lstsq(design, target, rcond=None)[0]
+    squares = float(((target - design @ fitted) ** 2).sum())
+    return float(np.sqrt(squares / (len(values) - n_members)))
