@@ -104,6 +104,8 @@ class _Rows:
     source: ClassVar[str] = ""
     # The card that the labels live on; only a `DeviceEnsemble` has one.
     card: ClassVar[Any] = None
+    # The parts that the rows are divided into; only a `PartedEnsemble` has them, see solvers/parts.py.
+    pieces: ClassVar[Any] = None
 
     def on_host(self: _R) -> _R:
         """Return the same ensemble in host memory: itself, unless it lives on a card."""
@@ -512,7 +514,8 @@ class Method:
     `by_row` names entries of `info` that have one value for each row.
     With all weights times c, the objective is c to the power `weighs` times what it was. A `warm` method takes labels
     of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row. Greedy
-    moves follow a method that `needs_moves` if weights were learnt and members agree little.
+    moves follow a method that `needs_moves` if weights were learnt and members agree little. A method that works
+    `in_parts` never reads the rows themselves, so that they may be divided among processes.
     """
 
     solve: Callable[..., Consensus]
@@ -533,6 +536,7 @@ class Method:
     by_row: tuple[str, ...] = ()
     warm: bool = False
     needs_moves: bool = False
+    in_parts: bool = False
 
 
 @dataclass(frozen=True, repr=False)

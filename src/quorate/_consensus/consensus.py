@@ -37,6 +37,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi
+from quorate.solvers.label_rows import cluster_sizes
 from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
@@ -129,7 +130,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["n_started"] = solving.start.n_labelled
     if "weights" in ensemble.info:
         info["weights"] = ensemble.info["weights"]
-    sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
+    sizes = None if ensemble.card is not None else cluster_sizes(result.labels, ensemble.counts, result.n_clusters)
     problem = None if sizes is None else collapsed(sizes, ensemble)
     if problem:
         info["collapsed"] = problem

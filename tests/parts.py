@@ -1,0 +1,43 @@
+"""A crew in this process, and ensembles that are cut into parts, for tests of methods on rows in parts."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from quorate import Ensemble
+from quorate.solvers.label_rows import take
+from quorate.solvers.parts import PartedEnsemble, in_parts
+
+
+class CrewHere:
+    """Holds parts in this process; what it calls and hands over must be what another process could be sent."""
+
+    def call(
+        self, function: Callable[..., Any], arguments: Sequence[Any], n_kept: int
+    ) -> tuple[list[list[Any]], list[Any]]:
+        places = [place for place, value in enumerate(arguments) if getattr(value, "pieces", None) is not None]
+        n_parts = len(arguments[places[0]].pieces)
+        results = []
+        for part in range(n_parts):
+            own = [value.pieces[part] if place in places else value for place, value in enumerate(arguments)]
+            function, sent = pickle.loads(pickle.dumps((function, own)))
+            results.append(function(*sent))
+        return [[result[place] for result in results] for place in range(n_kept)], [result[-1] for result in results]
+
+
+def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:
+    """Cut the rows of an ensemble before these rows."""
+    edges = [0, *cuts, ensemble.n_rows]
+    pieces = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        rows = np.arange(start, stop)
+        pieces.append(take(ensemble, rows, ensemble.counts[rows]))
+    like: Any = {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
+    parted = in_parts(CrewHere(), pieces, np.array(edges), like)
+    parted.remember(is_distinct=ensemble.is_distinct)
+    return parted
