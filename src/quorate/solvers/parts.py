@@ -171,9 +171,9 @@ def by_part(starts: NDArray[np.int64], rows: NDArray[np.intp]) -> Local:
     return Local([rows[own] - start for own, start in zip(places, starts, strict=False)], places)
 
 
-def beside(like: Any, array: NDArray[Any]) -> Any:
+def beside(like: Any, array: Any) -> Any:
     """Return an array of this process, with one entry per row, cut as the rows of `like` are cut if they are."""
-    if like.pieces is None:
+    if like.pieces is None or not isinstance(array, np.ndarray):
         return array
     starts = like.starts
     pieces = [array[start:stop] for start, stop in zip(starts, starts[1:], strict=False)]
@@ -190,8 +190,11 @@ def told(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     return cast(Crew, parted(arguments).crew).call(_told_one, [function, *arguments], 0)[1]
 
 
-def row_by_row(n_arrays: int = 1) -> Callable[[F], F]:
-    """A function that returns an array, or several, with one entry per row: of parts, one for each part."""
+def row_by_row(n_arrays: int = 1, *, and_sums: bool = False) -> Callable[[F], F]:
+    """A function that returns an array, or several, with one entry per row: of parts, one for each part.
+
+    With `and_sums` it returns further numbers or arrays after these, which are added up over the parts.
+    """
 
     def decorated(function: F) -> F:
         @wraps(function)
@@ -199,7 +202,10 @@ def row_by_row(n_arrays: int = 1) -> Callable[[F], F]:
             like = parted(arguments)
             if like is None:
                 return function(*arguments)
-            return arrays_of(like, verb, arguments, n_arrays)
+            if not and_sums:
+                return arrays_of(like, verb, arguments, n_arrays)
+            arrays, found = _called(like, _kept_and_told, [n_arrays, verb, *arguments], n_arrays)
+            return *arrays, *_sums(found)
 
         return cast(F, verb)
 
@@ -214,19 +220,29 @@ def added_up(function: F) -> F:
         if parted(arguments) is None:
             return function(*arguments)
         found = told(verb, *arguments)
-        if isinstance(found[0], tuple):
-            return tuple(sum(each[1:], start=each[0]) for each in zip(*found, strict=True))
-        return sum(found[1:], start=found[0])
+        return _sums(found) if isinstance(found[0], tuple) else sum(found[1:], start=found[0])
 
     return cast(F, verb)
+
+
+def _sums(found: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple(sum(each[1:], start=each[0]) for each in zip(*found, strict=True))
 
 
 def arrays_of(like: Any, function: Callable[..., Any], arguments: Sequence[Any], n_arrays: int = 1) -> Any:
     """Return the arrays with one entry per row that a function returns, cut as the rows of `like` are cut."""
     each = _kept_one if n_arrays == 1 else _kept_several
-    kept, dtypes = like.crew.call(each, [function, *arguments], n_arrays)
-    found = [PartedArray(like.crew, kept[place], like.starts, dtypes[0][place]) for place in range(n_arrays)]
+    found = _called(like, each, [function, *arguments], n_arrays)[0]
     return found[0] if n_arrays == 1 else tuple(found)
+
+
+def _called(
+    like: Any, each: Callable[..., Any], arguments: Sequence[Any], n_arrays: int
+) -> tuple[list[PartedArray], list[Any]]:
+    kept, back = like.crew.call(each, arguments, n_arrays)
+    dtypes = back[0][0]
+    arrays = [PartedArray(like.crew, pieces, like.starts, dtype) for pieces, dtype in zip(kept, dtypes, strict=True)]
+    return arrays, [each[1] for each in back]
 
 
 def _rowwise(function: Callable[..., Any], *arguments: Any) -> PartedArray:
@@ -243,12 +259,17 @@ def _told_one(function: Callable[..., Any], *arguments: Any) -> tuple[Any]:
 
 def _kept_one(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
     value = function(*arguments)
-    return value, (getattr(value, "dtype", None),)
+    return value, ((getattr(value, "dtype", None),), None)
 
 
 def _kept_several(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     values = function(*arguments)
-    return *values, tuple(value.dtype for value in values)
+    return *values, (tuple(value.dtype for value in values), None)
+
+
+def _kept_and_told(n_arrays: int, function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
+    values = function(*arguments)
+    return *values[:n_arrays], (tuple(value.dtype for value in values[:n_arrays]), values[n_arrays:])
 
 
 def _quotient(first: Any, second: Any) -> Any:

@@ -58,8 +58,8 @@ class MovingInParts:
     def assign(self, rule: tuple[Any, Any, Any], factor: Any, norms: Any) -> tuple[int, int]:
         """Do what `Moving.assign` does."""
         (table, mass), filled = self._sums, 0
-        new, score = _looked_up(self._ensemble, rule, factor)
-        if not cluster_sizes(new, self._ensemble.counts, len(mass)).all():
+        new, score, sizes = _looked_up(self._ensemble, rule, factor, len(mass))
+        if not sizes.all():
             new, filled = refilled(new, _costs(self._ensemble.counts, norms, score), len(mass))
         like = table.shape[1], table.dtype, len(mass), mass.dtype
         moved, more, mass_more = _moved(self._ensemble, self._masses, self.old, new, like)
@@ -75,11 +75,13 @@ class MovingInParts:
         return self._sums
 
 
-@row_by_row(2)
-def _looked_up(ensemble: Any, rule: tuple[Any, Any, Any], factor: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
+@row_by_row(2, and_sums=True)
+def _looked_up(
+    ensemble: Any, rule: tuple[Any, Any, Any], factor: FloatArray, n_clusters: int
+) -> tuple[NDArray[np.int32], FloatArray, NDArray[np.int64]]:
     nearest, score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
     look_up(ensemble, rule, factor, nearest, score)
-    return nearest, score
+    return nearest, score, cluster_sizes(nearest, ensemble.counts, n_clusters)
 
 
 @row_by_row()
@@ -103,13 +105,17 @@ def _moved(
     return moved, table, mass
 
 
-def refilled(labels: PartedArray, cost: PartedArray, n_clusters: int) -> tuple[PartedArray, int]:
-    """Do what `fill_empty` does for labels in parts: return them with no cluster empty, and how many were.
+def refilled(labels: Any, cost: Any, n_clusters: int) -> tuple[Any, int]:
+    """Do what `fill_empty` does for labels that may be in parts: return them without empty clusters, and their number.
 
     A part sends its costliest rows. As many as there are clusters may be passed over, each the last one of its cluster,
     so that twice this number is enough.
     """
     sizes = _rows_of_clusters(labels, n_clusters)
+    if sizes.all():
+        return labels, 0
+    if isinstance(labels, np.ndarray):
+        return labels, fill_empty(labels, cost, n_clusters)
     found = told(_costliest, labels, cost, 2 * n_clusters)
     rows = np.concatenate([own + start for (own, _, _), start in zip(found, labels.starts, strict=False)])
     chosen, costs = (np.concatenate([part[place] for part in found]) for place in (1, 2))
