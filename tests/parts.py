@@ -31,7 +31,7 @@ class CrewHere:
 
 
 def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:
-    """Cut the rows of an ensemble before these rows."""
+    """Cut the rows of an ensemble, which are distinct, before these rows."""
     edges = [0, *cuts, ensemble.n_rows]
     pieces = []
     for start, stop in zip(edges, edges[1:], strict=False):
@@ -39,5 +39,5 @@ def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:
         pieces.append(take(ensemble, rows, ensemble.counts[rows]))
     like: Any = {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
     parted = in_parts(CrewHere(), pieces, np.array(edges), like)
-    parted.remember(is_distinct=ensemble.is_distinct)
+    parted.remember(is_distinct=True)
     return parted
