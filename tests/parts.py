@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -34,7 +35,7 @@ def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:
     """Cut the rows of an ensemble, which are distinct, before these rows."""
     edges = [0, *cuts, ensemble.n_rows]
     pieces = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         rows = np.arange(start, stop)
         pieces.append(take(ensemble, rows, ensemble.counts[rows]))
     like: Any = {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}

@@ -260,8 +260,8 @@ def _score_result(result: DaskConsensus, null: Any) -> Scores:
     rows, solution, spread = result.ensemble, result.solution, result.spread
     if rows.pieces is not None:
         raise ValueError(
-            "the rows of this result are on the workers, and scores need them here; call evaluate(result.labels, data), "
-            "which brings them."
+            "the rows of this result are on the workers, and scores need them here; "
+            "call evaluate(result.labels, data), which brings them."
         )
     seed = procedure_of(solution, solution.n_clusters).seed
     places = drawn_places(rows.n_objects, rows.n_members, solution.n_clusters, seed)

@@ -115,8 +115,8 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if ensemble.pieces is not None and (several or not method.in_parts):
         able = ", ".join(name for name, entry in METHODS.items() if entry.in_parts)
         raise ValueError(
-            f"the {ensemble.n_rows:,} distinct rows are divided into parts, where only a method that asks for a number "
-            f"of clusters can work ({able}), without refine or limits; use on_host() of the ensemble, which brings them."
+            f"the {ensemble.n_rows:,} distinct rows are divided into parts, where only a method with a given number "
+            f"of clusters can work ({able}), without refine or limits; use on_host() of the ensemble."
         )
     if ensemble.card is not None and several:
         ensemble = ensemble.on_host()

@@ -1,4 +1,4 @@
-"""Distinct rows that stay on the workers: found by an exchange, worked on by a crew, and their values carried to chunks.
+"""Distinct rows that stay on the workers: how they are found, worked on, and their values carried to the chunks.
 
 A distinct row belongs to the part of the table in which it appears first, so that the rows of all parts, one after the
 other, are the distinct rows in order of first appearance. Which part that is, workers find out bucket by bucket: each
@@ -8,6 +8,7 @@ way: from the part that a row belongs to, through its bucket, to all parts that 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from quorate._distributed.merge_tree import SMALL, Node, Tree, naming_chunk, val
 from quorate._types import Ensemble, FieldsBesideRows, Reading
 from quorate.ops.distinct_rows import as_words, distinct_rows
 from quorate.solvers.label_rows import objects_in
-from quorate.solvers.parts import PartedArray, PartedEnsemble, beside, in_parts, told
+from quorate.solvers.parts import PartedEnsemble, beside, in_parts
 
 Array = NDArray[Any]
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -84,10 +85,10 @@ def result_at(result: Any, place: int) -> Any:
 
 
 def sent_values(values: tuple[Any, ...]) -> Any:
-    """Return values for use in a graph; if they are large, as a copy on each worker, which survives the loss of some."""
+    """Return values for use in a graph; large ones as a copy on each worker, which survives the loss of some."""
     dask = need_dask()
     arrays = [entry for value in values for entry in (value if isinstance(value, tuple) else (value,))]
-    if sum(getattr(array, "nbytes", 0) for array in arrays) > SMALL:
+    if sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) > SMALL:
         try:
             import distributed
 
@@ -117,12 +118,8 @@ class SpreadOnWorkers(Spread):
         for part, piece in zip(self.parts, beside(self.ensemble, values).pieces, strict=True):
             pieces[part] = piece
         given = [give(place, piece, values.dtype) for place, piece in zip(self.places, pieces, strict=True)]
-        back = [
-            meet(bucket, *(pick(own, number) for own in given)) for number, bucket in enumerate(self.buckets)
-        ]
-        of_parts = [
-            put(place, *(pick(found, number) for found in back)) for number, place in enumerate(self.places)
-        ]
+        back = [meet(bucket, *(pick(own, number) for own in given)) for number, bucket in enumerate(self.buckets)]
+        of_parts = [put(place, *(pick(found, number) for found in back)) for number, place in enumerate(self.places)]
         return values_of_leaves(self.tree, of_parts)
 
 
@@ -135,7 +132,7 @@ def rows_exceed(tree: Tree, parts: list[Any], most_bytes: int) -> bool:
     """Whether the distinct rows of the nodes of the first level take more than so many bytes together."""
     dask = need_dask()
     try:
-        return sum(dask.compute(*map(dask.delayed(node_bytes), tree.levels[0]))) > most_bytes
+        return bool(sum(dask.compute(*map(dask.delayed(node_bytes), tree.levels[0]))) > most_bytes)
     except Exception as error:
         raise naming_chunk(error, tree, parts) from error
 
@@ -143,9 +140,7 @@ def rows_exceed(tree: Tree, parts: list[Any], most_bytes: int) -> bool:
 def rows_on_workers(tree: Tree, chunks: Chunks, how: Reading) -> SpreadOnWorkers:
     """Find the distinct rows of a tree of one level, and leave them on the workers."""
     dask = need_dask()
-    pick, send, join, own, mark = map(
-        dask.delayed, (result_at, pieces_by_hash, joined_bucket, own_rows, with_own)
-    )
+    pick, send, join, own, mark = map(dask.delayed, (result_at, pieces_by_hash, joined_bucket, own_rows, with_own))
     nodes, names = tree.levels[0], chunks.names
     codes, categories = _common_codes(nodes, names, how)
     like: FieldsBesideRows = {
@@ -241,7 +236,7 @@ def pieces_by_hash(rows: MergedRows, n_buckets: int) -> list[Any]:
     bucket = _buckets(rows.labels, n_buckets)
     order = np.argsort(bucket, kind="stable").astype(np.uint32)
     edges = np.searchsorted(bucket[order], np.arange(n_buckets + 1))
-    pieces = [order[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+    pieces = [order[start:stop] for start, stop in itertools.pairwise(edges)]
     place = Place(order, edges, np.zeros(0, dtype=np.bool_))
     return [place, *((rows.labels[piece], rows.counts[piece]) for piece in pieces)]
 
@@ -268,7 +263,9 @@ def joined_bucket(*pieces: tuple[Array, NDArray[np.int64]]) -> Bucket:
     np.add.at(sums, inverse, counts)
     ends = np.cumsum([int(own.sum()) for own in np.split(is_first, edges)])[:-1]
     numbers = [own.astype(np.uint32) for own in np.split(inverse, edges)]
-    return Bucket(numbers, [own.copy() for own in np.split(is_first, edges)], [own.copy() for own in np.split(sums, ends)])
+    return Bucket(
+        numbers, [own.copy() for own in np.split(is_first, edges)], [own.copy() for own in np.split(sums, ends)]
+    )
 
 
 def answer_to(bucket: Bucket, part: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

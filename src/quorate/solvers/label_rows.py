@@ -20,7 +20,7 @@ from quorate.ops.bipartite import add_pairs
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
-from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, parted, row_by_row, told
+from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, row_by_row, told
 
 
 def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -68,14 +68,14 @@ def in_host_memory(ensemble: AnyEnsemble, array: Any) -> NDArray[Any]:
 
 
 def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDArray[np.int64] | None:
-    """The number of objects that any two base clusters share, (d, d), if the rows live on a card or in parts; else None.
+    """The number of objects that any two base clusters share, (d, d), if rows are on a card or in parts; else None.
 
     They are counted in one table. None also if there are more than `most_clusters` base clusters.
     """
     if (ensemble.card is None and ensemble.pieces is None) or int(ensemble.offsets[-1]) > most_clusters:
         return None
     if ensemble.card is None:
-        counted: NDArray[np.int64] = _objects_together(ensemble)
+        counted: NDArray[np.int64] = _objects_together(cast(Ensemble, ensemble))
         return counted
     from quorate._device.card_points import shared_objects_on_card
 
@@ -108,7 +108,7 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
 def reweighted(ensemble: E, weights: FloatArray) -> E:
     """The ensemble with other member weights."""
     if ensemble.pieces is not None:
-        return cast(Any, ensemble).changed(reweighted, weights, weights=weights)
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights))
     if ensemble.card is None:
         return replace(ensemble, weights=weights)
     from quorate._device.device_ensemble import reweighted_on_card
@@ -120,7 +120,7 @@ def reweighted(ensemble: E, weights: FloatArray) -> E:
 def divided(ensemble: E, divisor: int) -> E:
     """The ensemble with all counts divided by a number that divides them, without ids."""
     if ensemble.pieces is not None:
-        return cast(Any, ensemble).changed(divided, divisor, object_ids=None)
+        return cast(E, cast(Any, ensemble).changed(divided, divisor, object_ids=None))
     if ensemble.card is None:
         return replace(ensemble, counts=ensemble.counts // divisor, object_ids=None)
     from quorate._device.device_ensemble import divided_on_card
@@ -187,7 +187,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
     Of an ensemble on a card or in parts, these rows are copied to this process.
     """
     if ensemble.pieces is not None:
-        return _taken_from_parts(cast(Any, ensemble), rows, counts)
+        return cast(E, _taken_from_parts(cast(Any, ensemble), rows, counts))
     if ensemble.card is not None:
         from quorate._device.device_ensemble import taken
 
@@ -589,7 +589,7 @@ def drawn_by_weight(weights: NDArray[Any], uniform: FloatArray) -> NDArray[np.in
     return drawn
 
 
-def rows_of_objects(counts: NDArray[np.int64], objects: NDArray[np.int64]) -> NDArray[np.intp]:
+def rows_of_objects(counts: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
     """The row each object is in, if the objects are numbered row after row."""
     if isinstance(counts, PartedArray):
         edges = np.cumsum([0, *told(np.sum, counts)])
@@ -599,8 +599,7 @@ def rows_of_objects(counts: NDArray[np.int64], objects: NDArray[np.int64]) -> ND
         for places, part, start in zip(local.places, found, counts.starts, strict=False):
             rows[places] = start + part
         return rows
-    rows = np.searchsorted(np.cumsum(counts), objects, side="right")
-    return rows
+    return np.searchsorted(np.cumsum(counts), objects, side="right")
 
 
 def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:

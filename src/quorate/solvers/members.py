@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def in_content_order(ensemble: E) -> E:
     if sorted_on_card is not None:
         return sorted_on_card
     if ensemble.pieces is not None:
-        return _parts_in_content_order(ensemble)
+        return cast(E, _parts_in_content_order(ensemble))
     labels, details = likeliest_labels(ensemble), _member_bytes(ensemble)
     begin = [labels[:FIRST_ROWS, member].tobytes() for member in range(ensemble.n_members)]
     alike = Counter(begin)

@@ -1,7 +1,7 @@
 """Rows that are divided into parts, which may lie in other processes: what happens in a part, and what is added up.
 
 A `PartedEnsemble` knows everything of an ensemble but its rows. These are cut into parts, in the order of the rows, and
-each part is a plain `Ensemble` that a `Crew` holds. Arrays with one entry per row are cut at the same places
+each part is a plain `Ensemble` that a `PartHolder` holds. Arrays with one entry per row are cut at the same places
 (`PartedArray`). A function that is `row_by_row` or `added_up` runs once for each part where an argument is in parts:
 its results stay where the rows are, or are added up here. So a method has one code for rows that are whole and rows
 that are not, and sums of whole numbers are the same in any number of parts.
@@ -9,6 +9,7 @@ that are not, and sums of whole numbers are the same in any number of parts.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -23,12 +24,12 @@ from quorate._types import Ensemble, FieldsBesideRows, read_only
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Crew(Protocol):
+class PartHolder(Protocol):
     """Whoever holds parts and works on them.
 
     `call` calls a function once for each part. An argument that has `pieces` stands for one of them in each call, all
     others are the same in each. The function returns a tuple of `n_kept` results, which stay with the part, and one
-    more, which comes back. The answer is the list of pieces of each result that is kept, and the list of what came back.
+    more, which comes back. The answer is the list of pieces of each result that is kept, and a list of what came back.
     """
 
     def call(
@@ -39,7 +40,7 @@ class Crew(Protocol):
 class Pieces:
     """One value for each part: something that a crew holds, or a plain value."""
 
-    def __init__(self, crew: Crew, pieces: Sequence[Any]) -> None:
+    def __init__(self, crew: PartHolder, pieces: Sequence[Any]) -> None:
         self.crew, self.pieces = crew, list(pieces)
 
 
@@ -49,7 +50,7 @@ class PartedArray(Pieces):
     It has the few operations that methods need between such arrays and numbers.
     """
 
-    def __init__(self, crew: Crew, pieces: Sequence[Any], starts: NDArray[np.int64], dtype: Any) -> None:
+    def __init__(self, crew: PartHolder, pieces: Sequence[Any], starts: NDArray[np.int64], dtype: Any) -> None:
         super().__init__(crew, pieces)
         self.starts, self.dtype = starts, np.dtype(dtype)
 
@@ -86,7 +87,9 @@ class PartedArray(Pieces):
         """Return the entries of some rows, in this process."""
         found = np.empty(len(rows), dtype=self.dtype)
         local = by_part(self.starts, rows)
-        for places, values in zip(local.places, told(operator.getitem, self, Pieces(self.crew, local.rows)), strict=True):
+        for places, values in zip(
+            local.places, told(operator.getitem, self, Pieces(self.crew, local.rows)), strict=True
+        ):
             found[places] = values
         return found
 
@@ -102,7 +105,7 @@ class PartedEnsemble(Ensemble):
         """Return a plain Ensemble: whoever gives arrays gives them in this process."""
         return Ensemble(*values, **named)
 
-    crew: Crew
+    crew: PartHolder
     starts: NDArray[np.int64]
 
     @property
@@ -143,8 +146,10 @@ class PartedEnsemble(Ensemble):
         return other
 
 
-def in_parts(crew: Crew, pieces: Sequence[Any], starts: NDArray[np.int64], like: FieldsBesideRows) -> PartedEnsemble:
-    """Make an ensemble of parts; `pieces` are plain ensembles that the crew holds, and `like` all fields but the rows."""
+def in_parts(
+    crew: PartHolder, pieces: Sequence[Any], starts: NDArray[np.int64], like: FieldsBesideRows
+) -> PartedEnsemble:
+    """Make an ensemble of plain ensembles that the crew holds; `like` are all fields but the rows."""
     ensemble: PartedEnsemble = object.__new__(PartedEnsemble)
     known = {"object_ids": None, "info": {}, "id_name": "id", **like}
     for name in ("n_clusters", "weights"):
@@ -176,7 +181,7 @@ def beside(like: Any, array: Any) -> Any:
     if like.pieces is None or not isinstance(array, np.ndarray):
         return array
     starts = like.starts
-    pieces = [array[start:stop] for start, stop in zip(starts, starts[1:], strict=False)]
+    pieces = [array[start:stop] for start, stop in itertools.pairwise(starts)]
     return _rowwise(np.asarray, PartedArray(like.crew, pieces, starts, array.dtype))
 
 
@@ -187,7 +192,7 @@ def parted(arguments: Sequence[Any]) -> Any:
 
 def told(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Call a function for each part, and return what the calls returned."""
-    return cast(Crew, parted(arguments).crew).call(_told_one, [function, *arguments], 0)[1]
+    return cast(PartHolder, parted(arguments).crew).call(_told_one, [function, *arguments], 0)[1]
 
 
 def row_by_row(n_arrays: int = 1, *, and_sums: bool = False) -> Callable[[F], F]:

@@ -155,9 +155,11 @@ def _expectation(
 
 @row_by_row(2, and_sums=True)
 def _posteriors(ensemble: Ensemble, table: NDArray[np.int64], bias: FloatArray, units: Units) -> tuple[Any, ...]:
-    """The most probable component of each row and its posterior; the log-likelihood, expected counts and masses, whole."""
-    labels, sure, height = (np.empty(ensemble.n_rows, dtype=kind) for kind in (np.int32, np.float64, np.float64))
-    found, lock = [], Lock()
+    """The component of each row and its posterior; the log-likelihood, expected counts and masses, whole."""
+    labels = np.empty(ensemble.n_rows, dtype=np.int32)
+    sure, height = np.empty(ensemble.n_rows), np.empty(ensemble.n_rows)
+    found: list[IntArray] = []
+    lock = Lock()
     for counts, (_, unit) in zip(_summable(ensemble.counts, len(units.shares)), units.shares, strict=True):
         totals = np.zeros_like(table), np.zeros(len(bias), dtype=np.int64)
 

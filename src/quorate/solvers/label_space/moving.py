@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, FloatArray, IntArray
 from quorate.solvers.label_rows import cluster_sizes, fill_empty, look_up, move
-from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, row_by_row, told
+from quorate.solvers.parts import Pieces, added_up, arrays_of, by_part, row_by_row, told
 
 
 class Moving:
@@ -140,9 +140,7 @@ def _costliest(
     return rows, labels[rows], cost[rows]
 
 
-def _with_changes(
-    labels: NDArray[np.int32], rows: NDArray[np.intp], values: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def _with_changes(labels: NDArray[np.int32], rows: NDArray[np.intp], values: NDArray[np.int32]) -> NDArray[np.int32]:
     changed = labels.copy()
     changed[rows] = values
     return changed

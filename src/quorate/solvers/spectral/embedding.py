@@ -532,7 +532,8 @@ class _SweepsInParts(_Sweeps):
         return sums, sizes
 
     def _fill(self) -> None:
-        nearest, counts = self.labels, self._counts
+        nearest: Any = self.labels
+        counts: Any = self._counts
         self.labels, _ = refilled(nearest, self.spread(), len(self.centres))
         found = told(_changes, counts, nearest, self.labels)
         starts = zip(found, counts.starts, strict=False)
@@ -564,7 +565,7 @@ def reassigned(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give points the nearest of the centres, the columns of table, where it may have changed.
 
-    `labels` and `gaps` are written. Returns what the sums (k, d), in 1 / unit, and sizes (k,) of the clusters change by.
+    `labels` and `gaps` are written. Returns by what the sums (k, d), in 1 / unit, and sizes (k,) of clusters change.
     """
     shape = table.shape[1], table.shape[0]
 
@@ -583,9 +584,7 @@ def reassigned(
     return all_sums, all_sizes
 
 
-def spread_of(
-    points: Points, counts: NDArray[np.int64], centres: FloatArray, labels: NDArray[np.int32]
-) -> FloatArray:
+def spread_of(points: Points, counts: NDArray[np.int64], centres: FloatArray, labels: NDArray[np.int32]) -> FloatArray:
     """What each row adds to the inertia: its objects times the squared distance to the centre of its cluster."""
     spread = np.empty(len(labels))
 
