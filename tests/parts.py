@@ -1,4 +1,4 @@
-"""A crew in this process, and ensembles that are cut into parts, for tests of methods on rows in parts."""
+"""A holder in this process, and ensembles that are cut into parts, for tests of methods on rows in parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quorate.solvers.label_rows import take
 from quorate.solvers.parts import PartedEnsemble, in_parts
 
 
-class CrewHere:
+class HolderHere:
     """Holds parts in this process; what it calls and hands over must be what another process could be sent."""
 
     def call(
@@ -39,6 +39,6 @@ def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:
         rows = np.arange(start, stop)
         pieces.append(take(ensemble, rows, ensemble.counts[rows]))
     like: Any = {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
-    parted = in_parts(CrewHere(), pieces, np.array(edges), like)
+    parted = in_parts(HolderHere(), pieces, np.array(edges), like)
     parted.remember(is_distinct=True)
     return parted

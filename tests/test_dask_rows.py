@@ -191,7 +191,7 @@ def _own_pid(dask_worker: Any = None) -> int:
 def test_a_worker_killed_between_sweeps_changes_nothing(
     client: Any, labels: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, call = [0], rows_on_workers.DaskCrew.call
+    calls, call = [0], rows_on_workers.DaskHolder.call
 
     def killing(self: Any, *arguments: Any) -> Any:
         calls[0] += 1
@@ -199,7 +199,7 @@ def test_a_worker_killed_between_sweeps_changes_nothing(
             os.kill(next(iter(client.run(_own_pid).values())), signal.SIGKILL)
         return call(self, *arguments)
 
-    monkeypatch.setattr(rows_on_workers.DaskCrew, "call", killing)
+    monkeypatch.setattr(rows_on_workers.DaskHolder, "call", killing)
     found = qd.consensus(chunked(labels), 5, method="lwgp", random_state=1, max_bytes=FEW_BYTES)
     assert calls[0] > 12
     client.wait_for_workers(2, timeout=60)

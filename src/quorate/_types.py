@@ -102,9 +102,8 @@ class _Rows:
     noise: ClassVar[Any] = None
     # The file that the ensemble was read from, whose name `join` puts before members of the same name.
     source: ClassVar[str] = ""
-    # The card that the labels live on; only a `DeviceEnsemble` has one.
+    # The card that the labels live on, if they do, and the parts that rows are divided into (solvers/parts.py).
     card: ClassVar[Any] = None
-    # The parts that the rows are divided into; only a `PartedEnsemble` has them, see solvers/parts.py.
     pieces: ClassVar[Any] = None
 
     def on_host(self: _R) -> _R:
@@ -205,7 +204,6 @@ class Ensemble(_Rows):
         return bool(self.labels.min() < 0)
 
     def _repr_html_(self) -> str:
-
         return ensemble_html(self)
 
 
@@ -356,7 +354,6 @@ class Consensus(ResultTable):
         )
 
     def _repr_html_(self) -> str:
-
         return consensus_html(self)
 
     # A Consensus holds data alone. These methods only call the functions that need the members: decision 0007.
@@ -626,7 +623,6 @@ class Scores:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-
         return scores_html(self)
 
 

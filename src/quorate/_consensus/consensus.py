@@ -112,12 +112,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
         solving = replace(solving, refine=True)
     several = compared is not None or solving.refine or method.combines or solving.is_limited
-    if ensemble.pieces is not None and (several or not method.in_parts):
-        able = ", ".join(name for name, entry in METHODS.items() if entry.in_parts)
-        raise ValueError(
-            f"the {ensemble.n_rows:,} distinct rows are divided into parts, where only a method with a given number "
-            f"of clusters can work ({able}), without refine or limits; use on_host() of the ensemble."
-        )
+    _refuse_parts(ensemble, needs_rows=several or not method.in_parts)
     if ensemble.card is not None and several:
         ensemble = ensemble.on_host()
         why = (
@@ -159,6 +154,16 @@ def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Con
         solving.max_bytes,
     )
     return with_confidence(ensemble, result, procedure)
+
+
+def _refuse_parts(ensemble: AnyEnsemble, *, needs_rows: bool) -> None:
+    if ensemble.pieces is None or not needs_rows:
+        return
+    able = ", ".join(name for name, entry in METHODS.items() if entry.in_parts)
+    raise ValueError(
+        f"the {ensemble.n_rows:,} distinct rows are divided into parts, where only a method with a given number of "
+        f"clusters can work ({able}), without refine or limits; use on_host() of the ensemble."
+    )
 
 
 def _refuse_soft(solving: Solving, chooses: bool) -> None:

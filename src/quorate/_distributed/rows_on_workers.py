@@ -31,6 +31,9 @@ from quorate.solvers.parts import PartedEnsemble, beside, in_parts
 Array = NDArray[Any]
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
+BUCKETS_PER_WORKER = 2
+"""Each part sends a piece to each bucket, and Dask's scheduler takes time for each piece, so that buckets are few. A
+worker has to hold a whole one, half of its rows."""
 
 
 class Place(NamedTuple):
@@ -53,7 +56,7 @@ class Bucket(NamedTuple):
     counts: list[NDArray[np.int64]]
 
 
-class DaskCrew:
+class DaskHolder:
     """Calls functions where parts lie; what they keep stays on the workers, and is computed again if one is lost."""
 
     def call(
@@ -150,9 +153,10 @@ def rows_on_workers(tree: Tree, chunks: Chunks, how: Reading) -> SpreadOnWorkers
         "categories": categories,
     }
     dtype, n_parts = narrowest(max(map(len, categories))), len(nodes)
+    n_buckets = min(n_parts, BUCKETS_PER_WORKER * _n_workers(n_parts))
     parts = [dask.delayed(rows_in_codes)(node, own_codes, dtype) for node, own_codes in zip(nodes, codes, strict=True)]
-    pieces = [send(part, n_parts) for part in parts]
-    buckets = [join(*(pick(own_pieces, number + 1) for own_pieces in pieces)) for number in range(n_parts)]
+    pieces = [send(part, n_buckets) for part in parts]
+    buckets = [join(*(pick(own_pieces, number + 1) for own_pieces in pieces)) for number in range(n_buckets)]
     answers = [[dask.delayed(answer_to)(bucket, part) for bucket in buckets] for part in range(n_parts)]
     places = [mark(pick(own_pieces, 0), *answer) for own_pieces, answer in zip(pieces, answers, strict=True)]
     fields_of_part = dask.delayed(like, traverse=False)
@@ -163,17 +167,28 @@ def rows_on_workers(tree: Tree, chunks: Chunks, how: Reading) -> SpreadOnWorkers
     leaves = [dask.delayed(leaf_without_rows)(leaf) for leaf in tree.leaves]
     slim = [dask.delayed(node_without_rows)(node) for node in nodes]
     numbers = [dask.delayed(bucket_without_counts)(bucket) for bucket in buckets]
-    flat = dask.persist(*rows, *places, *numbers, *slim, *leaves)
-    rows, places, numbers, slim = (list(flat[place * n_parts : (place + 1) * n_parts]) for place in range(4))
+    flat = dask.persist(*rows, *places, *slim, *numbers, *leaves)
+    rows, places, slim = (list(flat[place * n_parts : (place + 1) * n_parts]) for place in range(3))
+    numbers = list(flat[3 * n_parts : 3 * n_parts + n_buckets])
     facts = np.array(dask.compute(*map(dask.delayed(facts_of_rows), rows)))
     _refuse_wrong_rows(facts, names, how)
     with_rows = tuple(int(part) for part in np.flatnonzero(facts[:, 0]))
     starts = np.concatenate([[0], np.cumsum(facts[list(with_rows), 0])])
-    ensemble = in_parts(DaskCrew(), [rows[part] for part in with_rows], starts, like)
+    ensemble = in_parts(DaskHolder(), [rows[part] for part in with_rows], starts, like)
     ensemble.remember(is_distinct=True)
     _refuse_suspects(ensemble, how)
-    kept = Tree(list(flat[4 * n_parts :]), [slim])
+    kept = Tree(list(flat[3 * n_parts + n_buckets :]), [slim])
     return SpreadOnWorkers(chunks, kept, np.empty(0, dtype=np.int64), ensemble, places, numbers, with_rows)
+
+
+def _n_workers(otherwise: int) -> int:
+    """Return the number of workers of Dask's client; `otherwise` if there is none."""
+    try:
+        import distributed
+
+        return max(1, len(distributed.get_client().scheduler_info()["workers"]))
+    except (ImportError, ValueError):
+        return otherwise
 
 
 def _common_codes(

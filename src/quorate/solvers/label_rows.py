@@ -210,7 +210,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
 
 def _taken_from_parts(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
     local = by_part(ensemble.starts, rows)
-    parts = told(_labels_at, ensemble, Pieces(ensemble.crew, local.rows))
+    parts = told(_labels_at, ensemble, Pieces(ensemble.holder, local.rows))
     labels = np.empty((len(rows), ensemble.n_members), dtype=parts[0].dtype)
     for places, part in zip(local.places, parts, strict=True):
         labels[places] = part
@@ -429,6 +429,16 @@ def move(
     return int(moved)
 
 
+def moving_on_card(ensemble: AnyEnsemble, n_clusters: int, masses: Any) -> Any:
+    """Rows that move between clusters on a card; None if they do not live there, or if masses are no whole numbers."""
+    if ensemble.card is None or masses.dtype.kind != "i":
+        return None
+    from quorate._device.card_tables import MovingOnCard
+
+    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
+    return MovingOnCard(ensemble, n_clusters, masses if isinstance(masses, np.ndarray) else None, fill_empty)
+
+
 def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
     """What every row shares with one row: the weight of the members that join the two, or are expected to."""
     shared = np.empty(ensemble.n_rows)
@@ -595,7 +605,7 @@ def rows_of_objects(counts: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]
         edges = np.cumsum([0, *told(np.sum, counts)])
         local = by_part(edges, objects)
         rows: NDArray[np.intp] = np.empty(len(objects), dtype=np.intp)
-        found = told(rows_of_objects, counts, Pieces(counts.crew, local.rows))
+        found = told(rows_of_objects, counts, Pieces(counts.holder, local.rows))
         for places, part, start in zip(local.places, found, counts.starts, strict=False):
             rows[places] = start + part
         return rows

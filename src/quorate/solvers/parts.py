@@ -1,7 +1,7 @@
 """Rows that are divided into parts, which may lie in other processes: what happens in a part, and what is added up.
 
 A `PartedEnsemble` knows everything of an ensemble but its rows. These are cut into parts, in the order of the rows, and
-each part is a plain `Ensemble` that a `PartHolder` holds. Arrays with one entry per row are cut at the same places
+each part is a plain `Ensemble` that a `Holder` holds. Arrays with one entry per row are cut at the same places
 (`PartedArray`). A function that is `row_by_row` or `added_up` runs once for each part where an argument is in parts:
 its results stay where the rows are, or are added up here. So a method has one code for rows that are whole and rows
 that are not, and sums of whole numbers are the same in any number of parts.
@@ -14,17 +14,20 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property, wraps
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._types import Ensemble, FieldsBesideRows, read_only
+from quorate._types import Ensemble, EnsembleFields, FieldsBesideRows, read_only
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class PartHolder(Protocol):
+class Holder(Protocol):
     """Whoever holds parts and works on them.
 
     `call` calls a function once for each part. An argument that has `pieces` stands for one of them in each call, all
@@ -38,10 +41,10 @@ class PartHolder(Protocol):
 
 
 class Pieces:
-    """One value for each part: something that a crew holds, or a plain value."""
+    """One value for each part: something that a holder holds, or a plain value."""
 
-    def __init__(self, crew: PartHolder, pieces: Sequence[Any]) -> None:
-        self.crew, self.pieces = crew, list(pieces)
+    def __init__(self, holder: Holder, pieces: Sequence[Any]) -> None:
+        self.holder, self.pieces = holder, list(pieces)
 
 
 class PartedArray(Pieces):
@@ -50,8 +53,8 @@ class PartedArray(Pieces):
     It has the few operations that methods need between such arrays and numbers.
     """
 
-    def __init__(self, crew: PartHolder, pieces: Sequence[Any], starts: NDArray[np.int64], dtype: Any) -> None:
-        super().__init__(crew, pieces)
+    def __init__(self, holder: Holder, pieces: Sequence[Any], starts: NDArray[np.int64], dtype: Any) -> None:
+        super().__init__(holder, pieces)
         self.starts, self.dtype = starts, np.dtype(dtype)
 
     def __len__(self) -> int:
@@ -88,7 +91,7 @@ class PartedArray(Pieces):
         found = np.empty(len(rows), dtype=self.dtype)
         local = by_part(self.starts, rows)
         for places, values in zip(
-            local.places, told(operator.getitem, self, Pieces(self.crew, local.rows)), strict=True
+            local.places, told(operator.getitem, self, Pieces(self.holder, local.rows)), strict=True
         ):
             found[places] = values
         return found
@@ -101,11 +104,11 @@ class PartedEnsemble(Ensemble):
     this ensemble, but on that of `on_host`.
     """
 
-    def __new__(cls, *values: Any, **named: Any) -> Any:
+    def __new__(cls, *values: Any, **named: Unpack[EnsembleFields]) -> Any:
         """Return a plain Ensemble: whoever gives arrays gives them in this process."""
-        return Ensemble(*values, **named)
+        return Ensemble(*values, **cast(Any, named))
 
-    crew: PartHolder
+    holder: Holder
     starts: NDArray[np.int64]
 
     @property
@@ -137,24 +140,26 @@ class PartedEnsemble(Ensemble):
         plain.remember(is_proven=True, is_distinct=self.is_distinct)
         return plain
 
-    def changed(self, function: Callable[..., Any], *arguments: Any, **fields_changed: Any) -> PartedEnsemble:
+    def changed(
+        self, function: Callable[..., Any], *arguments: Any, **others: Unpack[FieldsBesideRows]
+    ) -> PartedEnsemble:
         """Return the ensemble with `function(part, *arguments)` as its parts, and with other fields beside the rows."""
-        (pieces,), _ = self.crew.call(_kept_one, [function, self, *arguments], 1)
+        (pieces,), _ = self.holder.call(_kept_one, [function, self, *arguments], 1)
         like = {entry.name: getattr(self, entry.name) for entry in fields(Ensemble)[2:]}
-        other = in_parts(self.crew, pieces, self.starts, cast(FieldsBesideRows, {**like, **fields_changed}))
+        other = in_parts(self.holder, pieces, self.starts, cast(FieldsBesideRows, {**like, **others}))
         other.remember(is_distinct=self.is_distinct)
         return other
 
 
 def in_parts(
-    crew: PartHolder, pieces: Sequence[Any], starts: NDArray[np.int64], like: FieldsBesideRows
+    holder: Holder, pieces: Sequence[Any], starts: NDArray[np.int64], like: FieldsBesideRows
 ) -> PartedEnsemble:
-    """Make an ensemble of plain ensembles that the crew holds; `like` are all fields but the rows."""
+    """Make an ensemble of plain ensembles that the holder holds; `like` are all fields but the rows."""
     ensemble: PartedEnsemble = object.__new__(PartedEnsemble)
     known = {"object_ids": None, "info": {}, "id_name": "id", **like}
     for name in ("n_clusters", "weights"):
         known[name] = read_only(np.asarray(known[name]))
-    ensemble.__dict__.update(known, crew=crew, pieces=list(pieces), starts=np.asarray(starts, dtype=np.int64))
+    ensemble.__dict__.update(known, holder=holder, pieces=list(pieces), starts=np.asarray(starts, dtype=np.int64))
     ensemble.__dict__["counts"] = _rowwise(operator.attrgetter("counts"), ensemble)
     ensemble.remember(is_proven=True)
     return ensemble
@@ -182,7 +187,7 @@ def beside(like: Any, array: Any) -> Any:
         return array
     starts = like.starts
     pieces = [array[start:stop] for start, stop in itertools.pairwise(starts)]
-    return _rowwise(np.asarray, PartedArray(like.crew, pieces, starts, array.dtype))
+    return _rowwise(np.asarray, PartedArray(like.holder, pieces, starts, array.dtype))
 
 
 def parted(arguments: Sequence[Any]) -> Any:
@@ -192,7 +197,7 @@ def parted(arguments: Sequence[Any]) -> Any:
 
 def told(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Call a function for each part, and return what the calls returned."""
-    return cast(PartHolder, parted(arguments).crew).call(_told_one, [function, *arguments], 0)[1]
+    return cast(Holder, parted(arguments).holder).call(_told_one, [function, *arguments], 0)[1]
 
 
 def row_by_row(n_arrays: int = 1, *, and_sums: bool = False) -> Callable[[F], F]:
@@ -244,9 +249,9 @@ def arrays_of(like: Any, function: Callable[..., Any], arguments: Sequence[Any],
 def _called(
     like: Any, each: Callable[..., Any], arguments: Sequence[Any], n_arrays: int
 ) -> tuple[list[PartedArray], list[Any]]:
-    kept, back = like.crew.call(each, arguments, n_arrays)
+    kept, back = like.holder.call(each, arguments, n_arrays)
     dtypes = back[0][0]
-    arrays = [PartedArray(like.crew, pieces, like.starts, dtype) for pieces, dtype in zip(kept, dtypes, strict=True)]
+    arrays = [PartedArray(like.holder, pieces, like.starts, dtype) for pieces, dtype in zip(kept, dtypes, strict=True)]
     return arrays, [each[1] for each in back]
 
 
@@ -255,7 +260,7 @@ def _rowwise(function: Callable[..., Any], *arguments: Any) -> PartedArray:
     return found
 
 
-# ---- what a crew calls, once for each part
+# ---- what a holder calls, once for each part
 
 
 def _told_one(function: Callable[..., Any], *arguments: Any) -> tuple[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, FloatArray, IntArray
-from quorate.solvers.label_rows import cluster_sizes, fill_empty, look_up, move
+from quorate.solvers.label_rows import cluster_sizes, fill_empty, look_up, move, moving_on_card
 from quorate.solvers.parts import Pieces, added_up, arrays_of, by_part, row_by_row, told
 
 
@@ -123,9 +123,9 @@ def refilled(labels: Any, cost: Any, n_clusters: int) -> tuple[Any, int]:
     n_empty = fill_empty(chosen, costs, n_clusters, sizes=sizes)
     changed = np.flatnonzero(chosen != before)
     local = by_part(labels.starts, rows[changed])
-    crew = labels.crew
-    values = Pieces(crew, [chosen[changed][places] for places in local.places])
-    return arrays_of(labels, _with_changes, [labels, Pieces(crew, local.rows), values]), n_empty
+    holder = labels.holder
+    values = Pieces(holder, [chosen[changed][places] for places in local.places])
+    return arrays_of(labels, _with_changes, [labels, Pieces(holder, local.rows), values]), n_empty
 
 
 @added_up
@@ -153,9 +153,5 @@ def moving(ensemble: AnyEnsemble, sums: tuple[IntArray, IntArray], masses: IntAr
     """
     if ensemble.pieces is not None:
         return MovingInParts(ensemble, sums, masses)
-    if ensemble.card is None or masses.dtype.kind != "i":
-        return Moving(ensemble, sums, masses)
-    from quorate._device.card_tables import MovingOnCard
-
-    # masses in host memory are those of a model of its own; others are the counts, which are on the card already
-    return MovingOnCard(ensemble, len(sums[1]), masses if isinstance(masses, np.ndarray) else None, fill_empty)
+    on_card = moving_on_card(ensemble, len(sums[1]), masses)
+    return Moving(ensemble, sums, masses) if on_card is None else on_card
