@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import pickle
+import resource
 import time
 from typing import Any
 
@@ -99,6 +100,7 @@ def run_dask(n_objects: int, method: str, expected: Any) -> dict[str, Any]:
         wait(labels)
         end, seconds = cpu(client), time.perf_counter() - start
         after = moved(client)
+        peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
         same = bool(np.array_equal(labels.compute(), expected.labels))
     n_rows, (at_rows, moved_then) = result.ensemble.n_rows, divided[0]
     steps = {"rows": at_rows - begun, "solve": solved - at_rows, "labels": end - solved}
@@ -110,6 +112,7 @@ def run_dask(n_objects: int, method: str, expected: Any) -> dict[str, Any]:
         "bytes_per_object": {name: round(value / n_objects, 2) for name, value in moves.items()},
         "calls": len(travelled), "bytes_to_a_worker": sum(down for down, _ in travelled),
         "bytes_from_parts": sum(up for _, up in travelled), "most_in_a_call": max(map(sum, travelled)),
+        "peak_bytes_of_workers": sum(peaks.values()),
     }  # fmt: skip
 
 
@@ -205,11 +208,12 @@ def model(constants: dict[str, float], n_workers: int, run: dict[str, float], n_
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("n", type=lambda text: int(text.replace("_", "")))
+    parser.add_argument("n", type=lambda text: int(text.replace("_", "")), help="objects of the run")
     parser.add_argument("--method", default="kmeans")
     parser.add_argument("--only", choices=("run", "model"))
     parser.add_argument("--seconds-per-row", type=float, default=1e-6, help="of all sweeps together")
     parser.add_argument("--calls", type=float, default=60)
+    parser.add_argument("--objects", type=float, default=1e10, help="of the model")
     parser.add_argument("--bytes", type=float, default=1e6, help="to each worker and from each part in all calls")
     arguments = parser.parse_args()
     if arguments.only in (None, "run"):
@@ -221,7 +225,7 @@ def main() -> None:
         print(json.dumps({"way": "dask", "stage": "constants of rows on workers", **constants}))
         run = {"seconds_per_row": arguments.seconds_per_row, "calls": arguments.calls, "bytes": arguments.bytes}
         for n_workers in (2, 10, 100, 1000):
-            print(json.dumps(model(constants, n_workers, run)))
+            print(json.dumps(model(constants, n_workers, run, arguments.objects)))
 
 
 if __name__ == "__main__":

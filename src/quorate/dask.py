@@ -1,7 +1,7 @@
 """Dask: consensus, compress, evaluate and generate on arrays and data frames that lie on a cluster.
 
 Chunks are compressed on the workers, their distinct rows are merged in a tree, the method runs once where the call is
-made, and labels are lazy collections with the chunks of the input. Results equal those of the functions of the same
+made, and labels are lazy collections with the chunks of the input. Too many distinct rows stay on the workers. Results equal those of the functions of the same
 names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
 """
 
@@ -71,14 +71,20 @@ def consensus(
     """Find the consensus of a Dask array or data frame; labels are lazy, with the chunks of the input.
 
     The chunks are compressed on the workers and stay there as 4 bytes per object. Their distinct rows are merged eight
-    at a time in a tree, and come here; the method runs here, once.
+    at a time in a tree, and come here; the method runs here, once. If they take more than `max_bytes`, they stay on the
+    workers, as far as the method can work on rows in parts, and tables of clusters come here instead.
 
     Parameters
     ----------
     data : Dask array of shape (n_objects, n_members), Dask data frame, or list of futures or delayed chunks
         Chunks may have unknown sizes. A data frame keeps its index and divisions.
-    n_clusters, method, coarsen, random_state, max_bytes, refine, **options
+    n_clusters, method, coarsen, random_state, refine, **options
         As for `quorate.consensus`.
+    max_bytes : int
+        As for `quorate.consensus`, and the memory that distinct rows may take here. Larger ones stay on the workers if
+        `n_clusters` is a number, `method` is "auto" or has `in_parts` in `quorate.METHODS`, and nothing else needs the
+        rows in one place (`refine`, `coarsen`, limits of clusters, learnt weights). ``solution.info["n_parts"]`` then
+        says in how many parts, and arrays of `ensemble` and `solution` stay there.
     ids, columns, drop : str, lists of str
         For data frames: the column that names the objects, the columns that are members, and columns to leave out.
         No two objects may have the same id, in any chunks.

@@ -82,9 +82,9 @@ class DaskConsensus:
     Attributes
     ----------
     ensemble : Ensemble
-        The distinct rows of all chunks, with counts.
+        The distinct rows of all chunks, with counts. If they stayed on the workers, it has no `labels`, but `on_host`.
     solution : Consensus
-        The consensus of these rows.
+        The consensus of these rows; its arrays are where the rows are.
     n_objects : int
         How many objects there are.
     """
