@@ -210,3 +210,15 @@ def test_large_values_are_sent_to_the_workers_once(client: Any, labels: Array, m
     monkeypatch.setattr(rows_on_workers, "SMALL", 100)
     found = qd.consensus(chunked(labels), 5, method="kmeans", random_state=1, max_bytes=FEW_BYTES)
     assert_same(found, quorate.consensus(labels, 5, method="kmeans", random_state=1))
+
+
+def test_tables_that_fit_in_any_case_are_not_measured_first(labels: Array, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*arguments: Any) -> bool:
+        raise AssertionError("the rows of 1,500 objects of 6 members take 48,000 bytes at most")
+
+    monkeypatch.setattr(qd, "rows_exceed", never)
+    options: dict[str, Any] = {"method": "kmeans", "random_state": 0, "confidence": False}
+    with dask.config.set(scheduler="synchronous"):
+        assert qd.consensus(chunked(labels), 4, max_bytes=N * 32, **options).n_clusters == 4
+        with pytest.raises(AssertionError, match="48,000"):
+            qd.consensus(chunked(labels), 4, max_bytes=N * 32 - 1, **options)

@@ -1,8 +1,8 @@
 """Dask: consensus, compress, evaluate and generate on arrays and data frames that lie on a cluster.
 
 Chunks are compressed on the workers, their distinct rows are merged in a tree, the method runs once where the call is
-made, and labels are lazy collections with the chunks of the input. Too many distinct rows stay on the workers. Results equal those of the functions of the same
-names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
+made, and labels are lazy collections with the chunks of the input. Too many distinct rows stay on the workers. Results
+equal those of the functions of the same names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def consensus(
     reading = Reading(missing, weights, check=check, declared=columns is not None)
     most = None if max_rows is None else _check.integer(max_rows, "max_rows", low=1)
     begun = Tree(coded_leaves(chunks, []), [])
-    if most is None and _may_stay(n_clusters, solving, reading):
+    if most is None and _may_stay(n_clusters, solving, reading) and not chunks.fit_into(solving.max_bytes):
         begun = persisted_tree(begun, chunks.parts, None, most_levels=1)
         if rows_exceed(begun, chunks.parts, solving.max_bytes):
             return _solved_on_workers(begun, chunks, reading, n_clusters, solving)
