@@ -16,7 +16,12 @@ from quorate.solvers.parts import PartedEnsemble, in_parts
 
 
 class HolderHere:
-    """Holds parts in this process; what it calls and hands over must be what another process could be sent."""
+    """Holds parts in this process; what it calls and hands over must be what another process could be sent.
+
+    `most` is the number of bytes that came back from all parts in one call, at most.
+    """
+
+    most = 0
 
     def call(
         self, function: Callable[..., Any], arguments: Sequence[Any], n_kept: int
@@ -28,7 +33,9 @@ class HolderHere:
             own = [value.pieces[part] if place in places else value for place, value in enumerate(arguments)]
             function, sent = pickle.loads(pickle.dumps((function, own)))
             results.append(function(*sent))
-        return [[result[place] for result in results] for place in range(n_kept)], [result[-1] for result in results]
+        told = [result[-1] for result in results]
+        self.most = max(self.most, sum(len(pickle.dumps(value)) for value in told))
+        return [[result[place] for result in results] for place in range(n_kept)], told
 
 
 def cut_rows(ensemble: Ensemble, cuts: Sequence[int]) -> PartedEnsemble:

@@ -151,6 +151,18 @@ def test_members_are_sorted_as_those_of_whole_rows() -> None:
         np.testing.assert_array_equal(found.on_host().labels, wanted.labels)
 
 
+@pytest.mark.parametrize("method", IN_PARTS)
+def test_what_comes_back_does_not_grow_with_the_rows(method: str) -> None:
+    """Samples and tables come here: with confidence 2,000 objects, otherwise 100; never something of all rows."""
+    most = []
+    for n in (4_000, 16_000):
+        parted = cut_rows(rows_of(np.random.default_rng(0).integers(3, size=(n, 12))), (n // 3,))
+        solve(parted, 3, method=method, random_state=0, confidence=n > 4_000, max_iter=5)
+        most.append(parted.holder.most)
+    assert most[0] < 25_000  # two tables of 36 x 36 numbers, or the rows of 100 objects
+    assert most[1] < 40_000 < 16_000 * 4
+
+
 def test_canonical_labels_are_numbered_across_parts() -> None:
     rows = TABLES["noisy"]()
     labels = np.random.default_rng(0).permutation(np.arange(rows.n_rows) % 11).astype(np.int32)
