@@ -102,8 +102,9 @@ class _Rows:
     noise: ClassVar[Any] = None
     # The file that the ensemble was read from, whose name `join` puts before members of the same name.
     source: ClassVar[str] = ""
-    # The card that the labels live on; only a `DeviceEnsemble` has one.
+    # The card that the labels live on, if they do, and the parts that rows are divided into (solvers/parts.py).
     card: ClassVar[Any] = None
+    pieces: ClassVar[Any] = None
 
     def on_host(self: _R) -> _R:
         """Return the same ensemble in host memory: itself, unless it lives on a card."""
@@ -203,7 +204,6 @@ class Ensemble(_Rows):
         return bool(self.labels.min() < 0)
 
     def _repr_html_(self) -> str:
-
         return ensemble_html(self)
 
 
@@ -354,7 +354,6 @@ class Consensus(ResultTable):
         )
 
     def _repr_html_(self) -> str:
-
         return consensus_html(self)
 
     # A Consensus holds data alone. These methods only call the functions that need the members: decision 0007.
@@ -512,7 +511,8 @@ class Method:
     `by_row` names entries of `info` that have one value for each row.
     With all weights times c, the objective is c to the power `weighs` times what it was. A `warm` method takes labels
     of the rows to begin from, its argument `start`; rows of -1 have none, and a cluster may have no row. Greedy
-    moves follow a method that `needs_moves` if weights were learnt and members agree little.
+    moves follow a method that `needs_moves` if weights were learnt and members agree little. A method that works
+    `in_parts` never reads the rows themselves, so that they may be divided among processes.
     """
 
     solve: Callable[..., Consensus]
@@ -533,6 +533,7 @@ class Method:
     by_row: tuple[str, ...] = ()
     warm: bool = False
     needs_moves: bool = False
+    in_parts: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -622,7 +623,6 @@ class Scores:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-
         return scores_html(self)
 
 

@@ -1,12 +1,13 @@
 """Dask: consensus, compress, evaluate and generate on arrays and data frames that lie on a cluster.
 
 Chunks are compressed on the workers, their distinct rows are merged in a tree, the method runs once where the call is
-made, and labels are lazy collections with the chunks of the input. Results equal those of the functions of the same
-names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
+made, and labels are lazy collections with the chunks of the input. Too many distinct rows stay on the workers. Results
+equal those of the functions of the same names in `quorate`, bit for bit. docs/dask.md leads from a laptop to a cluster.
 """
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,30 +16,36 @@ import numpy as np
 
 from quorate import _check
 from quorate._choose_k.choose_k import Numbers
-from quorate._consensus.consensus import solve_objects
+from quorate._consensus.consensus import solve_objects, solve_rows
 from quorate._data.coding import DEFAULT
-from quorate._data.ensemble import as_weights
+from quorate._data.ensemble import are_learnt, as_weights
 from quorate._data.rows import select_members
 from quorate._distributed.chunks import Chunks, as_chunks
 from quorate._distributed.dask_features import DaskRows, chunks_of_features, label_leaves
 from quorate._distributed.lazy_results import DaskConsensus, DaskEnsemble, Spread
 from quorate._distributed.merge_tree import (
+    Tree,
     chunk_sizes,
+    coded_leaves,
     persisted_tree,
     read_chunks,
+    read_tree,
+    refuse_repeated_ids,
     root_of,
     rows_at_places,
     settled_root,
 )
+from quorate._distributed.rows_on_workers import rows_exceed, rows_on_workers
 from quorate._io.opening import Columns
 from quorate._solve.procedure import Drawn, drawn_places, procedure_of
-from quorate._solve.run_method import DEFAULT_METHOD
+from quorate._solve.run_method import AUTO, DEFAULT_METHOD, resolve
 from quorate._stream.block_scores import drawn_objects, labels_of_member
 from quorate._stream.measurements import drawn_rows
 from quorate._trust.agreement import evaluate_within
 from quorate._types import MAX_BYTES, Ensemble, Reading, Scores, Solving
 from quorate.generation.block_members import train_members
 from quorate.generation.plans import Request, entropy_of
+from quorate.methods import METHODS
 
 __all__ = ["DaskConsensus", "DaskEnsemble", "compress", "consensus", "evaluate", "generate"]
 
@@ -64,14 +71,20 @@ def consensus(
     """Find the consensus of a Dask array or data frame; labels are lazy, with the chunks of the input.
 
     The chunks are compressed on the workers and stay there as 4 bytes per object. Their distinct rows are merged eight
-    at a time in a tree, and come here; the method runs here, once.
+    at a time in a tree, and come here; the method runs here, once. If they take more than `max_bytes`, they stay on the
+    workers, as far as the method can work on rows in parts, and tables of clusters come here instead.
 
     Parameters
     ----------
     data : Dask array of shape (n_objects, n_members), Dask data frame, or list of futures or delayed chunks
         Chunks may have unknown sizes. A data frame keeps its index and divisions.
-    n_clusters, method, coarsen, random_state, max_bytes, refine, **options
+    n_clusters, method, coarsen, random_state, refine, **options
         As for `quorate.consensus`.
+    max_bytes : int
+        As for `quorate.consensus`, and the memory that distinct rows may take here. Larger ones stay on the workers if
+        `n_clusters` is a number, `method` is "auto" or has `in_parts` in `quorate.METHODS`, and nothing else needs the
+        rows in one place (`refine`, `coarsen`, limits of clusters, learnt weights). ``solution.info["n_parts"]`` then
+        says in how many parts, and arrays of `ensemble` and `solution` stay there.
     ids, columns, drop : str, lists of str
         For data frames: the column that names the objects, the columns that are members, and columns to leave out.
         No two objects may have the same id, in any chunks.
@@ -105,12 +118,42 @@ def consensus(
     chunks = as_chunks(data, Columns(ids, columns, tuple(drop)))
     reading = Reading(missing, weights, check=check, declared=columns is not None)
     most = None if max_rows is None else _check.integer(max_rows, "max_rows", low=1)
-    tree, settled, root = read_chunks(chunks, [], reading, most)
+    begun = Tree(coded_leaves(chunks, []), [])
+    if most is None and _may_stay(n_clusters, solving, reading) and not chunks.fit_into(solving.max_bytes):
+        begun = persisted_tree(begun, chunks.parts, None, most_levels=1)
+        if rows_exceed(begun, chunks.parts, solving.max_bytes):
+            return _solved_on_workers(begun, chunks, reading, n_clusters, solving)
+    tree, settled, root = read_tree(begun, chunks, reading, most)
     solved = solve_objects(settled.ensemble, n_clusters, solving).objects
     if most is not None:
         thinned = {"max_rows": most, "differing_share": root.theta, "n_rows": settled.ensemble.n_rows}
         solved = replace(solved, info={**solved.info, "thinned": thinned})
     return DaskConsensus(settled.ensemble, solved, Spread(chunks, tree, settled.row_of))
+
+
+def _may_stay(n_clusters: Numbers, solving: Solving, reading: Reading) -> bool:
+    """Whether a method may work on rows that stay on the workers."""
+    open_number = not isinstance(n_clusters, numbers.Integral)
+    changed = solving.refine or solving.coarsen is not None or solving.is_limited or are_learnt(reading.weights)
+    method = METHODS.get(solving.method)
+    return not (open_number or changed) and (solving.method == AUTO or (method is not None and method.in_parts))
+
+
+def _solved_on_workers(
+    tree: Tree, chunks: Chunks, reading: Reading, n_clusters: Numbers, solving: Solving
+) -> DaskConsensus:
+    """Solve rows that stay on the workers; they come here only if "auto" takes a method that needs them here."""
+    if chunks.ids is not None:
+        refuse_repeated_ids(tree)
+    spread = rows_on_workers(tree, chunks, reading)
+    rows = spread.ensemble
+    named, _ = resolve(rows, n_clusters, solving)
+    if METHODS[named.method].in_parts:
+        solved = solve_rows(rows, n_clusters, solving)
+        solved = replace(solved, info={**solved.info, "n_parts": len(spread.parts)})
+        return DaskConsensus(rows, solved, spread)
+    here = rows.on_host()
+    return DaskConsensus(here, solve_objects(here, n_clusters, solving).objects, spread)
 
 
 def compress(
@@ -221,6 +264,11 @@ def _vectors(values: Any, n_chunks: int, name: str) -> list[Any]:
 
 def _score_result(result: DaskConsensus, null: Any) -> Scores:
     rows, solution, spread = result.ensemble, result.solution, result.spread
+    if rows.pieces is not None:
+        raise ValueError(
+            "the rows of this result are on the workers, and scores need them here; "
+            "call evaluate(result.labels, data), which brings them."
+        )
     seed = procedure_of(solution, solution.n_clusters).seed
     places = drawn_places(rows.n_objects, rows.n_members, solution.n_clusters, seed)
     sample = rows_at_places(spread.tree, spread.row_of, places, chunk_sizes(spread.tree))
@@ -271,7 +319,7 @@ def fit_members(X: Any, request: Request, entropy: int) -> tuple[DaskEnsemble, A
     # the models travel to the workers, the rows that they were trained on do not
     light = trained._replace(features=replace(trained.features, data=np.empty((0, array.shape[1]))))
     parts = list(array.to_delayed().ravel())
-    tree = persisted_tree(label_leaves(parts, light), parts, None)
+    tree = persisted_tree(Tree(label_leaves(parts, light), []), parts, None)
     members = tuple(f"member {place}" for place in range(request.n_members))
     settled = settled_root(root_of(tree, parts), members, Reading(check=False))
     ensemble = replace(settled.ensemble, info=light.info)

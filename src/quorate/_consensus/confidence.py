@@ -70,6 +70,7 @@ from quorate.solvers.cluster_means import cluster_means, own_shares
 from quorate.solvers.contingency import matched
 from quorate.solvers.label_rows import entries_of, known_shares, one_hot
 from quorate.solvers.members import in_content_order
+from quorate.solvers.parts import row_by_row
 
 logger = logging.getLogger("quorate")
 N_DIVISIONS = 2
@@ -186,8 +187,14 @@ def with_confidence(ensemble: AnyEnsemble, result: Consensus, procedure: Procedu
     scale = _scale_by_content(labels, result.labels, shares, procedure)
     if scale is None:
         return replace(result, confidence=None)
-    values = scale.confidence(shares, result.labels, known_shares(labels))
+    values = _confidence_of_rows(scale, shares, result.labels, known_shares(labels))
     return replace(result, confidence=values, info={**result.info, "confidence": scale._asdict()})
+
+
+@row_by_row()
+def _confidence_of_rows(scale: Scale, shares: FloatArray, labels: NDArray[np.int32], known: Any) -> FloatArray:
+    values: FloatArray = scale.confidence(shares, labels, known)
+    return values
 
 
 def _scale_by_content(

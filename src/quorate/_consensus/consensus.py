@@ -37,6 +37,7 @@ from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import taken_rows
 from quorate.solvers.cluster_means import with_standing
 from quorate.solvers.contingency import anmi
+from quorate.solvers.label_rows import cluster_sizes
 from quorate.solvers.members import agree_little, in_content_order, with_members
 
 HARDEN = "Or pass quorate.harden(members): the labels of the likeliest clusters."
@@ -111,6 +112,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
     if method.needs_moves and isinstance(ensemble, Ensemble) and agree_little(ensemble):
         solving = replace(solving, refine=True)
     several = compared is not None or solving.refine or method.combines or solving.is_limited
+    _refuse_parts(ensemble, needs_rows=several or not method.in_parts)
     if ensemble.card is not None and several:
         ensemble = ensemble.on_host()
         why = (
@@ -128,7 +130,7 @@ def solve_rows(ensemble: AnyEnsemble, n_clusters: Numbers, given: Solving) -> Co
         info["n_started"] = solving.start.n_labelled
     if "weights" in ensemble.info:
         info["weights"] = ensemble.info["weights"]
-    sizes = None if ensemble.card is not None else np.bincount(result.labels, ensemble.counts, result.n_clusters)
+    sizes = None if ensemble.card is not None else cluster_sizes(result.labels, ensemble.counts, result.n_clusters)
     problem = None if sizes is None else collapsed(sizes, ensemble)
     if problem:
         info["collapsed"] = problem
@@ -165,6 +167,16 @@ def confident(ensemble: AnyEnsemble, result: Consensus, solving: Solving) -> Con
         solving.max_bytes,
     )
     return with_confidence(ensemble, result, procedure)
+
+
+def _refuse_parts(ensemble: AnyEnsemble, *, needs_rows: bool) -> None:
+    if ensemble.pieces is None or not needs_rows:
+        return
+    able = ", ".join(name for name, entry in METHODS.items() if entry.in_parts)
+    raise ValueError(
+        f"the {ensemble.n_rows:,} distinct rows are divided into parts, where only a method with a given number of "
+        f"clusters can work ({able}), without refine or limits; use on_host() of the ensemble."
+    )
 
 
 def _refuse_soft(solving: Solving, chooses: bool) -> None:

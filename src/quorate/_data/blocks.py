@@ -394,8 +394,7 @@ def settle(rows: MergedRows, names: tuple[str, ...], kinds: Sequence[Kind], how:
     if not len(rows.labels):
         raise ValueError(f"{source} holds no rows; at least one object is needed.")
     rule, mask = rule_beside(how.missing, how.noise), None
-    members = zip(rows.categories, names, kinds, strict=True)
-    coded = [_meaning(values, name, kind, rule) for values, name, kind in members]
+    coded = meanings(rows.categories, names, kinds, rule)
     # codes that stay as they are cannot make two rows one
     unchanged = all(np.array_equal(codes, np.arange(len(codes))) for codes, _ in coded)
     categories = tuple(labels for _, labels in coded)
@@ -445,6 +444,14 @@ def _with_noise(ensemble: Ensemble, mask: NDArray[np.bool_], kept: NDArray[np.bo
     # the labels alone may be equal in several of these rows
     rows = with_noise(label_rows.take(ensemble, first, counts), read_only(mask[first]))
     return Settled(rows, row_of, int(ensemble.counts[~kept].sum()))
+
+
+def meanings(
+    categories: Sequence[Array], names: Sequence[str], kinds: Sequence[Kind], rule: MissingRule
+) -> list[tuple[Array, Array]]:
+    """Return for each member the code that each of its values becomes, -1 for a missing one, and the labels."""
+    members = zip(categories, names, kinds, strict=True)
+    return [_meaning(values, name, kind, rule) for values, name, kind in members]
 
 
 def _meaning(values: Array, name: str, kind: Kind, rule: MissingRule) -> tuple[Array, Array]:

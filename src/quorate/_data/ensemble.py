@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -400,8 +400,26 @@ def refuse_suspects(
     has_ids : bool
         Whether another column names the objects, so that none is advised as their ids.
     """
-    where = f"{source}: " if source else ""
     n_objects = len(labels) if counts is None else int(counts.sum())
+
+    def n_known(place: int) -> int:
+        return _n_known(labels[:, place], counts, len(categories[place]))
+
+    refuse_suspect_columns(names, categories, n_objects, n_known, source=source, declared=declared, has_ids=has_ids)
+
+
+def refuse_suspect_columns(
+    names: tuple[str, ...],
+    categories: tuple[Array, ...],
+    n_objects: int,
+    n_known: Callable[[int], int],
+    *,
+    source: str = "",
+    declared: bool = False,
+    has_ids: bool = False,
+) -> None:
+    """Do what `refuse_suspects` does; `n_known` says how many objects the member at a place labels."""
+    where = f"{source}: " if source else ""
     measured = [place for place, values in enumerate(categories) if is_measurement(values)]
     if measured and n_objects >= MEASURED_FROM:
         raise ValueError(
@@ -411,8 +429,7 @@ def refuse_suspects(
         return
     for place, values in enumerate(categories):
         if len(values) >= ALL_DIFFERENT_FROM:
-            n_known = _n_known(labels[:, place], counts, len(values))
-            _refuse_ids(n_known, names[place], len(values), where, has_ids=has_ids)
+            _refuse_ids(n_known(place), names[place], len(values), where, has_ids=has_ids)
 
 
 def is_measurement(categories: Array) -> bool:

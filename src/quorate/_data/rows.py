@@ -158,7 +158,7 @@ def select_rows(ensemble: Ensemble, rows: IntArray, counts: NDArray[np.int64]) -
     Clusters without any of these rows are left out, and so are members that label none of them. Ids are dropped, and
     rows on a card are copied to host memory.
     """
-    if len(rows) == ensemble.n_rows:
+    if len(rows) == ensemble.n_rows and ensemble.pieces is None:
         return replace(ensemble, counts=counts, object_ids=None)
     return coded_anew(take(ensemble, np.asarray(rows), counts))
 

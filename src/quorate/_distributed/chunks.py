@@ -40,6 +40,11 @@ class Chunks(NamedTuple):
     sizes: tuple[int | None, ...]
     divisions: tuple[Any, ...] | None
 
+    def fit_into(self, n_bytes: int) -> bool:
+        """Whether the rows take no more than this even if all objects differ; False if sizes are not known."""
+        total = sum(size for size in self.sizes if size is not None)
+        return None not in self.sizes and total * (4 * len(self.names) + 8) <= n_bytes
+
     @property
     def is_frame(self) -> bool:
         return self.divisions is not None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from quorate._distributed.chunks import Chunks, Leaf, need_dask
 from quorate._distributed.merge_tree import Tree, sent, values_of_leaves, values_of_objects
 from quorate._types import Consensus, Ensemble
+from quorate.solvers.label_rows import cluster_sizes
 
 Array = NDArray[Any]
 
@@ -23,13 +24,16 @@ class Spread:
     tree: Tree
     row_of: NDArray[np.int64]
 
+    def leaf_values(self, values: Array) -> list[Any]:
+        """Return, delayed, the values of the distinct rows of each chunk."""
+        return values_of_leaves(self.tree, [sent(values[self.row_of])])
+
     def array(self, values: Array) -> Any:
         """Return a Dask array of the values of all objects, with the chunks of the input."""
         dask = need_dask()
         da = dask.array
-        raw = values[self.row_of]
         expand = dask.delayed(values_of_objects)
-        leaves = zip(self.tree.leaves, values_of_leaves(self.tree, sent(raw)), self.chunks.sizes, strict=True)
+        leaves = zip(self.tree.leaves, self.leaf_values(values), self.chunks.sizes, strict=True)
         parts = [
             da.from_delayed(expand(leaf, part), (np.nan if size is None else size, *values.shape[1:]), values.dtype)
             for leaf, part, size in leaves
@@ -43,13 +47,13 @@ class Spread:
 
         dask = need_dask()
         build = dask.delayed(_frame)
-        raw = [values_of_leaves(self.tree, sent(values[self.row_of])) for values in columns.values()]
+        raw = [self.leaf_values(values) for values in columns.values()]
         ids = self.chunks.ids
         parts = [
             build(leaf, ids, tuple(columns), *(values[place] for values in raw))
             for place, leaf in enumerate(self.tree.leaves)
         ]
-        meta = pd.DataFrame({name: values[:0] for name, values in columns.items()})
+        meta = pd.DataFrame({name: np.empty(0, dtype=values.dtype) for name, values in columns.items()})
         if ids is not None:
             meta.insert(0, ids, np.empty(0, dtype=dask.compute(dask.delayed(_id_type)(self.tree.leaves[0]))[0]))
         divisions = self.chunks.divisions or ()
@@ -78,9 +82,9 @@ class DaskConsensus:
     Attributes
     ----------
     ensemble : Ensemble
-        The distinct rows of all chunks, with counts.
+        The distinct rows of all chunks, with counts. If they stayed on the workers, it has no `labels`, but `on_host`.
     solution : Consensus
-        The consensus of these rows.
+        The consensus of these rows; its arrays are where the rows are.
     n_objects : int
         How many objects there are.
     """
@@ -100,8 +104,8 @@ class DaskConsensus:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """The number of objects in each cluster."""
-        sums = np.bincount(self.solution.labels, weights=self.ensemble.counts, minlength=self.n_clusters)
-        return sums.astype(np.int64)
+        found: NDArray[np.int64] = cluster_sizes(self.solution.labels, self.ensemble.counts, self.n_clusters)
+        return found
 
     @property
     def labels(self) -> Any:

@@ -102,23 +102,23 @@ def node_alone(node: Node) -> Node:
     return node._replace(numbers=[])
 
 
-def build_tree(leaves: list[Any], most_rows: int | None, each: int = EACH) -> Tree:
-    """Return the tree over delayed leaves; nothing is computed."""
+def build_tree(begun: Tree, most_rows: int | None, most_levels: int | None = None, each: int = EACH) -> Tree:
+    """Return the whole tree over delayed leaves, or its first levels; nothing is computed."""
     delayed = need_dask().delayed
     merge, alone, strip = delayed(merge_parts), delayed(node_alone), delayed(rows_alone)
-    parts = [strip(leaf) for leaf in leaves]
-    levels: list[list[Any]] = []
-    while not levels or len(levels[-1]) > 1:
+    leaves, levels = begun.leaves, list(begun.levels)
+    parts = [alone(node) for node in levels[-1]] if levels else [strip(leaf) for leaf in leaves]
+    while not levels or (len(levels[-1]) > 1 and len(levels) != most_levels):
         groups = [parts[start : start + each] for start in range(0, len(parts), each)]
         levels.append([merge(most_rows, *group) for group in groups])
         parts = [alone(node) for node in levels[-1]]
     return Tree(leaves, levels)
 
 
-def values_of_leaves(tree: Tree, values: Any, each: int = EACH) -> list[Any]:
-    """Return, delayed, the values of the rows of each leaf, given the values of the rows of the root."""
+def values_of_leaves(tree: Tree, values: list[Any], each: int = EACH) -> list[Any]:
+    """Return, delayed, the values of the rows of each leaf, given those of the rows of the nodes of the last level."""
     take = need_dask().delayed(take_part)
-    above = [values]
+    above = values
     widths = [len(tree.leaves), *map(len, tree.levels[:-1])]
     for level, width in zip(reversed(tree.levels), reversed(widths), strict=True):
         above = [take(level[place // each], place % each, above[place // each]) for place in range(width)]
@@ -148,24 +148,24 @@ SMALL = 4_000_000
 ID_PARTS = 16
 
 
-def persisted_tree(leaves: list[Any], parts: list[Any], most_rows: int | None) -> Tree:
+def persisted_tree(begun: Tree, parts: list[Any], most_rows: int | None, most_levels: int | None = None) -> Tree:
     """Build the tree over delayed leaves and start computing it; leaves and nodes stay where they are computed.
 
     `parts` are the chunks that the leaves are made from. They are only used to find the chunk that failed if Dask's
     scheduler does not tell.
     """
     dask = need_dask()
-    tree = build_tree(leaves, most_rows)
+    tree = build_tree(begun, most_rows, most_levels)
     flat = [*tree.leaves, *(node for level in tree.levels for node in level)]
     try:
         kept = list(dask.persist(*flat))
     except Exception as error:
-        raise _naming_chunk(error, tree, parts) from error
-    levels, start = [], len(leaves)
+        raise naming_chunk(error, tree, parts) from error
+    levels, start = [], len(tree.leaves)
     for level in tree.levels:
         levels.append(kept[start : start + len(level)])
         start += len(level)
-    return Tree(kept[: len(leaves)], levels)
+    return Tree(kept[: len(tree.leaves)], levels)
 
 
 def root_of(tree: Tree, parts: list[Any]) -> Node:
@@ -174,12 +174,12 @@ def root_of(tree: Tree, parts: list[Any]) -> Node:
         dask = need_dask()
         (root,) = dask.compute(dask.delayed(node_alone)(tree.levels[-1][0]))
     except Exception as error:
-        raise _naming_chunk(error, tree, parts) from error
+        raise naming_chunk(error, tree, parts) from error
     node: Node = root
     return node
 
 
-def _naming_chunk(error: Exception, tree: Tree, parts: list[Any]) -> Exception:
+def naming_chunk(error: Exception, tree: Tree, parts: list[Any]) -> Exception:
     """Return an error that says which chunk failed; the error itself if it says so already."""
     if str(error).startswith("chunk "):
         return error
@@ -223,17 +223,27 @@ def read_chunks(
     chunks: Chunks, beside: list[list[Any]], how: Reading, most_rows: int | None
 ) -> tuple[Tree, Settled, Node]:
     """Compress all chunks, merge them, and give the values of the distinct rows their meaning."""
-    dask = need_dask()
-    code = dask.delayed(code_chunk)
-    leaves = [
+    return read_tree(Tree(coded_leaves(chunks, beside), []), chunks, how, most_rows, len(beside))
+
+
+def coded_leaves(chunks: Chunks, beside: list[list[Any]]) -> list[Any]:
+    """Return the compressed chunks, delayed."""
+    code = need_dask().delayed(code_chunk)
+    return [
         code(part, number, chunks.names, chunks.ids, [column[number] for column in beside])
         for number, part in enumerate(chunks.parts)
     ]
-    tree = persisted_tree(leaves, chunks.parts, most_rows)
+
+
+def read_tree(
+    begun: Tree, chunks: Chunks, how: Reading, most_rows: int | None, n_beside: int = 0
+) -> tuple[Tree, Settled, Node]:
+    """Merge compressed chunks, and give the values of the distinct rows their meaning."""
+    tree = persisted_tree(begun, chunks.parts, most_rows)
     root = root_of(tree, chunks.parts)
     if chunks.ids is not None:
         refuse_repeated_ids(tree)
-    names = (*chunks.names, *(f"beside {place}" for place in range(len(beside))))
+    names = (*chunks.names, *(f"beside {place}" for place in range(n_beside)))
     return tree, settled_root(root, names, how), root
 
 
@@ -284,7 +294,7 @@ def rows_at_places(tree: Tree, row_of: Array, places: Array | None, sizes: tuple
     wanted = np.arange(edges[-1]) if places is None else np.sort(places)
     cuts = np.searchsorted(wanted, edges)
     at = dask.delayed(values_at)
-    numbers = values_of_leaves(tree, sent(row_of))
+    numbers = values_of_leaves(tree, [sent(row_of)])
     tasks = [
         at(leaf, values, wanted[cuts[place] : cuts[place + 1]] - edges[place])
         for place, (leaf, values) in enumerate(zip(tree.leaves, numbers, strict=True))

@@ -27,7 +27,7 @@ from quorate.methods import METHODS
 from quorate.ops.coding import canonical, refine_colours
 from quorate.solvers.cluster_means import completed, with_standing
 from quorate.solvers.contingency import anmi
-from quorate.solvers.label_rows import likeliest_labels, take
+from quorate.solvers.label_rows import likeliest_labels, objects_in, take
 from quorate.solvers.label_space.climbing import climb
 from quorate.solvers.members import in_content_order, missing_shares
 from quorate.solvers.sizes import linear_bytes, size_of
@@ -333,14 +333,11 @@ def collapsed(sizes: NDArray[Any], ensemble: AnyEnsemble) -> str | None:
     )
 
 
-def _largest_shares(ensemble: Ensemble) -> NDArray[Any]:
+def _largest_shares(ensemble: Ensemble) -> FloatArray:
     """The share of the objects that a member labels in its largest cluster, for each member."""
-    largest = []
-    for column, width in zip(ensemble.labels.T, ensemble.n_clusters.tolist(), strict=True):
-        known = column >= 0
-        sizes = np.bincount(column[known], weights=ensemble.counts[known], minlength=width)
-        largest.append(sizes.max() / max(sizes.sum(), 1.0))
-    return np.array(largest)
+    sizes, starts = objects_in(ensemble), ensemble.offsets[:-1]
+    shares: FloatArray = np.maximum.reduceat(sizes, starts) / np.maximum(np.add.reduceat(sizes, starts), 1)
+    return shares
 
 
 Runs = Mapping[str, Callable[[int, np.random.Generator], Consensus]]
@@ -390,7 +387,8 @@ def _run_method(ensemble: AnyEnsemble, n_clusters: Any, solving: Solving) -> Con
     seen = given
     if ordered is not None:
         seen = ordered.ensemble if entry.own_order else in_content_order(ordered.ensemble)
-    if isinstance(seen, Ensemble) and seen.card is None and not entry.combines:
+    is_here = seen.card is None and seen.pieces is None
+    if isinstance(seen, Ensemble) and is_here and not entry.combines:
         estimate = log_duration if entry.time == "quadratic" else log_linear_duration
         estimate(method, seen, partial(_try_rows, entry, k, solving.options))
     runs: dict[str, Any] = {"runs": _runs(ensemble, solving.max_bytes)} if entry.combines else {}
@@ -452,7 +450,7 @@ def _cluster_number(n_clusters: Any, ensemble: AnyEnsemble, name: str, method: M
         return None
     k = _check.integer(n_clusters, "n_clusters", low=1)
     # rows of which it is not known whether they are distinct are compared only if there are enough of them
-    n_distinct = ensemble.n_rows if k > ensemble.n_rows else compress(ensemble)[0].n_rows
+    n_distinct = ensemble.n_rows if ensemble.is_distinct or k > ensemble.n_rows else compress(ensemble)[0].n_rows
     if k > n_distinct:
         raise ValueError(
             f"n_clusters = {k:,} is more than the {n_distinct:,} distinct label rows of {ensemble.n_objects:,} "

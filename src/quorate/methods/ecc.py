@@ -69,5 +69,6 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     weighs=1,
 )

@@ -80,5 +80,6 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     weighs=1,
 )

@@ -88,6 +88,7 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     soft=True,
     own_order=WHOLE_SUMS,
     weighs=1,

@@ -60,6 +60,7 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     own_order=WHOLE_SUMS,
     weighs=1,
 )

@@ -70,5 +70,6 @@ METHOD = Method(
     reference="doi:10.1109/TCYB.2017.2702343",
     tables=weighted_cut_of_clusters,
     stochastic=True,
+    in_parts=True,
     by_member=("certainty",),
 )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate import _check
-from quorate._types import Consensus, Ensemble, Method
-from quorate.ops.coding import canonical
-from quorate.solvers.label_rows import weighted_total
+from quorate._types import Consensus, Ensemble, FloatArray, Method
+from quorate.solvers.label_rows import canonical_labels, reweighted, weighted_total
 from quorate.solvers.label_space.mixture import Mixture, best_mixture
+from quorate.solvers.parts import added_up, row_by_row
 from quorate.solvers.sizes import label_space
 
 PATIENCE = 3
@@ -79,7 +78,7 @@ def mixture(
     _check.choice(criterion, "criterion", ("bic", "icl"))
 
     # weights multiply the evidence, so that only their proportions may count
-    light = replace(ensemble, weights=ensemble.weights / ensemble.weights.mean())
+    light = reweighted(ensemble, ensemble.weights / ensemble.weights.mean())
 
     def fit(k: int) -> Mixture:
         return best_mixture(light, k, rng, n_init=n_init, max_iter=max_iter, smoothing=smoothing, start=start)
@@ -102,19 +101,29 @@ def _score(ensemble: Ensemble, run: Mixture, criterion: str) -> float:
     n_parameters = len(run.mass) - 1 + len(run.mass) * int((ensemble.n_clusters - 1).sum())
     score = 2 * run.likelihood - n_parameters * float(np.log(ensemble.n_objects))
     if criterion == "icl":
-        score += 2 * weighted_total(ensemble.counts, np.log(np.maximum(run.sure, 1e-300)))
+        score += 2 * _log_certainty(ensemble.counts, run.sure)
     return score
 
 
 def _consensus(run: Mixture, info: dict[str, Any]) -> Consensus:
     return Consensus(
-        labels=canonical(run.labels, len(run.mass)),
+        labels=canonical_labels(run.labels, len(run.mass)),
         objective=run.likelihood,
         n_iter=run.n_iter,
         converged=run.converged,
-        confidence=np.minimum(run.sure, 1.0),
+        confidence=_at_most_one(run.sure),
         info=info,
     )
+
+
+@added_up
+def _log_certainty(counts: NDArray[np.int64], sure: FloatArray) -> float:
+    return weighted_total(counts, np.log(np.maximum(sure, 1e-300)))
+
+
+@row_by_row()
+def _at_most_one(sure: FloatArray) -> FloatArray:
+    return np.minimum(sure, 1.0)
 
 
 METHOD = Method(
@@ -125,4 +134,5 @@ METHOD = Method(
     finds_k=True,
     stochastic=True,
     warm=True,
+    in_parts=True,
 )

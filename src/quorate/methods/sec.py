@@ -65,5 +65,6 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     own_order=WHOLE_SUMS,
 )

@@ -64,4 +64,5 @@ METHOD = Method(
     reference="doi:10.1109/CVPR.2012.6247750",
     tables=cut_of_clusters,
     stochastic=True,
+    in_parts=True,
 )

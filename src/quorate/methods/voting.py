@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from quorate import _check
 from quorate._types import Consensus, Ensemble, FloatArray, Method
-from quorate.ops.tables import cluster_counts
 from quorate.solvers.contingency import member_anmi, member_labels, members_with
+from quorate.solvers.label_rows import tally_and_sizes
 from quorate.solvers.label_space.lookup import Sums, as_consensus, best_of_restarts, sweep
 from quorate.solvers.label_space.models import additive, euclidean
 from quorate.solvers.sizes import label_space
@@ -68,9 +68,7 @@ def voting(
     light = without_common_factor(ensemble)
     model = additive(light, lambda counts: _votes(light, counts))
     labels, name = (start, "given labels") if start is not None else _reference(light, n_clusters, rng, reference)
-    table = cluster_counts(light.labels, light.offsets, light.counts, labels, n_clusters)
-    mass = np.bincount(labels[labels >= 0], light.counts[labels >= 0], n_clusters)
-    run = sweep(light, model, model.rule(Sums(table, mass.astype(np.int64))), max_iter)
+    run = sweep(light, model, model.rule(Sums(*tally_and_sizes(light, labels, n_clusters))), max_iter)
     return as_consensus(run._replace(cost=run.cost * common_factor(ensemble)), {"reference": name})
 
 
@@ -111,5 +109,6 @@ METHOD = Method(
     tables=label_space,
     stochastic=True,
     warm=True,
+    in_parts=True,
     weighs=1,
 )

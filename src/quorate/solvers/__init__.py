@@ -5,6 +5,7 @@ Four families, each with a list of its modules and of the methods that use them:
 
 - `label_rows`: what methods ask of rows, for labels and soft memberships alike; the one place that knows both. Also
   random draws by weight, and `fill_empty`, by which all k-means and balanced cuts fill empty clusters.
+- `parts`: rows that are divided into parts, which may lie in other processes.
 - `contingency`: tables of two labellings, and NMI, ARI, accuracy and ANMI from them.
 - `cluster_means`: mean rows of clusters, rows without a label, and how clearly rows belong to clusters.
 - `members`: how the members agree with one another, and their order, which follows from their labels.

@@ -36,7 +36,8 @@ def standing(
     In units of member weight; -1 if no other cluster shares anything with the row. Where members and labelling have so
     many clusters that the table between them would be nearly empty, only its nonzeros are kept.
     """
-    if not isinstance(ensemble, Ensemble) or int(ensemble.offsets[-1]) * n_clusters <= DENSE_ENTRIES:
+    is_small = int(ensemble.offsets[-1]) * n_clusters <= DENSE_ENTRIES
+    if is_small or ensemble.pieces is not None or not isinstance(ensemble, Ensemble):
         means, _ = cluster_means(ensemble, labels, n_clusters)
         return own_and_rival(ensemble, means, labels)
     return _sparse_standing(ensemble, _sparse_means(ensemble, labels, n_clusters), ensemble.labels, labels)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from quorate._types import Ensemble, FloatArray, IntArray
 from quorate.solvers.label_rows import tally_if_small
+from quorate.solvers.parts import row_by_row
 
 Average = Literal["geometric", "arithmetic"]
 AVERAGES: tuple[Average, ...] = ("geometric", "arithmetic")
@@ -265,6 +266,7 @@ def anmi(ensemble: Ensemble, labels: NDArray[np.int32], n_clusters: int) -> floa
     return mean_nmi(member_contingencies(ensemble, labels, n_clusters), ensemble.weights, "geometric")
 
 
+@row_by_row()
 def member_labels(ensemble: Ensemble, member: int) -> NDArray[np.int32]:
     """A member's labels as a labelling of the rows."""
     return ensemble.labels[:, member].astype(np.int32)

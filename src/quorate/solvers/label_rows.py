@@ -1,4 +1,6 @@
-"""What methods ask of rows: the one place that knows whether they hold labels or memberships, or live on a card.
+"""What methods ask of rows: the one place that knows whether they hold labels or memberships, and where they live.
+
+They are in this process, on a card, or divided into parts (`parts`).
 
 Memberships are kept as whole numbers of `unit` and returned as shares of one. So rows in which each member has one
 membership of 1 give the same results as rows of labels, bit for bit.
@@ -6,17 +8,19 @@ membership of 1 give the same results as rows of labels, bit for bit.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, IntArray, SoftEnsemble
 from quorate.ops import soft, tables
+from quorate.ops.bipartite import add_pairs
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
+from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, row_by_row, told
 
 
 def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -43,9 +47,11 @@ def rows_of_labelled(
     places are numbers of labelled objects, which are counted in the order of the rows; None takes all of them.
     """
     if not isinstance(codes, np.ndarray):
+        objects = np.arange(ensemble.n_objects) if places is None else places
+        if ensemble.card is None:
+            return np.unique(rows_of_objects(ensemble.counts, objects), return_counts=True)
         from quorate._device.card_rows import rows_of_objects_on_card
 
-        objects = np.arange(ensemble.n_objects) if places is None else places
         return np.unique(rows_of_objects_on_card(ensemble, objects), return_counts=True)
     counts = np.where(codes >= 0, ensemble.counts, 0)
     if places is None:
@@ -55,20 +61,35 @@ def rows_of_labelled(
 
 
 def in_host_memory(ensemble: AnyEnsemble, array: Any) -> NDArray[Any]:
-    """An array that belongs to the ensemble, copied to host memory if it is on a card."""
+    """An array that belongs to the ensemble, copied to host memory if it is on a card or in parts."""
+    if isinstance(array, PartedArray):
+        return array.whole()
     return array if isinstance(array, np.ndarray) else ensemble.card.to_host(array)
 
 
 def shared_objects(ensemble: AnyEnsemble, most_clusters: float = np.inf) -> NDArray[np.int64] | None:
-    """The number of objects that any two base clusters share, (d, d), if the rows live on a card; else None.
+    """The number of objects that any two base clusters share, (d, d), if rows are on a card or in parts; else None.
 
-    A card counts them in one table. None also if there are more than `most_clusters` base clusters.
+    They are counted in one table. None also if there are more than `most_clusters` base clusters.
     """
-    if ensemble.card is None or int(ensemble.offsets[-1]) > most_clusters:
+    if (ensemble.card is None and ensemble.pieces is None) or int(ensemble.offsets[-1]) > most_clusters:
         return None
+    if ensemble.card is None:
+        counted: NDArray[np.int64] = _objects_together(cast(Ensemble, ensemble))
+        return counted
     from quorate._device.card_points import shared_objects_on_card
 
     return shared_objects_on_card(ensemble)
+
+
+@added_up
+def _objects_together(ensemble: Ensemble) -> NDArray[np.int64]:
+    """The number of objects that any two base clusters share, (d, d); floats hold it exactly up to 2^53 objects."""
+    d, counts = int(ensemble.offsets[-1]), ensemble.counts.astype(np.float64)
+    upper = np.zeros((d, d))
+    add_pairs(ensemble.labels, ensemble.offsets, counts, 0, ensemble.n_rows, upper)
+    both: NDArray[np.int64] = (upper + upper.T - np.diag(np.diag(upper))).astype(np.int64)
+    return both
 
 
 def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int) -> FloatArray | None:
@@ -86,6 +107,8 @@ def shared_masses(ensemble: AnyEnsemble, weights: FloatArray, most_clusters: int
 
 def reweighted(ensemble: E, weights: FloatArray) -> E:
     """The ensemble with other member weights."""
+    if ensemble.pieces is not None:
+        return cast(E, cast(Any, ensemble).changed(reweighted, weights, weights=weights))
     if ensemble.card is None:
         return replace(ensemble, weights=weights)
     from quorate._device.device_ensemble import reweighted_on_card
@@ -96,6 +119,8 @@ def reweighted(ensemble: E, weights: FloatArray) -> E:
 
 def divided(ensemble: E, divisor: int) -> E:
     """The ensemble with all counts divided by a number that divides them, without ids."""
+    if ensemble.pieces is not None:
+        return cast(E, cast(Any, ensemble).changed(divided, divisor, object_ids=None))
     if ensemble.card is None:
         return replace(ensemble, counts=ensemble.counts // divisor, object_ids=None)
     from quorate._device.device_ensemble import divided_on_card
@@ -106,6 +131,8 @@ def divided(ensemble: E, divisor: int) -> E:
 
 def counts_divisor(ensemble: AnyEnsemble) -> int:
     """The greatest common divisor of all counts."""
+    if ensemble.pieces is not None:
+        return int(np.gcd.reduce(told(np.gcd.reduce, ensemble.counts)))
     if ensemble.card is None:
         return int(np.gcd.reduce(ensemble.counts))
     from quorate._device.card_points import common_factor_of_counts
@@ -124,24 +151,43 @@ def with_sorted_members(ensemble: E) -> E | None:
 
 
 def entries_of(ensemble: AnyEnsemble, array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
-    """The entries of some rows in an array with one entry per row, which may be on a card; in host memory."""
+    """The entries of some rows in an array with one entry per row, wherever it lives; in host memory."""
+    if isinstance(array, PartedArray):
+        return array.at(rows)
     return in_host_memory(ensemble, array[rows if isinstance(array, np.ndarray) else ensemble.card.xp.asarray(rows)])
 
 
 def canonical_labels(labels: Any, n_labels: int) -> Any:
-    """Labels 0..n_labels-1 renumbered by first appearance, as int32; on a card if they are there."""
+    """Labels 0..n_labels-1 renumbered by first appearance, as int32; where they are: on a card, in parts."""
     if isinstance(labels, np.ndarray):
         return canonical(labels.astype(np.int32, copy=False), n_labels)
+    if isinstance(labels, PartedArray):
+        seen = np.concatenate(told(_order_of_appearance, labels))
+        order = seen[np.sort(np.unique(seen, return_index=True)[1])]
+        number = np.full(n_labels, -1, dtype=np.int32)
+        number[order] = np.arange(len(order))
+        return arrays_of(labels, _renumbered, [number, labels])
     from quorate._device.card_rows import canonical_on_card
 
     return canonical_on_card(labels)
 
 
+def _order_of_appearance(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The different labels, in the order in which they appear first."""
+    return labels[np.sort(np.unique(labels, return_index=True)[1])]
+
+
+def _renumbered(number: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    return number[labels]
+
+
 def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
     """Some of the rows, with these counts. Ids are dropped, because a row no longer stands for one object.
 
-    Of an ensemble on a card, these rows are copied to host memory.
+    Of an ensemble on a card or in parts, these rows are copied to this process.
     """
+    if ensemble.pieces is not None:
+        return cast(E, _taken_from_parts(cast(Any, ensemble), rows, counts))
     if ensemble.card is not None:
         from quorate._device.device_ensemble import taken
 
@@ -160,6 +206,22 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
         counts=counts,
         object_ids=None,
     )
+
+
+def _taken_from_parts(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
+    local = by_part(ensemble.starts, rows)
+    parts = told(_labels_at, ensemble, Pieces(ensemble.holder, local.rows))
+    labels = np.empty((len(rows), ensemble.n_members), dtype=parts[0].dtype)
+    for places, part in zip(local.places, parts, strict=True):
+        labels[places] = part
+    named = {entry.name: getattr(ensemble, entry.name) for entry in fields(Ensemble)[2:]}
+    taken = Ensemble(labels, counts, **{**named, "object_ids": None})
+    taken.remember(is_proven=True)
+    return taken
+
+
+def _labels_at(part: Ensemble, rows: NDArray[np.intp]) -> NDArray[Any]:
+    return taken_rows(part.labels, rows)
 
 
 def distinct(ensemble: AnyEnsemble) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -196,11 +258,16 @@ def known_shares(ensemble: AnyEnsemble) -> Any:
     if isinstance(ensemble, SoftEnsemble) or not ensemble.has_missing:
         return None
     if ensemble.card is None:
-        return known_of_codes(ensemble.labels, ensemble.weights)
+        return _known_of_rows(ensemble)
     from quorate._device.card_tables import known_weight_on_card
 
     weights = _whole(ensemble.weights)
     return known_weight_on_card(ensemble, weights) / int(weights.sum())
+
+
+@row_by_row()
+def _known_of_rows(ensemble: Ensemble) -> FloatArray:
+    return known_of_codes(ensemble.labels, ensemble.weights)
 
 
 def known_of_codes(codes: IntArray, weights: FloatArray) -> FloatArray:
@@ -231,6 +298,7 @@ def one_hot(ensemble: AnyEnsemble) -> Any:
     return csr_array((np.ones(len(columns), dtype=np.int64), columns, starts), shape=shape)
 
 
+@added_up
 def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int) -> NDArray[Any]:
     """The number of objects of each base cluster in each cluster of an assignment, (d, n_clusters).
 
@@ -254,10 +322,12 @@ def tally(ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int)
 def tally_if_small(
     ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int, *, is_small: bool
 ) -> NDArray[Any] | None:
-    """The result of `tally`, also of a large table if the rows live on a card; otherwise None for a large one."""
-    return tally(ensemble, assignment, n_clusters) if is_small or ensemble.card is not None else None
+    """The result of `tally`, also of a large table if rows live elsewhere; otherwise None for a large one."""
+    is_here = ensemble.card is None and ensemble.pieces is None
+    return tally(ensemble, assignment, n_clusters) if is_small or not is_here else None
 
 
+@added_up
 def tally_and_sizes(
     ensemble: AnyEnsemble, assignment: NDArray[np.int32], n_clusters: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -268,8 +338,9 @@ def tally_and_sizes(
     return tally(ensemble, assignment, n_clusters), cluster_sizes(assignment, ensemble.counts, n_clusters)
 
 
+@added_up
 def cluster_sizes(
-    assignment: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int, *, block: int = 65_536
+    assignment: NDArray[np.int32], counts: NDArray[np.int64], n_clusters: int, block: int = 65_536
 ) -> NDArray[np.int64]:
     """The number of objects in each cluster of an assignment of rows, (n_clusters,); -1 is no cluster."""
     sizes = np.zeros(n_clusters, dtype=np.int64)
@@ -292,6 +363,7 @@ def counted_on_card(
     return card_tables.tally_and_sizes_on_card(ensemble, assignment, n_clusters)
 
 
+@row_by_row(3)
 def own_and_rival(
     ensemble: AnyEnsemble, means: FloatArray, assignment: NDArray[np.int32]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int32]]:
@@ -357,49 +429,14 @@ def move(
     return int(moved)
 
 
-class Moving:
-    """Rows in host memory that move between clusters, and the sums over each cluster, which follow the rows.
-
-    `old` is the assignment that the sums belong to, -1 for a row in no cluster.
-    """
-
-    def __init__(self, ensemble: AnyEnsemble, sums: tuple[IntArray, IntArray], masses: IntArray) -> None:
-        self._ensemble, self._sums, self._masses = ensemble, sums, masses
-        self.old = np.full(ensemble.n_rows, -1, dtype=np.int32)
-        self._new, self._score = np.empty(ensemble.n_rows, dtype=np.int32), np.empty(ensemble.n_rows)
-
-    def assign(self, rule: tuple[Any, Any, Any], factor: FloatArray, norms: FloatArray) -> tuple[int, int]:
-        """Move all rows as a rule says, and fill the clusters that it leaves empty with the rows that cost most.
-
-        norms (m,) is what a row costs before it is looked up. Returns how many rows moved, and how many clusters were
-        filled.
-        """
-        look_up(self._ensemble, rule, factor, self._new, self._score)
-        mass, filled = self._sums[1], 0
-        if not cluster_sizes(self._new, self._ensemble.counts, len(mass)).all():
-            filled = fill_empty(self._new, self._ensemble.counts * (norms + self._score), len(mass))
-        moved = move(self._ensemble, self._masses, self.old, self._new, self._sums)
-        if mass.dtype.kind == "f":
-            # anew, for what is taken out of a sum of floats may leave a trace
-            mass[:] = np.bincount(self.old, self._masses, len(mass))
-        return moved, filled
-
-    def sums(self) -> tuple[IntArray, IntArray]:
-        """The table (d, width) and the mass (K,) of the clusters."""
-        return self._sums
-
-
-def moving(ensemble: AnyEnsemble, sums: tuple[IntArray, IntArray], masses: IntArray) -> Any:
-    """Rows that move between clusters, on the card if they live there and masses are whole numbers.
-
-    All sums on a card are of integers, so that the answer is the same bit for bit.
-    """
+def moving_on_card(ensemble: AnyEnsemble, n_clusters: int, masses: Any) -> Any:
+    """Rows that move between clusters on a card; None if they do not live there, or if masses are no whole numbers."""
     if ensemble.card is None or masses.dtype.kind != "i":
-        return Moving(ensemble, sums, masses)
+        return None
     from quorate._device.card_tables import MovingOnCard
 
     # masses in host memory are those of a model of its own; others are the counts, which are on the card already
-    return MovingOnCard(ensemble, len(sums[1]), masses if isinstance(masses, np.ndarray) else None, fill_empty)
+    return MovingOnCard(ensemble, n_clusters, masses if isinstance(masses, np.ndarray) else None, fill_empty)
 
 
 def shared_with(ensemble: AnyEnsemble, row: int) -> FloatArray:
@@ -429,8 +466,13 @@ def row_norms(ensemble: AnyEnsemble) -> FloatArray:
     if ensemble.card is not None and not ensemble.has_missing:
         # a view of one number: host memory need not hold it for every row on the card
         return np.broadcast_to(ensemble.weights.sum(), ensemble.n_rows)
+    return _norms(ensemble, ensemble.has_missing)
+
+
+@row_by_row()
+def _norms(ensemble: AnyEnsemble, has_missing: bool) -> FloatArray:
     if isinstance(ensemble, Ensemble):
-        squares: NDArray[Any] | None = (ensemble.labels >= 0) if ensemble.has_missing else None
+        squares: NDArray[Any] | None = (ensemble.labels >= 0) if has_missing else None
     else:
         squares = np.zeros((ensemble.n_rows, ensemble.n_members))
         soft.squares_by_member(*_cells(ensemble), ensemble.column_members, ensemble.unit, squares)
@@ -440,6 +482,7 @@ def row_norms(ensemble: AnyEnsemble) -> FloatArray:
     return norms
 
 
+@added_up
 def objects_in(ensemble: AnyEnsemble) -> NDArray[Any]:
     """The number of objects in each base cluster, (d,)."""
     return tally(ensemble, _one_cluster(ensemble), 1)[:, 0]
@@ -453,14 +496,17 @@ def summed_sizes(ensemble: Ensemble, member_weights: NDArray[np.int64]) -> NDArr
         weighted = objects_in(ensemble) * np.repeat(member_weights, ensemble.n_clusters)
         summed: NDArray[np.int64] = ensemble.card.to_host(card_tables.row_sums_on_card(ensemble, weighted))
         return summed
-    sizes = np.zeros(int(ensemble.offsets[-1]), dtype=np.int64)
-    weights = np.zeros(ensemble.n_rows, dtype=np.int64)
+    return _sums_of_clusters(ensemble, objects_in(ensemble) * np.repeat(member_weights, ensemble.n_clusters))
+
+
+@row_by_row()
+def _sums_of_clusters(ensemble: Ensemble, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of whole numbers (d,) over the base clusters of each row."""
+    sums = np.zeros(ensemble.n_rows, dtype=np.int64)
     for member, start in enumerate(ensemble.offsets[:-1]):
         known = np.flatnonzero(ensemble.labels[:, member] >= 0)
-        columns = start + ensemble.labels[known, member].astype(np.int64)
-        sizes += np.bincount(columns, ensemble.counts[known], len(sizes)).astype(np.int64)
-        weights[known] += member_weights[member] * sizes[columns]
-    return weights
+        sums[known] += values[start + ensemble.labels[known, member].astype(np.int64)]
+    return sums
 
 
 def _one_cluster(ensemble: AnyEnsemble) -> Any:
@@ -536,6 +582,7 @@ def total_of(ensemble: AnyEnsemble, values: FloatArray) -> float:
     return weighted_total(ensemble.counts, values)
 
 
+@added_up
 def weighted_total(counts: NDArray[Any], values: FloatArray) -> float:
     """The sum of counts times values. BLAS would spread it over threads and wait for them on a busy machine."""
     return float(np.add.reduce(counts * values))
@@ -552,10 +599,17 @@ def drawn_by_weight(weights: NDArray[Any], uniform: FloatArray) -> NDArray[np.in
     return drawn
 
 
-def rows_of_objects(counts: NDArray[np.int64], objects: NDArray[np.int64]) -> NDArray[np.intp]:
+def rows_of_objects(counts: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
     """The row each object is in, if the objects are numbered row after row."""
-    rows: NDArray[np.intp] = np.searchsorted(np.cumsum(counts), objects, side="right")
-    return rows
+    if isinstance(counts, PartedArray):
+        edges = np.cumsum([0, *told(np.sum, counts)])
+        local = by_part(edges, objects)
+        rows: NDArray[np.intp] = np.empty(len(objects), dtype=np.intp)
+        found = told(rows_of_objects, counts, Pieces(counts.holder, local.rows))
+        for places, part, start in zip(local.places, found, counts.starts, strict=False):
+            rows[places] = start + part
+        return rows
+    return np.searchsorted(np.cumsum(counts), objects, side="right")
 
 
 def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -565,13 +619,22 @@ def rows_drawn_by_count(counts: NDArray[np.int64], size: int, rng: np.random.Gen
     return rows, times
 
 
-def fill_empty(labels: NDArray[Any], cost: FloatArray, n_clusters: int, *, least: float | None = None) -> int:
+def fill_empty(
+    labels: NDArray[Any],
+    cost: FloatArray,
+    n_clusters: int,
+    *,
+    least: float | None = None,
+    sizes: NDArray[Any] | None = None,
+) -> int:
     """Give each empty cluster the row that costs most where it is, as long as its cluster keeps another row.
 
     Labels are changed in place; ties go to the lowest row. With `least`, rows that cost no more than that stay where
-    they are, so that clusters may remain empty. Returns the number of clusters that were empty.
+    they are, so that clusters may remain empty. `sizes` are the rows of each cluster if these are not all rows. Returns
+    the number of clusters that were empty.
     """
-    sizes = np.bincount(labels, minlength=n_clusters)
+    if sizes is None:
+        sizes = np.bincount(labels, minlength=n_clusters)
     empty = np.flatnonzero(sizes == 0)
     if not len(empty):
         return 0

@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from quorate._types import Ensemble, FloatArray
 from quorate.ops.bipartite import add_pairs, row_degrees
-from quorate.ops.tables import cluster_counts
 from quorate.ops.threads import map_blocks, map_fixed_blocks
-from quorate.solvers.label_rows import one_hot, shared_objects
+from quorate.solvers.contingency import member_labels
+from quorate.solvers.label_rows import one_hot, shared_objects, tally
 from quorate.solvers.linkage.average_link import Weighting
+from quorate.solvers.parts import added_up, row_by_row
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, relative_weights, without_common_factor
 
 FOLD_ROWS = 65_536
 """The least number of rows per thread: each thread needs a matrix of its own."""
 
 
+MASS_BITS = 52
+"""Masses of rows are added up as whole numbers, which floats hold exactly as long as their sum is below 2^53."""
+
+
 def fold(ensemble: Ensemble, mass: FloatArray) -> FloatArray:
-    """For any two base clusters the sum of mass over the rows they share, (d, d)."""
+    """For any two base clusters the sum of mass over the rows they share, (d, d).
+
+    Masses are rounded to whole numbers of a small unit, so that their sums depend on no order.
+    """
+    unit = _mass_unit(mass)
+    upper: FloatArray = _shared_mass(ensemble, mass, unit)
+    return (upper + upper.T - np.diag(np.diag(upper))) / unit
+
+
+def _mass_unit(mass: FloatArray) -> float:
+    """A power of two by which masses are multiplied before they are rounded; it does not depend on their order."""
+    largest = float(mass.max())
+    if largest <= 0:
+        return 1.0
+    bound = (_sum_of_shares(mass, largest) + len(mass)) / MASS_SHARES * largest
+    return float(2.0 ** (MASS_BITS - math.ceil(math.log2(bound))))
+
+
+MASS_SHARES = 2**20
+
+
+@added_up
+def _sum_of_shares(mass: FloatArray, largest: float) -> int:
+    """The sum of all masses as shares of the largest, in whole numbers of 1 / MASS_SHARES."""
+    return int(np.rint(mass * (MASS_SHARES / largest)).astype(np.int64).sum())
+
+
+@added_up
+def _shared_mass(ensemble: Ensemble, mass: FloatArray, unit: float) -> FloatArray:
     n_clusters = int(ensemble.offsets[-1])
 
     def block(start: int, stop: int) -> FloatArray:
-        table = np.zeros((n_clusters, n_clusters))
-        add_pairs(ensemble.labels, ensemble.offsets, mass, start, stop, table)
+        table, whole = np.zeros((n_clusters, n_clusters)), np.rint(mass[start:stop] * unit)
+        add_pairs(ensemble.labels[start:stop], ensemble.offsets, whole, 0, stop - start, table)
         return table
 
     blocks = map_fixed_blocks(block, ensemble.n_rows, max(FOLD_ROWS, -(-ensemble.n_rows // 4)))
-    upper: FloatArray = np.sum(blocks, axis=0)
-    return upper + upper.T - np.diag(np.diag(upper))
+    total: FloatArray = np.sum(blocks, axis=0)
+    return total
 
 
 def row_masses(ensemble: Ensemble, weights: FloatArray) -> FloatArray:
     """The objects of each row (m,), divided by the sum of the weights (d,) of its base clusters."""
     # twice the objects is the same graph; without the common factor it is so to the last bit
-    counts, mass = without_common_factor(ensemble).counts, np.empty(ensemble.n_rows)
+    return _masses(without_common_factor(ensemble), weights)
+
+
+@row_by_row()
+def _masses(ensemble: Ensemble, weights: FloatArray) -> FloatArray:
+    counts, mass = ensemble.counts, np.empty(ensemble.n_rows)
     labels, offsets = ensemble.labels, ensemble.offsets
     map_blocks(lambda start, stop: row_degrees(labels, offsets, weights, start, stop, mass), ensemble.n_rows)
     # a row without any label has no clusters, and no mass
@@ -90,8 +130,7 @@ def _splits(ensemble: Ensemble, member: int, shared: NDArray[np.int64] | None = 
     elif k * int(offsets[-1]) > DENSE_ENTRIES:
         return _sparse_splits(ensemble, member)
     else:
-        labels, counts = ensemble.labels, ensemble.counts
-        table = cluster_counts(labels, offsets, counts, labels[:, member].astype(np.int32), k).astype(np.float64)
+        table = tally(ensemble, member_labels(ensemble, member), k).astype(np.float64)
     known = np.add.reduceat(table, offsets[:-1], axis=0)
     return known, xlogy(known, known) - np.add.reduceat(xlogy(table, table), offsets[:-1], axis=0)
 

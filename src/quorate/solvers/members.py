@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
 from quorate.ops.pairs import nmi_with_later
 from quorate.solvers.contingency import Average, ari, contingency, nmi, pair_contingencies
 from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot, shared_objects, with_sorted_members
+from quorate.solvers.parts import told
 
 WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
 LAST_DIGITS = "sorted members would change the last digits of its objective, which are those of version 0.1"
@@ -34,6 +35,8 @@ def in_content_order(ensemble: E) -> E:
     sorted_on_card = with_sorted_members(ensemble)
     if sorted_on_card is not None:
         return sorted_on_card
+    if ensemble.pieces is not None:
+        return cast(E, _parts_in_content_order(ensemble))
     labels, details = likeliest_labels(ensemble), _member_bytes(ensemble)
     begin = [labels[:FIRST_ROWS, member].tobytes() for member in range(ensemble.n_members)]
     alike = Counter(begin)
@@ -46,6 +49,28 @@ def in_content_order(ensemble: E) -> E:
     if isinstance(ordered, Ensemble):
         ordered.remember(is_distinct=ensemble.is_distinct)
     return ordered
+
+
+def _parts_in_content_order(ensemble: Any) -> Any:
+    """Do what `in_content_order` does for rows in parts, each of which says how its columns follow one another."""
+    ranks = [*np.array(told(_column_ranks, ensemble)).T.tolist()]
+    weights = ensemble.weights.tolist()
+    order = np.array(sorted(range(ensemble.n_members), key=lambda member: (ranks[member], weights[member])))
+    return ensemble.changed(
+        with_members,
+        order,
+        n_clusters=ensemble.n_clusters[order],
+        weights=ensemble.weights[order],
+        member_names=tuple(ensemble.member_names[q] for q in order),
+        categories=tuple(ensemble.categories[q] for q in order),
+    )
+
+
+def _column_ranks(part: Ensemble) -> list[int]:
+    """The place of each column of labels, as bytes, among the different ones."""
+    texts = [part.labels[:, member].tobytes() for member in range(part.n_members)]
+    place = {text: rank for rank, text in enumerate(sorted(set(texts)))}
+    return [place[text] for text in texts]
 
 
 def _member_bytes(ensemble: AnyEnsemble) -> list[bytes]:

@@ -19,13 +19,14 @@ from quorate.solvers.label_rows import (
     canonical_labels,
     drawn_by_weight,
     move,
-    moving,
     row_norms,
     rows_of_drawn_objects,
     shared_with,
     take,
     weighted_total,
 )
+from quorate.solvers.label_space.moving import moving
+from quorate.solvers.parts import beside
 from quorate.solvers.weights import cluster_weights, with_relative_weights
 
 
@@ -107,7 +108,8 @@ def best_of_restarts(
     part = sample(ensemble, n_clusters, rng, most_rows)
     if part is None:
         in_memory: Any = ensemble.on_host()
-        return _best_run(in_memory, make, n_clusters, rng, n_init, max_iter)
+        few = _best_run(in_memory, make, n_clusters, rng, n_init, max_iter)
+        return few._replace(labels=beside(ensemble, few.labels))
     run = _best_run(part, make, n_clusters, rng, n_init, max_iter)
     return sweep(ensemble, make(ensemble), means_rule(part, count(part, run.labels, n_clusters)), max_iter)
 

@@ -12,12 +12,23 @@ from numpy.typing import NDArray
 
 from quorate._types import Consensus, Ensemble, FloatArray, read_only
 from quorate.ops.bipartite import unit_sums
-from quorate.ops.coding import canonical
 from quorate.ops.euclidean import move_point, reassign_points, waiting_rows
 from quorate.ops.landmarks import recurrence
 from quorate.ops.threads import blas_waits, map_fixed_blocks, map_tasks, one_blas_thread
-from quorate.solvers.label_rows import drawn_by_weight, fill_empty, objects_in, one_hot, rows_drawn_by_count
+from quorate.solvers.label_rows import (
+    canonical_labels,
+    counts_divisor,
+    divided,
+    drawn_by_weight,
+    fill_empty,
+    objects_in,
+    one_hot,
+    rows_drawn_by_count,
+    take,
+)
+from quorate.solvers.label_space.moving import refilled
 from quorate.solvers.local_weights import cluster_overlap, fold, row_masses
+from quorate.solvers.parts import added_up, beside, row_by_row, told
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common_factor
 
 DENSE_SIDE = 1500
@@ -96,18 +107,20 @@ class EmbeddedRows:
     """
 
     def __init__(self, ensemble: Ensemble, table: FloatArray) -> None:
-        self._labels, self._offsets, self._table = ensemble.labels, ensemble.offsets, table
+        self.ensemble, self.table = ensemble, table
 
     def __len__(self) -> int:
-        return len(self._labels)
+        return self.ensemble.n_rows
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self._labels), self._table.shape[1]
+        return self.ensemble.n_rows, self.table.shape[1]
 
     def __getitem__(self, rows: NDArray[np.intp]) -> FloatArray:
-        points = np.empty((len(rows), self._table.shape[1]))
-        unit_sums(self._labels, self._offsets, self._table, rows, points)
+        points, labels = np.empty((len(rows), self.table.shape[1])), self.ensemble
+        if labels.pieces is not None:
+            labels, rows = take(labels, rows, np.ones(len(rows), dtype=np.int64)), np.arange(len(rows))
+        unit_sums(labels.labels, labels.offsets, self.table, rows, points)
         return points
 
 
@@ -343,11 +356,11 @@ def point_consensus(
     `objective` is the inertia in the embedding, to be minimised.
     """
     # as many objects of each row again are the same problem; without the common factor sums round alike
-    divisor = int(np.gcd.reduce(ensemble.counts))
-    counts = ensemble.counts if divisor == 1 else ensemble.counts // divisor
+    divisor = counts_divisor(ensemble)
+    counts = ensemble.counts if divisor == 1 else divided(ensemble, divisor).counts
     run = euclidean_kmeans(points, counts, n_clusters, rng, n_init=n_init, max_iter=max_iter)
     return Consensus(
-        labels=canonical(run.labels, n_clusters),
+        labels=canonical_labels(beside(ensemble, run.labels), n_clusters),
         objective=run.inertia * divisor,
         n_iter=run.n_iter,
         converged=run.converged,
@@ -375,7 +388,8 @@ def euclidean_kmeans(
         if len(drawn) >= n_clusters:
             centres = centres_of_sample(points[drawn], times, n_clusters, rng, n_init, max_iter)
             return _lloyd(points, counts, centres, max_iter)
-    return _best_run(points[np.arange(len(points))], counts, n_clusters, rng, n_init, max_iter)
+    few = counts if isinstance(counts, np.ndarray) else counts.whole()
+    return _best_run(points[np.arange(len(points))], few, n_clusters, rng, n_init, max_iter)
 
 
 def sample_size(n_clusters: int) -> int:
@@ -423,12 +437,13 @@ def _squared(points: FloatArray, centres: FloatArray) -> FloatArray:
 
 def _lloyd(points: Points, counts: NDArray[np.int64], centres: FloatArray, max_iter: int) -> EuclideanRun:
     """Lloyd's algorithm from these centres (k, d)."""
-    run = _Sweeps(points, counts, centres)
+    is_parted = isinstance(points, EmbeddedRows) and points.ensemble.pieces is not None
+    run = (_SweepsInParts if is_parted else _Sweeps)(points, counts, centres)
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
         converged = run.sweep()
         n_iter += 1
-    return EuclideanRun(run.labels, float(run.spread().sum()), n_iter, converged, run.centres)
+    return EuclideanRun(run.labels, run.inertia(), n_iter, converged, run.centres)
 
 
 WHOLE_BITS = 61
@@ -447,49 +462,47 @@ class _Sweeps:
     after a sweep, four bytes are held for each row.
     """
 
-    def __init__(self, points: Points, counts: NDArray[np.int64], centres: FloatArray) -> None:
-        n_rows, n_columns = points.shape
-        self._points, self._counts, self.centres = points, read_only(counts), centres
-        self.labels = np.full(n_rows, -1, dtype=np.int32)
-        self._gaps = np.full(n_rows, -np.inf, dtype=np.float32)
+    def __init__(self, points: Any, counts: Any, centres: FloatArray) -> None:
+        self._points, self.centres = points, centres
         self._drift = np.zeros(len(centres), dtype=np.float32)
-        reach = largest_coordinate(points)
+        reach, n_columns = largest_coordinate(points), points.shape[1]
         self._rounding = ROUNDING * reach * n_columns**0.5
         self._unit = 2.0 ** (WHOLE_BITS - math.ceil(math.log2(reach * float(counts.sum()) + 1.0)))
         self._sums = np.zeros(centres.shape, dtype=np.int64)
         self._sizes = np.zeros(len(centres), dtype=np.int64)
-        self._block = max(1, BLOCK_NUMBERS // n_columns)
+        self._begin(counts)
+
+    def _begin(self, counts: Any) -> None:
+        self._counts, (self.labels, self._gaps) = read_only(counts), _unread(len(counts))
 
     def sweep(self) -> bool:
         """Give each point its nearest centre, fill empty clusters, and move the centres; whether no label changed."""
-        table = np.ascontiguousarray(self.centres.T)
-
-        def block(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            rows = waiting_rows(self.labels, self._gaps, self._drift, start, stop)
-            sums, sizes = np.zeros_like(self._sums), np.zeros_like(self._sizes)
-            if len(rows):
-                fixed = self._points[rows], rows, self._counts, self._unit, table
-                reassign_points(*fixed, self.labels, self._gaps, sums, sizes)
-            return sums, sizes
-
-        before = self.labels.copy()
-        for sums, sizes in map_fixed_blocks(block, len(self.labels), self._block):
-            self._sums += sums
-            self._sizes += sizes
+        before = self.labels
+        sums, sizes = self._reassign(np.ascontiguousarray(self.centres.T))
+        self._sums += sums
+        self._sizes += sizes
         if not self._sizes.all():
             self._fill()
         self._move_centres()
-        return bool(np.array_equal(before, self.labels))
+        return not _n_different(before, self.labels)
+
+    def _reassign(self, table: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        self.labels = self.labels.copy()
+        fixed = self._counts, self._drift, self._unit, table
+        return reassigned(self._points, self.labels, self._gaps, *fixed)
 
     def _fill(self) -> None:
         """Give empty clusters the points that cost most, which are read again in the next sweep."""
         nearest = self.labels.copy()
         fill_empty(self.labels, self.spread(), len(self.centres))
         rows = np.flatnonzero(self.labels != nearest)
-        for point, row in zip(self._points[rows], rows.tolist(), strict=True):
-            change = nearest[row], self.labels[row], self._sums, self._sizes
-            move_point(point, self._counts[row], self._unit, *change)
+        self._take_over(rows, self._counts[rows], nearest[rows], self.labels[rows])
         self._gaps[rows] = -np.inf
+
+    def _take_over(self, rows: Any, counts: Any, old: Any, new: Any) -> None:
+        """Change the sums of the clusters by rows that empty clusters took."""
+        for place, point in enumerate(self._points[rows]):
+            move_point(point, counts[place], self._unit, old[place], new[place], self._sums, self._sizes)
 
     def _move_centres(self) -> None:
         centres = self._sums / self._unit / self._sizes[:, None]
@@ -498,16 +511,124 @@ class _Sweeps:
         self._drift[:] = moved + moved.max() + self._rounding
         self.centres = centres
 
-    def spread(self) -> FloatArray:
+    def spread(self) -> Any:
         """What each row adds to the inertia: its objects times the squared distance to the centre of its cluster."""
-        spread = np.empty(len(self.labels))
+        return spread_of(self._points, self._counts, self.centres, self.labels)
 
-        def block(start: int, stop: int) -> None:
-            difference = self._points[np.arange(start, stop)] - self.centres[self.labels[start:stop]]
-            spread[start:stop] = self._counts[start:stop] * np.einsum("id,id->i", difference, difference)
+    def inertia(self) -> float:
+        return float(self.spread().sum())
 
-        map_fixed_blocks(block, len(spread), self._block)
-        return spread
+
+class _SweepsInParts(_Sweeps):
+    """The same for rows in parts: centres travel to the parts, and what the sums change by travels back."""
+
+    def _begin(self, counts: Any) -> None:
+        self._counts, self._rows = counts, (self._points.ensemble, self._points.table)
+        self.labels, self._gaps = _begun_part(counts)
+
+    def _reassign(self, table: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        state = self.labels, self._gaps, self._counts, self._drift, self._unit, table
+        self.labels, self._gaps, sums, sizes = _reassigned_part(*self._rows, *state)
+        return sums, sizes
+
+    def _fill(self) -> None:
+        nearest: Any = self.labels
+        counts: Any = self._counts
+        self.labels, _ = refilled(nearest, self.spread(), len(self.centres))
+        found = told(_changes, counts, nearest, self.labels)
+        starts = zip(found, counts.starts, strict=False)
+        rows = np.concatenate([own[0] + start for own, start in starts])
+        self._take_over(rows, *(np.concatenate([own[place] for own in found]) for place in (1, 2, 3)))
+        self._gaps = _reopened(self._gaps, nearest, self.labels)
+
+    def spread(self) -> Any:
+        return _spread_of_part(*self._rows, self._counts, self.centres, self.labels)
+
+
+def _unread(n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The labels and gaps of rows that were never read."""
+    return np.full(n_rows, -1, dtype=np.int32), np.full(n_rows, -np.inf, dtype=np.float32)
+
+
+def _block_of(points: Points) -> int:
+    return max(1, BLOCK_NUMBERS // points.shape[1])
+
+
+def reassigned(
+    points: Points,
+    labels: NDArray[np.int32],
+    gaps: NDArray[np.float32],
+    counts: NDArray[np.int64],
+    drift: NDArray[np.float32],
+    unit: float,
+    table: FloatArray,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give points the nearest of the centres, the columns of table, where it may have changed.
+
+    `labels` and `gaps` are written. Returns by what the sums (k, d), in 1 / unit, and sizes (k,) of clusters change.
+    """
+    shape = table.shape[1], table.shape[0]
+
+    def block(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = waiting_rows(labels, gaps, drift, start, stop)
+        sums, sizes = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
+        if len(rows):
+            reassign_points(points[rows], rows, counts, unit, table, labels, gaps, sums, sizes)
+        return sums, sizes
+
+    found = map_fixed_blocks(block, len(labels), _block_of(points))
+    all_sums, all_sizes = np.zeros(shape, dtype=np.int64), np.zeros(shape[0], dtype=np.int64)
+    for sums, sizes in found:
+        all_sums += sums
+        all_sizes += sizes
+    return all_sums, all_sizes
+
+
+def spread_of(points: Points, counts: NDArray[np.int64], centres: FloatArray, labels: NDArray[np.int32]) -> FloatArray:
+    """What each row adds to the inertia: its objects times the squared distance to the centre of its cluster."""
+    spread = np.empty(len(labels))
+
+    def block(start: int, stop: int) -> None:
+        difference = points[np.arange(start, stop)] - centres[labels[start:stop]]
+        spread[start:stop] = counts[start:stop] * np.einsum("id,id->i", difference, difference)
+
+    map_fixed_blocks(block, len(spread), _block_of(points))
+    return spread
+
+
+@row_by_row(2)
+def _begun_part(counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    return _unread(len(counts))
+
+
+@row_by_row(2, and_sums=True)
+def _reassigned_part(
+    ensemble: Ensemble, point_table: FloatArray, labels: Any, gaps: Any, counts: Any, *fixed: Any
+) -> tuple[Any, ...]:
+    labels, gaps = labels.copy(), gaps.copy()
+    return labels, gaps, *reassigned(EmbeddedRows(ensemble, point_table), labels, gaps, read_only(counts), *fixed)
+
+
+@row_by_row()
+def _spread_of_part(ensemble: Ensemble, point_table: FloatArray, counts: Any, centres: Any, labels: Any) -> FloatArray:
+    return spread_of(EmbeddedRows(ensemble, point_table), counts, centres, labels)
+
+
+def _changes(counts: Any, before: Any, after: Any) -> tuple[NDArray[Any], ...]:
+    """The rows whose label changed, their counts, and their labels before and after."""
+    rows = np.flatnonzero(before != after)
+    return rows, counts[rows], before[rows], after[rows]
+
+
+@row_by_row()
+def _reopened(gaps: NDArray[np.float32], before: Any, after: Any) -> NDArray[np.float32]:
+    """Gaps, with none left where the label changed."""
+    return np.where(before != after, np.float32(-np.inf), gaps)
+
+
+@added_up
+def _n_different(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
+    return int(np.count_nonzero(before != after))
 
 
 def largest_coordinate(points: Points) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 
 from quorate._types import Consensus, Ensemble, FloatArray
 from quorate.ops.bipartite import fold_product
-from quorate.ops.tables import cluster_counts
-from quorate.solvers.label_rows import canonical_labels, fill_empty, rows_of_drawn_objects, shared_masses
+from quorate.solvers.label_rows import canonical_labels, fill_empty, objects_in, rows_of_drawn_objects, shared_masses
 from quorate.solvers.local_weights import fold, row_masses
+from quorate.solvers.parts import added_up
 from quorate.solvers.spectral.embedding import (
     EmbeddedRows,
     centres_of_sample,
@@ -183,18 +183,13 @@ def _sparse_leading(
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    labels, offsets, n_rows = ensemble.labels, ensemble.offsets, ensemble.n_rows
-    size, counts = int(offsets[-1]), without_common_factor(ensemble).counts
-    sizes = cluster_counts(labels, offsets, counts, np.zeros(n_rows, dtype=np.int32), 1)[:, 0]
-    degree = _above_zero(weights * sizes)
+    size = int(ensemble.offsets[-1])
+    degree = _above_zero(weights * objects_in(without_common_factor(ensemble)))
     scale = weights / np.sqrt(degree)
 
     def product(vector: FloatArray) -> FloatArray:
-        result, scaled = np.zeros(size), scale * vector.ravel()
-        # one block after the other: a sum must not depend on the number of threads, and Ctrl-C is noticed in between
-        for start in range(0, n_rows, PRODUCT_ROWS):
-            fold_product(labels, offsets, mass, scaled, start, min(start + PRODUCT_ROWS, n_rows), result)
-        return scale * result
+        result: FloatArray = scale * _product_of_rows(ensemble, mass, scale * vector.ravel())
+        return result
 
     wanted = min(n_components, MOST_DIRECTIONS, size - 1)
     values, vectors = eigsh(
@@ -206,3 +201,14 @@ def _sparse_leading(
     )
     order = np.argsort(-values)
     return degree, values[order], with_signs(vectors[:, order])
+
+
+@added_up
+def _product_of_rows(ensemble: Ensemble, mass: FloatArray, vector: FloatArray) -> FloatArray:
+    """The product of the folded graph, without its scale, and a vector."""
+    result, n_rows = np.zeros(len(vector)), ensemble.n_rows
+    # one block after the other: a sum must not depend on the number of threads, and Ctrl-C is noticed in between
+    for start in range(0, n_rows, PRODUCT_ROWS):
+        stop = min(start + PRODUCT_ROWS, n_rows)
+        fold_product(ensemble.labels, ensemble.offsets, mass, vector, start, stop, result)
+    return result
