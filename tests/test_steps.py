@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from quorate import EnsembleClustering, evaluate
-from quorate._trust.reference import principal_sample, separation, without_steps
+from quorate._trust.reference import principal_sample, without_steps
+from quorate._trust.separation import separation
 from quorate.generation.features import as_features
 
 
