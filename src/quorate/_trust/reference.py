@@ -45,7 +45,7 @@ LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
 FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 """Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
 FLAT_ALONG = FLAT._replace(valley=0.5)
-"""The same for valleys along the cloud of more than two parts: ways through a wide curved cloud cut its corners."""
+"""The same for valleys along the cloud: ways through a wide curved cloud cut its corners."""
 MOST_REPEATED = 0.5
 """A column has steps only if its different values are at most this share of the objects."""
 OFF_STEP = 0.01
@@ -119,9 +119,12 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
     if len(known) > MOST_OBJECTS:
         rng = np.random.default_rng((seed, 17))
         known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
-    block = without_steps(np.asarray(features.raw(known, WHOLE), dtype=np.float64), np.random.default_rng((seed, 31)))
+    raw = np.asarray(features.raw(known, WHOLE), dtype=np.float64)
+    block = without_steps(raw, np.random.default_rng((seed, 31)))
+    # a column in which nearly all values are 0 would outweigh all others by the width of its steps alone
+    wider = np.maximum(block.std(axis=0), 1e-300) / np.maximum(raw.std(axis=0), 1e-300)
     # the scale brings values near 1, so that squares neither overflow nor vanish
-    block = (block - block.mean(axis=0)) * features.scale
+    block = (block - block.mean(axis=0)) / np.maximum(wider, 1.0) * features.scale
     left, values, _ = np.linalg.svd(block, full_matrices=False)
     kept = values > 1e-9 * max(float(values[0]), 1e-300)
     return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)

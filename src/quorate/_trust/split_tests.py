@@ -24,6 +24,7 @@ from quorate._solve.run_method import resolve, run_method
 from quorate._summaries import need_library
 from quorate._trust.reference import (
     FLAT,
+    FLAT_ALONG,
     LEAST_SPREAD,
     compared_values,
     drawn_reference,
@@ -555,7 +556,7 @@ def _test_of_measurements(
         return compared_values([separation(drawn[split >= 0], split[split >= 0], along=along)])[:, 0]
 
     own = compared_values([separation(points, codes, along=along)])[:, 0]
-    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level)
+    return _judged(own, draw, np.array(FLAT_ALONG if along else FLAT), np.array(LEAST_SPREAD), level)
 
 
 def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int, int] | None:
