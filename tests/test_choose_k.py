@@ -141,6 +141,16 @@ def test_a_criterion_that_is_tied_everywhere_abstains() -> None:
     assert decide({"anmi": {3: 0.5}}, [3], {}, [3]).reason == "3 clusters: it is the only number to choose from."
 
 
+def test_narrow_gaps_of_links_weigh_less() -> None:
+    eigenvalues = {2: 0.5, 3: 0.1}
+    wide = supports({"eigengap": eigenvalues, "link_gap": {2: 0.2, 3: 1.6}})
+    assert wide == pytest.approx({2: (0.5 + 1.5 * 0.125) / 2, 3: (0.5 * 0.2 + 1.5) / 2})
+    narrow = supports({"eigengap": eigenvalues, "link_gap": {2: 0.025, 3: 0.2}})
+    assert narrow == pytest.approx({2: (0.5 + 0.3 * 0.125) / 0.8, 3: (0.5 * 0.2 + 0.3) / 0.8})
+    # labels alone are weighed as they are
+    assert supports({"eigengap": eigenvalues}) == pytest.approx({2: 1.0, 3: 0.2})
+
+
 def test_close_candidates_are_undecided() -> None:
     values = {"eigengap": {2: 1.0, 3: 0.95, 4: 0.8, 5: 0.1}, "merge_gap": {2: 1.0, 3: 1.0, 4: 0.0, 5: 0.1}}
     close = decide(values, [2, 3, 4, 5], {}, [2, 3, 4, 5])

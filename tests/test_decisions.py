@@ -18,7 +18,7 @@ from quorate._data.labelling import code_labelling
 from quorate._solve.procedure import drawn_places, procedure_of
 from quorate._solve.run_method import pick
 from quorate._trust import agreement, reference
-from quorate._trust.reference import Separation
+from quorate._trust.separation import Separation
 from quorate._types import Solving
 from quorate._verdict import rounded_down
 

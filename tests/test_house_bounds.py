@@ -10,8 +10,10 @@ from walks import walk
 
 # ---- ratchets: a change may lower these bounds; raising one needs its reason as a comment in the same line
 
-MOST_MODULES = 234  # rows on workers (33); trees (31), drawn labels (27), Parquet (28), columns, rules, update (32)
-MOST_LINES = 57_000  # rows on workers (33); kinds, dates (34); copies (27); splits (31); noise, ids (32); blocks (33)
+MOST_MODULES = 235  # rows on workers (33); separation, trees (31), drawn labels (27), Parquet (28), columns, rules (32)
+MOST_LINES = (
+    58_000  # rows on workers (33); kinds, dates (34); copies (27); splits (31); noise, ids (32); nearly exact (30)
+)
 MOST_IN_A_PACKAGE = 15
 MORE_IN_A_PACKAGE = {
     "quorate._io": 16,  # the end of Parquet files (28)
@@ -21,7 +23,7 @@ MORE_IN_A_PACKAGE = {
 }
 MOST_WALKED = {
     "quorate consensus": 54,  # rows in parts (33); drawn labels (27); objects outside, own methods (32); soft members
-    "EnsembleClustering('auto')": 72,  # rows in parts (33); copies (27); own methods, profiles_ (32); judge (30)
+    "EnsembleClustering('auto')": 73,  # rows in parts (33); separation (31); copies (27); profiles_ (32); judge (30)
     "stream.consensus": 49,  # rows in parts (33); drawn labels (27); objects outside, own methods (32)
     "report": 56,  # rows in parts (33); drawn labels (27); trees (31); outside (32); camps
 }

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from quorate import EnsembleClustering, evaluate
-from quorate._trust.reference import principal_sample, separation, without_steps
+from quorate._trust.reference import principal_sample, without_steps
+from quorate._trust.separation import separation
 from quorate.generation.features import as_features
 
 
@@ -117,3 +118,15 @@ def test_columns_with_hardly_any_other_value_are_not_blown_up() -> None:
     assert (
         evaluate(classes[:900], [classes[:900]] * 3, null="auto", features=X[:900]).verdict.grade == "strong structure"
     )
+
+
+def test_columns_of_equal_width_stay_equally_wide() -> None:
+    """With all columns scaled to a standard deviation of 1, the steps of the rarest pixels outweighed the digits."""
+    from sklearn.datasets import load_digits
+
+    X, classes = load_digits(return_X_y=True)
+    X = X[:900, X[:900].std(axis=0) > 0]
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    points, codes = principal_sample(as_features(scaled), classes[:900], 0)
+    assert (points**2).sum() <= (scaled**2).sum() * as_features(scaled).scale ** 2 * (1 + 1e-9)
+    assert separation(points, codes).cut < 0.15

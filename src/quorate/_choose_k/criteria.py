@@ -182,6 +182,9 @@ WEIGHTS = {
     "stability": 0.1,
 }
 """What each criterion counts; docs/decisions/0067 and docs/trust.md tell how the weights were chosen."""
+CLEAR_GAP = 1.0
+"""With measurements, link gap and eigengap weigh less, in proportion, if their widest gap is below a factor e: the
+widest of many narrow gaps says little. Links say little where clusters overlap, eigenvalues where they are thin."""
 FROM_LOWEST = ("anmi", "stability")
 """Criteria that are high for every number, so that only differences count."""
 TEMPERATURE = 0.13
@@ -221,10 +224,14 @@ def speaking(values: Values) -> dict[str, dict[int, float]]:
 def supports(values: Values) -> dict[int, float]:
     """Return the weighted mean of the shares that each number has of the best value of each criterion, from 0 to 1."""
     shares = {name: shares_of_best(part, from_lowest=name in FROM_LOWEST) for name, part in speaking(values).items()}
-    total = sum(WEIGHTS[name] for name, part in shares.items() if part)
+    weights = {name: WEIGHTS[name] for name, part in shares.items() if part}
+    if "link_gap" in weights:
+        for name in {"link_gap", "eigengap"} & set(weights):
+            weights[name] *= min(1.0, max(values[name].values()) / CLEAR_GAP)
+    total = sum(weights.values())
     numbers = sorted({k for part in values.values() for k in part})
     return {
-        k: sum(WEIGHTS[name] * part.get(k, 0.0) for name, part in shares.items()) / total if total else 0.0
+        k: sum(weight * shares[name].get(k, 0.0) for name, weight in weights.items()) / total if total else 0.0
         for k in numbers
     }
 

@@ -1,8 +1,8 @@
 """What repeats a consensus in order to judge it.
 
 - `agreement`: `evaluate`; members left out, permuted labels, two halves of the members.
-- `reference`: valleys, links and borders of clusters in the measurements, and measurements without clusters, which are
-  clustered by the same procedure.
+- `separation`: valleys, links and borders of clusters in the measurements, on straight lines or along a curved cloud.
+- `reference`: measurements without clusters, which are clustered by the same procedure, and the comparison with them.
 - `compare`, `over_k`: several methods and numbers of clusters side by side.
 - `resolutions`: clusterings at several resolutions, and which cluster splits into which.
 - `split_tests`: the splits of a tree, tested from the top against a reference without them.

@@ -1,7 +1,8 @@
 """How well clusters are separated in the measurements, and the reference without clusters to compare that with.
 
-Separation means valleys between clusters, links of neighbours across their borders, and borders that are sparse. The
-reference has the same covariance as the measurements, and is clustered by the same procedure.
+Separation means valleys between clusters, links of neighbours across their borders, and borders that are sparse
+(`separation`). The reference has the same covariance as the measurements, or as they would have if the cloud were
+unrolled, and is clustered by the same procedure.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate._choose_k.explore import How, Judge, links_of, neighbours_of
+from quorate._choose_k.explore import How, Judge
 from quorate._consensus.consensus import solve, solve_objects
 from quorate._data.rows import compress
 from quorate._solve.procedure import procedure_of, until_clear
+from quorate._trust.separation import Separation, has_few_directions, separation, widths_along
 from quorate._types import Ensemble, FloatArray
 from quorate.generation.bases import BASES, is_auto
 from quorate.generation.features import WHOLE, Features, as_features
@@ -27,145 +29,7 @@ from quorate.generation.generating import generate_with_models
 from quorate.generation.k_rules import k_within
 from quorate.generation.plans import Request, base_towards, k_towards
 from quorate.generation.runner import Options
-from quorate.generation.trial import method_towards, normalised_cut
-
-CUT_NEIGHBOURS = 5
-"""The number of nearest neighbours that each object is linked with: more of them would reach across narrow gaps."""
-DENSITY_NEIGHBOURS = 10
-"""The density at an object follows from the distance to its neighbour of this rank."""
-LEAST_RADIUS = 0.1
-"""The least such distance, as a share of the median: repeated objects have distances of 0."""
-NEAR_CLUSTERS = 5
-"""The number of other clusters with which each cluster is compared: those with which it shares most links."""
-PLACES = np.linspace(-0.25, 1.25, 31)
-"""Where objects are counted on the line from the mean of one cluster, at 0, to that of the other, at 1."""
-HALF_WINDOW = 0.15
-"""Objects within this distance of a place, as a share of the distance of the two means, are counted there."""
-APART = 5
-"""The least number of places between a valley and the hills on its sides."""
-
-
-class Separation(NamedTuple):
-    """Three numbers that say how well the clusters of a labelling are separated.
-
-    `valley` is the mean over clusters of their clearest valley: how many standard errors fewer objects there are
-    between a cluster and a neighbour than in the sparser one of the two. `cut` is the mean over clusters of the share
-    of links between nearest neighbours that leave the cluster. `border` is the mean over clusters of how much sparser
-    the objects are whose links leave the cluster than the sparser one of the two clusters, as a difference of
-    logarithms of densities; it is NaN if no link leaves a cluster, or if most objects are repeated.
-    """
-
-    valley: float
-    cut: float
-    border: float
-
-
-def separation(points: FloatArray, labels: NDArray[Any]) -> Separation:
-    """Measure how well the clusters of a labelling are separated.
-
-    Parameters
-    ----------
-    points : float64 array of shape (n, d)
-    labels : integer array of shape (n,)
-        Clusters 0, 1, ...; at least two of them, each with at least one object.
-
-    Notes
-    -----
-    For each cluster, the neighbours with which it shares most links are looked at. The objects near the line between
-    the means of two clusters, whatever cluster they belong to, are counted in windows along this line. A density
-    without clusters, all of whose level sets are convex, has no valley on such a line, so that what is found there is
-    sampling noise. Clusters that are not convex may have no valley between their means; they have few links across.
-    Clusters that wind around one another have long borders, and many links across; the density is lower there than
-    on both sides. A density without clusters is nowhere lower on a border than on both sides of it, whatever the
-    shapes of the parts are.
-    """
-    near, squared = neighbours_of(points, DENSITY_NEIGHBOURS)
-    linked = near[:, : CUT_NEIGHBOURS + 1]
-    valleys = _valleys(points, labels, links_of(linked, labels, int(labels.max()) + 1))
-    border = _border(linked, labels, _log_densities(squared[:, -1], points.shape[1]))
-    return Separation(float(valleys.mean()), normalised_cut(labels, linked), border)
-
-
-def _log_densities(squared: NDArray[np.float32], n_columns: int) -> FloatArray | None:
-    """Return the logarithm of the density at each object, up to a constant; None if most objects are repeated."""
-    middle = float(np.median(squared))
-    if not middle > 0:
-        return None
-    return np.asarray(-0.5 * n_columns * np.log(np.maximum(squared / middle, LEAST_RADIUS**2)), dtype=np.float64)
-
-
-def _border(near: NDArray[np.int32], labels: NDArray[Any], densities: FloatArray | None) -> float:
-    """Return how much sparser objects are whose links leave a cluster than the sparser of the two clusters."""
-    source, target = np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()
-    leaving = labels[source] != labels[target]
-    if densities is None or not leaving.any():
-        return float("nan")
-    source, target = source[leaving], target[leaving]
-    means = np.bincount(labels, weights=densities) / np.maximum(np.bincount(labels), 1)
-    own, other = labels[source], labels[target]
-    sparser = np.minimum(means[own], means[other]) - 0.5 * (densities[source] + densities[target])
-    sums = np.bincount(own, sparser, len(means)) + np.bincount(other, sparser, len(means))
-    counts = np.bincount(own, minlength=len(means)) + np.bincount(other, minlength=len(means))
-    return float((sums[counts > 0] / counts[counts > 0]).mean())
-
-
-def _valleys(points: FloatArray, labels: NDArray[Any], links: FloatArray) -> FloatArray:
-    """Return the clearest valley of each cluster towards one of its neighbours, in standard errors."""
-    n_clusters = len(links)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    means = np.zeros((n_clusters, points.shape[1]))
-    np.add.at(means, labels, points)
-    means /= np.maximum(sizes, 1)[:, None]
-    products, lengths = points @ means.T, (points**2).sum(axis=1)
-    between = means @ means.T
-    # the shares of objects near the line: more than half, because two clusters alone have no others to the sides
-    share = 0.5 + 0.8 / n_clusters
-    clearest = np.full(n_clusters, -np.inf)
-    for one, other in _pairs(links, between):
-        squared = between[one, one] + between[other, other] - 2 * between[one, other]
-        if squared <= 0:
-            continue
-        along = (products[:, other] - products[:, one] - between[one, other] + between[one, one]) / squared
-        aside = lengths - 2 * products[:, one] + between[one, one] - along**2 * squared
-        own = (labels == one) | (labels == other)
-        inside = aside <= np.quantile(aside[own], share)
-        depth = valley_depth(_window_counts(along[inside]))
-        clearest[[one, other]] = np.maximum(clearest[[one, other]], depth)
-    return np.where(np.isfinite(clearest), clearest, 0.0)
-
-
-def _pairs(links: FloatArray, between: FloatArray) -> list[tuple[int, int]]:
-    """Return each pair of a cluster and one of its neighbours once; without links, the nearest clusters."""
-    n_clusters = len(links)
-    own = np.diag(between)
-    distance = own[:, None] + own - 2 * between
-    pairs: set[tuple[int, int]] = set()
-    for cluster in range(n_clusters):
-        others = np.lexsort((distance[cluster], -links[cluster]))
-        others = others[others != cluster][:NEAR_CLUSTERS]
-        pairs.update((min(cluster, int(other)), max(cluster, int(other))) for other in others)
-    return sorted(pairs)
-
-
-def _window_counts(along: FloatArray) -> FloatArray:
-    """Return the number of values in the window around each place."""
-    ordered = np.sort(along)
-    ends = np.searchsorted(ordered, PLACES + HALF_WINDOW, side="right")
-    return np.asarray(ends - np.searchsorted(ordered, PLACES - HALF_WINDOW, side="left"), dtype=np.float64)
-
-
-def valley_depth(counts: FloatArray) -> float:
-    """Return the depth of the deepest valley between two hills, in standard errors.
-
-    Square roots of counts have nearly the same standard error, one half, whatever the counts are. The depth is the
-    difference between the root of the lower hill and that of the valley, divided by the standard error of a difference.
-    """
-    roots = np.sqrt(counts + 0.375)
-    left, right = np.maximum.accumulate(roots), np.maximum.accumulate(roots[::-1])[::-1]
-    middle = np.arange(APART + 4, len(roots) - APART - 4)
-    hills = np.minimum(left[middle - APART], right[middle + APART])
-    return float(np.sqrt(2.0) * (hills - roots[middle]).max())
-
+from quorate.generation.trial import method_towards
 
 MOST_OBJECTS = 1_000
 """Objects on which the labelling and the reference are compared at most, so that the cost does not grow with them."""
@@ -180,6 +44,8 @@ LEAST_SPREAD = Separation(valley=0.3, cut=0.15, border=0.1)
 """The least standard deviations of valley, log-cut and border: few draws may be alike by chance."""
 FLAT = Separation(valley=0.0, cut=0.7, border=0.5)
 """Allowance for valley, log-cut and border: densities without clusters differ by up to this much from the reference."""
+FLAT_ALONG = FLAT._replace(valley=0.5)
+"""The same for valleys along the cloud: ways through a wide curved cloud cut its corners."""
 MOST_REPEATED = 0.5
 """A column has steps only if its different values are at most this share of the objects."""
 OFF_STEP = 0.01
@@ -253,10 +119,13 @@ def principal_sample(features: Features, labels: NDArray[Any], seed: int) -> tup
     if len(known) > MOST_OBJECTS:
         rng = np.random.default_rng((seed, 17))
         known = np.sort(rng.choice(known, MOST_OBJECTS, replace=False, shuffle=False))
-    block = without_steps(np.asarray(features.raw(known, WHOLE), dtype=np.float64), np.random.default_rng((seed, 31)))
+    raw = np.asarray(features.raw(known, WHOLE), dtype=np.float64)
+    block = without_steps(raw, np.random.default_rng((seed, 31)))
     # the scale, a power of two, brings values near 1, so that sums and squares neither overflow nor vanish
-    block = block * features.scale
-    block -= block.mean(axis=0)
+    block, raw = block * features.scale, raw * features.scale
+    # a column in which nearly all values are 0 would outweigh all others by the width of its steps alone
+    wider = np.maximum(block.std(axis=0), 1e-300) / np.maximum(raw.std(axis=0), 1e-300)
+    block = (block - block.mean(axis=0)) / np.maximum(wider, 1.0)
     left, values, _ = np.linalg.svd(block, full_matrices=False)
     kept = values > 1e-9 * max(float(values[0]), 1e-300)
     return left[:, kept] * values[kept], np.unique(labels[known], return_inverse=True)[1].reshape(-1)
@@ -379,17 +248,17 @@ def _filled(gaps: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(gaps, WIDER * beside))
 
 
-def drawn_reference(points: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw as many objects uniformly from the ellipsoid that has the covariance of the points.
+def drawn_reference(n_objects: int, widths: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw objects uniformly from the ellipsoid that has these standard deviations in its principal axes.
 
     Of all densities without a valley the flat one is the least favourable: samples of it show the deepest valleys by
-    chance. The points are centred, and their axes are the principal ones.
+    chance.
     """
-    n, d = points.shape
-    direction = rng.standard_normal((n, d))
+    d = len(widths)
+    direction = rng.standard_normal((n_objects, d))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    radius = rng.random((n, 1)) ** (1 / d) * np.sqrt(d + 2)
-    return np.asarray(direction * radius * points.std(axis=0))
+    radius = rng.random((n_objects, 1)) ** (1 / d) * np.sqrt(d + 2)
+    return np.asarray(direction * radius * widths)
 
 
 def compare_with_reference(
@@ -422,31 +291,33 @@ def compare_with_reference(
     n_clusters = int(codes.max(initial=-1)) + 1
     if n_clusters < 2 or len(points) < 20 or points.shape[1] == 0:
         return None
-    observed = separation(points, codes)
+    along, widths = has_few_directions(points), widths_along(points)
+    observed = separation(points, codes, along=along)
 
     def draw(number: int) -> Separation:
-        drawn = drawn_reference(points, np.random.default_rng((seed, number)))
+        drawn = drawn_reference(len(points), widths, np.random.default_rng((seed, number)))
         made = np.unique(cluster(drawn, number), return_inverse=True)[1].reshape(-1)
-        return separation(drawn, made) if made.max() else Separation(0.0, 0.0, float("nan"))
+        return separation(drawn, made, along=along) if made.max() else Separation(0.0, 0.0, float("nan"))
 
-    is_clear = partial(_is_clear, observed)
+    allowance = FLAT_ALONG if along else FLAT
+    is_clear = partial(_is_clear, observed, allowance=allowance)
     step = "drawing measurements without clusters"
     found = until_clear(draw, is_clear, limits=(1, MOST), wanted=n_draws, step=step)
-    return _compared(observed, found, len(points))
+    return _compared(observed, found, len(points), allowance)
 
 
-def _is_clear(observed: Separation, found: list[Separation]) -> bool:
-    z = float(_scores([observed], found)[0])
+def _is_clear(observed: Separation, found: list[Separation], allowance: Separation = FLAT) -> bool:
+    z = float(_scores([observed], found, allowance)[0])
     below = BELOW[min(len(found), len(BELOW)) - 1]
     return z < below or (len(found) >= FEWEST and not CLEAR[0] < z < CLEAR[1])
 
 
-def _scores(judged: list[Separation], found: list[Separation]) -> FloatArray:
+def _scores(judged: list[Separation], found: list[Separation], allowance: Separation) -> FloatArray:
     """Return the z of each separation: the best of valley, cut and border, in standard deviations of those found."""
     own, drawn = compared_values(judged), compared_values(found)
     each = [
-        _z(values - allowance, others, least)
-        for values, others, allowance, least in zip(own, drawn, FLAT, LEAST_SPREAD, strict=True)
+        _z(values - allowed, others, least)
+        for values, others, allowed, least in zip(own, drawn, allowance, LEAST_SPREAD, strict=True)
     ]
     # the border is not known if no link leaves a cluster, but then the other two are
     return np.asarray(np.fmax.reduce(each))
@@ -469,8 +340,8 @@ def _z(own: FloatArray, drawn: FloatArray, least: float) -> FloatArray:
     return np.asarray((own - known.mean()) / max(spread, least))
 
 
-def _compared(observed: Separation, found: list[Separation], n_objects: int) -> Reference:
-    z, *others = _scores([observed, *found], found).tolist()
+def _compared(observed: Separation, found: list[Separation], n_objects: int, allowance: Separation) -> Reference:
+    z, *others = _scores([observed, *found], found, allowance).tolist()
     borders = [part.border for part in found if np.isfinite(part.border)]
     return Reference(
         valley=observed.valley,

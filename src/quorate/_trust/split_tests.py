@@ -24,12 +24,13 @@ from quorate._solve.run_method import resolve, run_method
 from quorate._summaries import need_library
 from quorate._trust.reference import (
     FLAT,
+    FLAT_ALONG,
     LEAST_SPREAD,
     compared_values,
     drawn_reference,
     principal_sample,
-    separation,
 )
+from quorate._trust.separation import has_few_directions, separation, widths_along
 from quorate._types import Consensus, Ensemble, FloatArray, IntArray, Solving
 from quorate.generation.features import Features, as_features
 from quorate.generation.generating import generate_with_models
@@ -222,7 +223,8 @@ def significant_splits(
     -----
     With measurements the reference is drawn uniformly from an ellipsoid of the same covariance, and is divided by
     k-means members of as many clusters as the members have within the node. What is compared is the best of three: the
-    valley between the parts, the links of nearest neighbours across, and how sparse the border is. Of permuted labels
+    valley between the parts, the links of nearest neighbours across, and how sparse the border is. Where objects extend
+    in at most six directions, the valley is looked for along the cloud, which may be curved. Of permuted labels
     the gain of the mean co-association within the parts is compared. At most 1,000 objects of a node are looked at. A
     test ends after 19 to 99 draws, in small nodes 499; p-values that are smaller than draws can tell are those of a
     Gumbel distribution with the mean and standard deviation of the draws.
@@ -541,19 +543,20 @@ def _test_of_measurements(
     if k is None or len(points) < 20 or points.shape[1] == 0 or codes.max() < 1:
         return None
     share = len(objects) / (len(one) + len(other))
+    along, widths = has_few_directions(points), widths_along(points)
 
     def draw(place: int) -> FloatArray:
         entropy = int(np.random.SeedSequence((seed, number, place)).generate_state(1)[0])
-        drawn = drawn_reference(points, np.random.default_rng(entropy))
+        drawn = drawn_reference(len(points), widths, np.random.default_rng(entropy))
         request = Request(min(whole.n_members, REFERENCE_MEMBERS), k, "kmeans", 1.0, 1.0)
         ensemble, _ = generate_with_models(as_features(drawn), request, entropy, Options(told=""))
         split = divide(ensemble, share)
         if split is None:
             return np.full(3, np.nan)
-        return compared_values([separation(drawn[split >= 0], split[split >= 0])])[:, 0]
+        return compared_values([separation(drawn[split >= 0], split[split >= 0], along=along)])[:, 0]
 
-    own = compared_values([separation(points, codes)])[:, 0]
-    return _judged(own, draw, np.array(FLAT), np.array(LEAST_SPREAD), level)
+    own = compared_values([separation(points, codes, along=along)])[:, 0]
+    return _judged(own, draw, np.array(FLAT_ALONG if along else FLAT), np.array(LEAST_SPREAD), level)
 
 
 def _clusters_within(ensemble: Ensemble, objects: NDArray[np.intp]) -> tuple[int, int] | None:
