@@ -77,21 +77,21 @@ class PartedArray(Pieces):
         return _rowwise(np.ndarray.astype, self, dtype)
 
     def max(self) -> Any:
-        return max(told(np.max, self))
+        return max(from_each(np.max, self))
 
     def sum(self) -> Any:
-        return sum(told(np.sum, self))
+        return sum(from_each(np.sum, self))
 
     def whole(self) -> NDArray[Any]:
         """Return the whole array, in this process."""
-        return np.concatenate(told(np.asarray, self))
+        return np.concatenate(from_each(np.asarray, self))
 
     def at(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """Return the entries of some rows, in this process."""
         found = np.empty(len(rows), dtype=self.dtype)
         local = by_part(self.starts, rows)
         for places, values in zip(
-            local.places, told(operator.getitem, self, Pieces(self.holder, local.rows)), strict=True
+            local.places, from_each(operator.getitem, self, Pieces(self.holder, local.rows)), strict=True
         ):
             found[places] = values
         return found
@@ -121,7 +121,7 @@ class PartedEnsemble(Ensemble):
 
     @cached_property
     def has_missing(self) -> bool:
-        return any(told(_has_missing, self))
+        return any(from_each(_has_missing, self))
 
     def __getattr__(self, name: str) -> Any:
         # called only for what is not there
@@ -134,7 +134,7 @@ class PartedEnsemble(Ensemble):
 
     def on_host(self) -> Any:
         """Return the same ensemble with its rows in this process."""
-        rows = told(_rows_of, self)
+        rows = from_each(_rows_of, self)
         named = {entry.name: getattr(self, entry.name) for entry in fields(Ensemble)[2:]}
         plain = Ensemble(np.concatenate([labels for labels, _ in rows]), np.concatenate([n for _, n in rows]), **named)
         plain.remember(is_proven=True, is_distinct=self.is_distinct)
@@ -195,9 +195,9 @@ def parted(arguments: Sequence[Any]) -> Any:
     return next((value for value in arguments if getattr(value, "pieces", None) is not None), None)
 
 
-def told(function: Callable[..., Any], *arguments: Any) -> list[Any]:
+def from_each(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Call a function for each part, and return what the calls returned."""
-    return cast(Holder, parted(arguments).holder).call(_told_one, [function, *arguments], 0)[1]
+    return cast(Holder, parted(arguments).holder).call(_one_result, [function, *arguments], 0)[1]
 
 
 def row_by_row(n_arrays: int = 1, *, and_sums: bool = False) -> Callable[[F], F]:
@@ -229,7 +229,7 @@ def added_up(function: F) -> F:
     def verb(*arguments: Any) -> Any:
         if parted(arguments) is None:
             return function(*arguments)
-        found = told(verb, *arguments)
+        found = from_each(verb, *arguments)
         return _sums(found) if isinstance(found[0], tuple) else sum(found[1:], start=found[0])
 
     return cast(F, verb)
@@ -263,7 +263,7 @@ def _rowwise(function: Callable[..., Any], *arguments: Any) -> PartedArray:
 # ---- what a holder calls, once for each part
 
 
-def _told_one(function: Callable[..., Any], *arguments: Any) -> tuple[Any]:
+def _one_result(function: Callable[..., Any], *arguments: Any) -> tuple[Any]:
     return (function(*arguments),)
 
 
