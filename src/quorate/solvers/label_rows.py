@@ -20,7 +20,7 @@ from quorate.ops.bipartite import add_pairs
 from quorate.ops.coding import canonical
 from quorate.ops.distinct_rows import distinct_rows, taken_rows
 from quorate.ops.threads import map_blocks
-from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, row_by_row, told
+from quorate.solvers.parts import PartedArray, Pieces, added_up, arrays_of, by_part, from_each, row_by_row
 
 
 def rows_of_drawn_objects(ensemble: AnyEnsemble, size: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], Any]:
@@ -132,7 +132,7 @@ def divided(ensemble: E, divisor: int) -> E:
 def counts_divisor(ensemble: AnyEnsemble) -> int:
     """The greatest common divisor of all counts."""
     if ensemble.pieces is not None:
-        return int(np.gcd.reduce(told(np.gcd.reduce, ensemble.counts)))
+        return int(np.gcd.reduce(from_each(np.gcd.reduce, ensemble.counts)))
     if ensemble.card is None:
         return int(np.gcd.reduce(ensemble.counts))
     from quorate._device.card_points import common_factor_of_counts
@@ -162,7 +162,7 @@ def canonical_labels(labels: Any, n_labels: int) -> Any:
     if isinstance(labels, np.ndarray):
         return canonical(labels.astype(np.int32, copy=False), n_labels)
     if isinstance(labels, PartedArray):
-        seen = np.concatenate(told(_order_of_appearance, labels))
+        seen = np.concatenate(from_each(_order_of_appearance, labels))
         order = seen[np.sort(np.unique(seen, return_index=True)[1])]
         number = np.full(n_labels, -1, dtype=np.int32)
         number[order] = np.arange(len(order))
@@ -210,7 +210,7 @@ def take(ensemble: E, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> E:
 
 def _taken_from_parts(ensemble: Any, rows: NDArray[np.intp], counts: NDArray[np.int64]) -> Any:
     local = by_part(ensemble.starts, rows)
-    parts = told(_labels_at, ensemble, Pieces(ensemble.holder, local.rows))
+    parts = from_each(_labels_at, ensemble, Pieces(ensemble.holder, local.rows))
     labels = np.empty((len(rows), ensemble.n_members), dtype=parts[0].dtype)
     for places, part in zip(local.places, parts, strict=True):
         labels[places] = part
@@ -602,10 +602,10 @@ def drawn_by_weight(weights: NDArray[Any], uniform: FloatArray) -> NDArray[np.in
 def rows_of_objects(counts: Any, objects: NDArray[np.int64]) -> NDArray[np.intp]:
     """The row each object is in, if the objects are numbered row after row."""
     if isinstance(counts, PartedArray):
-        edges = np.cumsum([0, *told(np.sum, counts)])
+        edges = np.cumsum([0, *from_each(np.sum, counts)])
         local = by_part(edges, objects)
         rows: NDArray[np.intp] = np.empty(len(objects), dtype=np.intp)
-        found = told(rows_of_objects, counts, Pieces(counts.holder, local.rows))
+        found = from_each(rows_of_objects, counts, Pieces(counts.holder, local.rows))
         for places, part, start in zip(local.places, found, counts.starts, strict=False):
             rows[places] = start + part
         return rows

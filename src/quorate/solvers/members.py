@@ -15,7 +15,7 @@ from quorate._types import AnyEnsemble, E, Ensemble, FloatArray, read_only
 from quorate.ops.pairs import nmi_with_later
 from quorate.solvers.contingency import Average, ari, contingency, nmi, pair_contingencies
 from quorate.solvers.label_rows import likeliest_labels, objects_in, one_hot, shared_objects, with_sorted_members
-from quorate.solvers.parts import told
+from quorate.solvers.parts import from_each
 
 WHOLE_SUMS = "its sums are of whole numbers if weights are, so the order of members cannot change the labels"
 LAST_DIGITS = "sorted members would change the last digits of its objective, which are those of version 0.1"
@@ -53,7 +53,7 @@ def in_content_order(ensemble: E) -> E:
 
 def _parts_in_content_order(ensemble: Any) -> Any:
     """Do what `in_content_order` does for rows in parts, each of which says how its columns follow one another."""
-    ranks = [*np.array(told(_column_ranks, ensemble)).T.tolist()]
+    ranks = [*np.array(from_each(_column_ranks, ensemble)).T.tolist()]
     weights = ensemble.weights.tolist()
     order = np.array(sorted(range(ensemble.n_members), key=lambda member: (ranks[member], weights[member])))
     return ensemble.changed(
@@ -228,7 +228,7 @@ CENTRAL, FEWEST_OTHERS = 1.03, 4
 """Members that say the same count as many, not as one, if they agree with the others better by this factor than the
 others agree with one another: several runs of k-means find the best optimum. Together they then count at most half as
 much as the others, so that a member handed in many times does not decide alone. With fewer others that differ than this
-nothing can be told, and each member counts."""
+nothing can be said, and each member counts."""
 CLEAR = 5.0
 """Agreement counts if the mutual information is this many standard deviations above what chance gives."""
 

@@ -214,7 +214,7 @@ def row_by_row(n_arrays: int = 1, *, and_sums: bool = False) -> Callable[[F], F]
                 return function(*arguments)
             if not and_sums:
                 return arrays_of(like, verb, arguments, n_arrays)
-            arrays, found = _called(like, _kept_and_told, [n_arrays, verb, *arguments], n_arrays)
+            arrays, found = _called(like, _kept_and_sent, [n_arrays, verb, *arguments], n_arrays)
             return *arrays, *_sums(found)
 
         return cast(F, verb)
@@ -277,7 +277,7 @@ def _kept_several(function: Callable[..., Any], *arguments: Any) -> tuple[Any, .
     return *values, (tuple(value.dtype for value in values), None)
 
 
-def _kept_and_told(n_arrays: int, function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
+def _kept_and_sent(n_arrays: int, function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     values = function(*arguments)
     return *values[:n_arrays], (tuple(value.dtype for value in values[:n_arrays]), values[n_arrays:])
 

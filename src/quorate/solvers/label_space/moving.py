@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from quorate._types import AnyEnsemble, FloatArray, IntArray
 from quorate.solvers.label_rows import cluster_sizes, fill_empty, look_up, move, moving_on_card
-from quorate.solvers.parts import Pieces, added_up, arrays_of, by_part, row_by_row, told
+from quorate.solvers.parts import Pieces, added_up, arrays_of, by_part, from_each, row_by_row
 
 
 class Moving:
@@ -116,7 +116,7 @@ def refilled(labels: Any, cost: Any, n_clusters: int) -> tuple[Any, int]:
         return labels, 0
     if isinstance(labels, np.ndarray):
         return labels, fill_empty(labels, cost, n_clusters)
-    found = told(_costliest, labels, cost, 2 * n_clusters)
+    found = from_each(_costliest, labels, cost, 2 * n_clusters)
     rows = np.concatenate([own + start for (own, _, _), start in zip(found, labels.starts, strict=False)])
     chosen, costs = (np.concatenate([part[place] for part in found]) for place in (1, 2))
     before = chosen.copy()

@@ -28,7 +28,7 @@ from quorate.solvers.label_rows import (
 )
 from quorate.solvers.label_space.moving import refilled
 from quorate.solvers.local_weights import cluster_overlap, fold, row_masses
-from quorate.solvers.parts import added_up, beside, row_by_row, told
+from quorate.solvers.parts import added_up, beside, from_each, row_by_row
 from quorate.solvers.weights import WEIGHT_UNIT, cluster_weights, without_common_factor
 
 DENSE_SIDE = 1500
@@ -535,7 +535,7 @@ class _SweepsInParts(_Sweeps):
         nearest: Any = self.labels
         counts: Any = self._counts
         self.labels, _ = refilled(nearest, self.spread(), len(self.centres))
-        found = told(_changes, counts, nearest, self.labels)
+        found = from_each(_changes, counts, nearest, self.labels)
         starts = zip(found, counts.starts, strict=False)
         rows = np.concatenate([own[0] + start for own, start in starts])
         self._take_over(rows, *(np.concatenate([own[place] for own in found]) for place in (1, 2, 3)))
